@@ -3,10 +3,12 @@
  * code that is not ours, and what a reader, a hook or an approver changed in place would run instead of what is stored, and of
  * what a person allowed.
  */
-import type { Json } from "effect/Schema"
 import type * as RunEvent from "./RunEvent.ts"
 
-/** Freezes plain data, with all that is in it, and gives the same value. What is frozen is taken to be so in depth. */
+/**
+ * Freezes plain data, with all that is in it, and gives the same value. What is frozen is taken to be so in depth: what code that is not
+ * ours gave is `thawed` first, which is also what keeps its own objects as they are.
+ */
 export const deep = <A>(value: A): A => {
   if (isOpen(value)) freeze(value)
   return value
@@ -51,18 +53,17 @@ export const said = (event: RunEvent.Durable): void => {
   }
 }
 
-/** A copy that whoever is given it may write into. */
-export const thawed = (value: Json): Json => {
+/** A copy of plain data, which whoever is given it may write into, and which others who have the original do not write into. */
+export const thawed = <A>(value: A): A => {
   if (typeof value !== "object" || value === null) return value
-  if (Array.isArray(value)) return value.map(thawed)
-  const copy: Record<string, Json> = {}
-  const given = value as { readonly [key: string]: Json }
-  for (const key of Object.keys(given)) {
+  if (Array.isArray(value)) return Array.from(value, thawed) as A
+  const copy: Record<string, unknown> = {}
+  for (const key in value) {
     // a name that every object has a setter for
-    if (key === "__proto__") Object.defineProperty(copy, key, { value: thawed(given[key]!), ...own })
-    else copy[key] = thawed(given[key]!)
+    if (key === "__proto__") Object.defineProperty(copy, key, { value: thawed(value[key]), ...own })
+    else copy[key] = thawed(value[key])
   }
-  return copy
+  return copy as A
 }
 
 const own = { writable: true, enumerable: true, configurable: true } as const

@@ -137,10 +137,20 @@ export const fromDefect = (defect: unknown): NonRetryableError =>
   )
 
 /** Of what code that is not ours threw, what a log may hold: its own words may quote what it read. */
-export const unsaid = (thrown: unknown): string =>
-  thrown instanceof Error && /^\w{1,100}$/.test(thrown.name)
-    ? `${thrown.name}, see the error's cause`
-    : "see the error's cause"
+export const unsaid = (thrown: unknown): string => {
+  const kind = kindOf(thrown)
+  return kind === undefined ? "see the error's cause" : `${kind}, see the error's cause`
+}
+
+/** The name of an error's class; even asking for it may throw. */
+const kindOf = (thrown: unknown): string | undefined => {
+  try {
+    const name: unknown = thrown instanceof Error ? thrown.name : undefined
+    return typeof name === "string" && /^[\w/@.-]{1,100}$/.test(name) ? name : undefined
+  } catch {
+    return undefined
+  }
+}
 
 /** The typed error of a failure; what a run died of is `Unknown`, as `fromDefect` says. */
 export const fromCause = (cause: Cause.Cause<RunError>): RunError => {

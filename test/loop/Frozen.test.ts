@@ -63,6 +63,74 @@ describe("what is written into in place", () => {
       assert.isTrue(refusals.length > 0 && refusals.every((error) => error instanceof TypeError))
     }))
 
+  it.effect("by an approver is none of its question, whatever a model froze of it, nor is another question answered", () =>
+    Effect.gen(function*() {
+      const calls = [1, 2].map((n) => ScriptedModel.call("work", Object.freeze({ n, of: { amount: n } }), `${n}`))
+      const made = yield* Suspended.before([calls, ScriptedModel.text("ok")], {
+        agent: asking,
+        approver: Approvals.answering((question) => {
+          try {
+            write((question.params as { readonly of: Json }).of, 999)
+          } catch {
+            // it goes on, as code does that is not strict
+          }
+          try {
+            Object.assign(question, { approvalId: "r/1.1" })
+          } catch {
+            return Approvals.yes
+          }
+          return Approvals.yes
+        })
+      })
+      yield* made.agent.run(Suspended.go)
+      const log = yield* made.log
+      assert.deepStrictEqual(RunLog.only(log, "ApprovalResolved").map(({ approvalId }) => approvalId), [
+        "r/1.0",
+        "r/1.1"
+      ])
+      assert.deepStrictEqual(RunLog.only(log, "ToolStarted").map(({ params }) => params), [
+        { n: 1, of: { amount: 1 } },
+        { n: 2, of: { amount: 2 } }
+      ])
+    }))
+
+  it.effect("by an observer hides nothing from the guard behind it", () =>
+    Effect.gen(function*() {
+      const shown: Array<unknown> = []
+      const observer: Hook = {
+        name: "observer",
+        kind: "observer",
+        beforeModelCall: ({ tools }) => Effect.sync(() => void (tools as Array<string>).pop()),
+        afterModelCall: (answer) => Effect.sync(() => void Object.assign(answer, { message: { content: [] } }))
+      }
+      const guard: Hook = {
+        name: "guard",
+        beforeModelCall: ({ tools }) => Effect.sync(() => ({ tools: tools.filter((name) => name !== "look") })),
+        afterModelCall: ({ message }) => Effect.sync(() => void shown.push(message.content.length))
+      }
+      const { agent, script } = yield* TestAgent.make([ScriptedModel.text("so")], {
+        agent: { hooks: [observer, guard] }
+      })
+      yield* agent.run(Suspended.go)
+      const [request] = yield* script.requests
+      assert.deepStrictEqual([request!.tools.map(({ name }) => name), shown], [["work", "again"], [1]])
+    }))
+
+  it.effect("by what prepares a turn is not what the model is sent", () =>
+    Effect.gen(function*() {
+      const { agent, script } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok")], {
+        agent: {
+          prepareTurn: ({ last }) => {
+            if (last?.role !== "tool") return undefined
+            assert.throws(() => Object.assign(last.content[0]!, { result: "other" }), TypeError)
+            return undefined
+          }
+        }
+      })
+      yield* agent.run(Suspended.go)
+      assert.include(JSON.stringify((yield* script.requests)[1]!.messages), "done 1")
+    }))
+
   it.effect("by a handler are its own arguments, and nobody else's", () =>
     Effect.gen(function*() {
       const { agent, script, store } = yield* TestAgent.make([

@@ -247,6 +247,11 @@ describe("a run limited by its tools", () => {
           const end = events.at(-1)
           assert.isTrue(end?._tag === "RunLimited" && first._tag === "Limited" && end.reason === first.reason)
         }
+        // less, and then as much again, is not more than was used up
+        for (const less of [0, 1]) {
+          const lower = Object.fromEntries(Object.keys(limits).map((name) => [name, less]))
+          yield* Stream.runDrain(agent.resume({ sessionId: "s", limits: lower }))
+        }
         assert.strictEqual((yield* script.requests).length, asked)
       })
   )

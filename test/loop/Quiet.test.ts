@@ -114,6 +114,24 @@ describe("what application code breaks with", () => {
   }
 })
 
+it.effect("what a model breaks with may not even say what it is", () =>
+  Effect.gen(function*() {
+    const nameless = Object.defineProperty(new Error("RESULT-5"), "name", {
+      get: () => {
+        throw new Error("RESULT-5")
+      }
+    })
+    const stream = () => {
+      throw nameless
+    }
+    const { agent, store } = yield* TestAgent.make([], {
+      model: Layer.succeed(Model.Model, { info: { provider: "p", name: "m" }, stream })
+    })
+    const error = yield* Effect.flip(agent.run({ sessionId: "s", input: "go" }))
+    assert.strictEqual(error.message, "a defect ended the run: see the error's cause")
+    assert.strictEqual((yield* store.log("s")).at(-1)?._tag, "RunFailed")
+  }))
+
 describe("no fiber is left", () => {
   const scenarios: Record<string, Effect.Effect<unknown, unknown, Scope.Scope>> = {
     "of a run with parallel tools": Effect.gen(function*() {

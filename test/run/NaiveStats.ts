@@ -136,7 +136,9 @@ export const of = (logs: ReadonlyArray<Logs.Log>, since = -Infinity): ReturnType
   const per = (of: (run: Logs.Log) => number) => runs.map(of)
   const turns = per((run) => RunLog.only(run, "AssistantMessage").length)
   const retries = per((run) => RunLog.only(run, "AttemptDiscarded").filter(({ delay }) => delay !== undefined).length)
-  const compactions = per((run) => RunLog.only(run, "ContextCompacted").length)
+  const compactions = per((run) =>
+    RunLog.only(run, "ContextCompacted").filter(({ isOfRun }) => isOfRun !== false).length
+  )
   const discarded = only("AttemptDiscarded")
   const answers = only("AssistantMessage")
   const settled = only("ToolSettled")

@@ -109,7 +109,7 @@ const carryOut = function*(env: Env.Env, call: Call): Running {
     leftBehind: (outcome) => Effect.sync(() => env.leftBehind.set(callId, { name: tool, outcome }))
   })
   const duration = elapsed()
-  if ("waitsFor" in settlement) {
+  if (Told.isPaused(settlement)) {
     const waitsFor = Pausing.known(settlement.waitsFor)
     const others = env.budget.runsFor(callId).filter((run) => !waitsFor.some((known) => Pointer.isSameRun(known, run)))
     const beside = others.length === 0 ? {} : { beside: others }

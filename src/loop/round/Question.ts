@@ -35,7 +35,8 @@ export const pose = Effect.fnUntraced(function*(
   const needsResult = call.needsResult === true || env.executor.needsResult(env.handlers, tool)
   const more = { ...(expiresAt === undefined ? {} : { expiresAt }), ...(needsResult ? { needsResult } : {}) }
   if (isNew) journal.record({ _tag: "ApprovalRequested", turn, callId, tool, approvalId, params, digest, ...more })
-  return { sessionId, runId: journal.runId, approvalId, callId, tool, params, digest, ...more }
+  // it is looked at again behind the answer
+  return Object.freeze({ sessionId, runId: journal.runId, approvalId, callId, tool, params, digest, ...more })
 })
 
 /** Unique in the session, also where a question about the same call was asked before. */

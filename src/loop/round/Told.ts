@@ -3,6 +3,7 @@
  *
  * Does not own what follows from it (`CallStep`), nor what is too large (`Outcomes`).
  */
+import * as Frozen from "../../run/Frozen.ts"
 import * as InputCheck from "../../run/InputCheck.ts"
 import * as Bounds from "../../run/log/Bounds.ts"
 import * as ToolOutcome from "../../run/ToolOutcome.ts"
@@ -11,23 +12,38 @@ import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 
 type Outcome = ToolOutcome.ToolOutcome
 
-/** Nobody knows what became of a call whose outcome is none; sizes and usage that are no numbers are left out. */
-export const of = ({ originalSize, outcome, usage }: ToolExecutor.Settlement): ToolExecutor.Settlement => ({
-  outcome: isPlain(outcome) ? outcome : InputCheck.decoded(outcome, ToolOutcome.ToolOutcome) ?? unknown,
-  ...(Number.isFinite(originalSize) ? { originalSize: originalSize! } : {}),
-  ...(usage === undefined ? {} : { usage: Usage.counted(usage) })
-})
+/**
+ * In objects of its own. Nobody knows what became of a call whose outcome is none; sizes and usage that are no numbers are left
+ * out.
+ */
+export const of = (settlement: ToolExecutor.Settlement): ToolExecutor.Settlement => {
+  const { originalSize, outcome, usage }: Partial<ToolExecutor.Settlement> = settlement ?? {}
+  return {
+    outcome: plain(outcome) ?? InputCheck.decoded(outcome, ToolOutcome.ToolOutcome) ?? unknown,
+    ...(Number.isFinite(originalSize) ? { originalSize: originalSize! } : {}),
+    ...(usage === undefined ? {} : { usage: { ...Usage.counted(usage) } })
+  }
+}
+
+/** It waits for other runs. */
+export const isPaused = (told: ToolExecutor.Settlement | ToolExecutor.Paused): told is ToolExecutor.Paused =>
+  typeof told === "object" && told !== null && "waitsFor" in told
 
 const unknown: Outcome = { _tag: "OutcomeUnknown" }
 
-/** Surely one, as nearly all are. */
-const isPlain = (outcome: Outcome): boolean =>
+/** A copy of what is surely one, as nearly all are. */
+const plain = (outcome: Outcome | undefined): Outcome | undefined =>
   (outcome?._tag === "Succeeded" || outcome?._tag === "Failed") && isJson(outcome.result, Bounds.deepest)
+    ? { _tag: outcome._tag, result: Frozen.thawed(outcome.result) }
+    : undefined
 
 const isJson = (value: unknown, levels: number): boolean => {
   if (typeof value !== "object" || value === null) return isLeaf(value)
   if (levels === 0) return false
-  if (Array.isArray(value)) return value.every((item) => isJson(item, levels - 1))
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) if (!isJson(value[i], levels - 1)) return false
+    return true
+  }
   if (Object.getPrototypeOf(value) !== Object.prototype) return false
   for (const key in value) if (!isJson(value[key as never], levels - 1)) return false
   return true

@@ -6,6 +6,7 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Frozen from "../../run/Frozen.ts"
 import * as Bounds from "../../run/log/Bounds.ts"
 import * as Snapshot from "../../run/log/Snapshot.ts"
 import * as RunError from "../../run/RunError.ts"
@@ -116,12 +117,12 @@ const make = Effect.fnUntraced(function*(
     _tag: "ContextCompacted",
     strategy,
     upTo,
-    replacement,
+    replacement: Frozen.thawed(replacement),
     before: Transcript.size(before),
     after: Transcript.size(after),
     tokens: { before: Math.ceil(tokens.before), after: Math.ceil(tokens.after) },
     cause: causeOf(request),
-    ...(memory === undefined ? {} : { memory }),
+    ...(memory === undefined ? {} : { memory: Frozen.thawed(memory) }),
     ...(pruned === undefined ? {} : { pruned }),
     usage: spentOn(request, compaction),
     ...ownerOf(request),

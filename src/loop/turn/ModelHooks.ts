@@ -33,7 +33,7 @@ export const before = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Retur
   yield* env.journal.commit
   const { info } = CurrentModel.of(env)
   const given = Frozen.deep(Transcript.messages(env.journal.transcript, info, env.system))
-  const all = env.tools.map((tool) => tool.name)
+  const all = Object.freeze(env.tools.map((tool) => tool.name))
   const turn = RunState.nextTurn(env.journal.state)
   let messages = given
   let tools: ReadonlyArray<string> = all
@@ -47,7 +47,7 @@ export const before = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Retur
       gives: Hooks.ModelChange
     })
     if (change?.messages !== undefined) messages = Frozen.deep(Rewrite.legal(change.messages, messages))
-    if (change?.tools !== undefined) tools = tools.filter((tool) => change.tools!.includes(tool))
+    if (change?.tools !== undefined) tools = Object.freeze(tools.filter((tool) => change.tools!.includes(tool)))
   }
   const isCut = tools.length < all.length
   const offered = isCut ? env.tools.filter((tool) => tools.includes(tool.name)) : env.tools
@@ -77,7 +77,8 @@ const show = Effect.fnUntraced(function*(
   turn: number
 ): Effect.fn.Return<void, RunError.RunError> {
   yield* env.journal.commit
-  const given: Hooks.ModelAnswer = { ...AppCode.inTurn(env, turn), message, finishReason, usage }
+  // one for all of them
+  const given: Hooks.ModelAnswer = Object.freeze({ ...AppCode.inTurn(env, turn), message, finishReason, usage })
   for (const hook of env.hooks.at.afterModelCall) {
     yield* asked(env, {
       hook,

@@ -28,7 +28,7 @@ export const make = (
   const input = choice === "auto" ? [system, named] : [system, named, choice]
   return Effect.mapEager(Digest.sha256OfFixed(JSON.stringify(input)), (inputDigest) => ({
     system: system === "" ? undefined : Frozen.deep({ role: "system", content: system }),
-    tools,
+    tools: Object.freeze(tools),
     toolChoice,
     inputDigest
   }))
@@ -61,7 +61,7 @@ const view = (env: Env.Env): PrepareTurn.Turn => {
   return {
     ...AppCode.inTurn(env, RunState.nextTurn(journal.state)),
     totals: RunState.totalsAt(journal.state, journal.now()),
-    last: said ?? Transcript.last(journal.transcript)
+    last: Frozen.deep(said ?? Transcript.last(journal.transcript))
   }
 }
 

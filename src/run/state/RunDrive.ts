@@ -46,7 +46,7 @@ export const resume = (
     next.switchedTo = undefined
     next.switches = 0
   }
-  next.limitedBy = leftOf(limitOf(next), next.limits, event.limits)
+  next.limitedBy = leftOf(limitOf(next), event.limits, next)
   next.limits = event.limits ?? next.limits
   if (event.data !== undefined && input !== undefined) next.input = { ...input, data: event.data }
   next.end = undefined
@@ -59,23 +59,19 @@ const limitOf = ({ end, limitedBy }: RunState.Next): RunEvent.LimitedReason | un
   return end?._tag === "RunAborted" && end.reason === "crashed" ? limitedBy : undefined
 }
 
-/** What still forbids a model call: one of these limits the answer and not the call, so that only a higher one lets it be made. */
+/** What still forbids a model call: these limit what an answer leads to, so that only one that is not used up lets it be made. */
 const leftOf = (
   limit: RunEvent.LimitedReason | undefined,
-  before: RunPolicy.Limits,
-  given: RunPolicy.Limits | undefined
+  given: RunPolicy.Limits | undefined,
+  { compactionsInARow, totals: { toolCalls, toolRounds } }: RunState.Next
 ): RunEvent.LimitedReason | undefined => {
   if (limit === undefined || given === undefined) return limit
-  const name = raisedBy[limit]
-  return name !== undefined && (given[name] ?? Infinity) <= (before[name] ?? Infinity) ? limit : undefined
+  const { maxCompactions = Infinity, maxToolCalls = Infinity, maxToolRounds = Infinity } = given
+  const isUsedUp = (limit === "toolCalls" && toolCalls >= maxToolCalls) ||
+    (limit === "toolRounds" && toolRounds >= maxToolRounds) ||
+    (limit === "compactions" && compactionsInARow >= maxCompactions)
+  return isUsedUp ? limit : undefined
 }
-
-const raisedBy: { readonly [Reason in RunEvent.LimitedReason]?: "maxToolRounds" | "maxToolCalls" | "maxCompactions" } =
-  {
-    toolRounds: "maxToolRounds",
-    toolCalls: "maxToolCalls",
-    compactions: "maxCompactions"
-  }
 
 /** A provider's refusal is in the log as the attempt's end; anything else may have cut an attempt off. */
 const isTraced = (end: RunEvent.End | undefined): boolean =>

@@ -48,7 +48,7 @@ export const evolve = (self: RunTally, event: RunEvent.Durable): RunTally => {
     case "ToolStarted":
       return { ...self, started: new Set(self.started).add(event.callId) }
     case "ContextCompacted":
-      return { ...self, compactions: self.compactions + 1 }
+      return event.isOfRun === false ? self : { ...self, compactions: self.compactions + 1 }
     case "RunCompleted":
     case "RunLimited":
     case "RunSuspended":

@@ -68,6 +68,28 @@ describe("what an executor gives", () => {
       assert.deepStrictEqual<unknown>(said, { outcome, usage: { inputTokens: 0, outputTokens: 0 } })
     }))
 
+  it.effect("stays its own, to go on with", () =>
+    Effect.gen(function*() {
+      const given = { outcome: { _tag: "Succeeded", result: { a: [1] } }, usage: { inputTokens: 1, outputTokens: 2 } }
+      yield* settledAs(given)
+      given.outcome.result.a.push(2)
+      given.usage.inputTokens++
+      assert.deepStrictEqual([given.outcome.result, given.usage.inputTokens], [{ a: [1, 2] }, 2])
+    }))
+
+  it.effect("beside a result is left out, also what no log could hold", () =>
+    Effect.gen(function*() {
+      for (const debug of [1n, new Uint8Array(2)]) {
+        const outcome = { _tag: "Succeeded", result: 1, debug }
+        assert.deepStrictEqual<unknown>(yield* settledAs({ outcome }), { outcome: { _tag: "Succeeded", result: 1 } })
+      }
+    }))
+
+  it.effect.each([undefined, null, "done"])("is no settlement at all: %j", (given) =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* settledAs(given), { outcome: { _tag: "OutcomeUnknown" } })
+    }))
+
   it.effect("is what is stored where that is whole", () =>
     Effect.gen(function*() {
       const given = {
