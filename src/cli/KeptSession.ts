@@ -30,10 +30,12 @@ export const find = Effect.fnUntraced(function*(
   if (typed.trim() === "") return yield* badInput("the session is empty: give an id that fiberloop sessions lists")
   const store = yield* Database.existing({ db })
   if (store === undefined) return yield* Database.noDatabase(typed, db)
-  const info = yield* Effect.mapError(store.info(typed), Messages.refusal)
+  // whatever a session is called that came from elsewhere
+  const isLast = typed === last
+  const info = isLast ? undefined : yield* Effect.mapError(store.info(typed), Messages.refusal)
   if (info !== undefined) return { store, info }
   const all = yield* Effect.mapError(store.list(), Messages.refusal)
-  if (typed === last && all[0] !== undefined) return { store, info: all[0] }
+  if (isLast && all[0] !== undefined) return { store, info: all[0] }
   const found = match(all.map(({ sessionId }) => sessionId), typed)
   if (typeof found !== "string") return yield* badInput(found.line)
   return { store, info: all.find(({ sessionId }) => sessionId === found)! }

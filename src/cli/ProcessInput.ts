@@ -50,15 +50,23 @@ const answer = (streams: Streams): Input["Service"]["answer"] => (ask) =>
     const lines = yield* reader({ input: streams.input, terminal: false })
     const typed = Deferred.makeUnsafe<string | undefined>()
     let isAsked = false
-    lines.on("line", (line) => isAsked && Deferred.doneUnsafe(typed, Effect.succeed(line)))
+    let ahead = 0
+    lines.on("line", (line) => {
+      ahead++
+      if (isAsked) Deferred.doneUnsafe(typed, Effect.succeed(line))
+    })
     lines.on("close", () => Deferred.doneUnsafe(typed, Effect.succeed(undefined)))
-    yield* whenRead
+    // a terminal gives one line at a time, however many it kept back
+    for (let before = -1; before < ahead;) {
+      before = ahead
+      yield* whenRead
+    }
     isAsked = true
     yield* ask
     return yield* Deferred.await(typed)
   }))
 
-/** Once everything has been read that was there to read. */
+/** Once what there is to read has been read: of a terminal, a line. */
 const whenRead = Effect.callback<void>((resume) => {
   setImmediate(() => setImmediate(() => resume(Effect.void)))
 })

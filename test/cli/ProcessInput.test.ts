@@ -1,7 +1,7 @@
 /** The keys of a terminal, and lines of a pipe, on streams in this process. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import { PassThrough } from "node:stream"
+import { PassThrough, Readable } from "node:stream"
 import * as ProcessInput from "../../src/cli/ProcessInput.ts"
 
 const open = (isTerminal: boolean) => {
@@ -115,6 +115,23 @@ describe("an answer", () => {
       terminal.input.write("y\n")
       const typing = Effect.sync(() => terminal.input.write("n\n"))
       assert.strictEqual(yield* terminal.answer(typing), "n")
+    }))
+
+  it.effect("is none of the lines that were typed before, of which a terminal gives one at a time", () =>
+    Effect.gen(function*() {
+      const kept = ["y\n", "a\n", "y\n", "y\n"]
+      // as a terminal is read: a line, and the next one once the event loop comes round
+      const input = new Readable({
+        read() {
+          setImmediate(() => {
+            const line = kept.shift()
+            if (line !== undefined) this.push(line)
+          })
+        }
+      })
+      const terminal = ProcessInput.make({ input, output: new PassThrough().resume(), isTerminal: true })
+      assert.strictEqual(yield* terminal.answer(Effect.sync(() => input.push("n\n"))), "n")
+      assert.deepStrictEqual(kept, [])
     }))
 
   it.effect("is none when the input has ended", () =>
