@@ -5,22 +5,26 @@
  */
 import type * as RunEvent from "./RunEvent.ts"
 
-/**
- * Freezes plain data, with all that is in it, and gives the same value. What is frozen is taken to be so in depth: what code that is not
- * ours gave is `thawed` first, which is also what keeps its own objects as they are.
- */
-export const deep = <A>(value: A): A => {
-  if (isOpen(value)) freeze(value)
+/** Freezes plain data, with all that is in it, and gives the same value. What is frozen is taken to be so in depth. */
+export const deep = <A>(value: A): A => isOpen(value) ? whole(value) : value
+
+const isOpen = (value: unknown): boolean => typeof value === "object" && value !== null && !Object.isFrozen(value)
+
+/** The same of what code that is not ours made: it may have frozen a part of it. */
+const whole = <A>(value: A): A => {
+  if (!isPlain(value)) return value
+  Object.freeze(value)
+  if (Array.isArray(value)) value.forEach(whole)
+  else for (const key in value) whole(value[key])
   return value
 }
 
-const isOpen = (value: unknown): value is object =>
-  typeof value === "object" && value !== null && !Object.isFrozen(value)
-
-const freeze = (value: object): void => {
-  Object.freeze(value)
-  if (Array.isArray(value)) value.forEach(deep)
-  else for (const key in value) deep(value[key as never])
+/** A list, or an object of no class: what else there is, such as a time or bytes, is left as it is. */
+const isPlain = (value: unknown): value is object => {
+  if (typeof value !== "object" || value === null) return false
+  if (Array.isArray(value)) return true
+  const kind: unknown = Object.getPrototypeOf(value)
+  return kind === Object.prototype || kind === null
 }
 
 /** Freezes what an event says that others go by; its own members, which nobody reads again, are left as they are. */
@@ -33,7 +37,7 @@ export const said = (event: RunEvent.Durable): void => {
       deep(event.data)
       return
     case "AssistantMessage":
-      deep(event.message)
+      whole(event.message)
       return
     case "ApprovalRequested":
     case "ToolStarted":
@@ -53,17 +57,22 @@ export const said = (event: RunEvent.Durable): void => {
   }
 }
 
-/** A copy of plain data, which whoever is given it may write into, and which others who have the original do not write into. */
+/** A copy of plain data: whoever is given one may write into it, and whoever keeps the original into that. */
 export const thawed = <A>(value: A): A => {
-  if (typeof value !== "object" || value === null) return value
+  if (!isPlain(value)) return value
   if (Array.isArray(value)) return Array.from(value, thawed) as A
-  const copy: Record<string, unknown> = {}
-  for (const key in value) {
-    // a name that every object has a setter for
-    if (key === "__proto__") Object.defineProperty(copy, key, { value: thawed(value[key]), ...own })
-    else copy[key] = thawed(value[key])
-  }
-  return copy as A
+  const copy = { ...value }
+  for (const key in copy) if (typeof copy[key] === "object") copy[key] = thawed(copy[key])
+  return copy
 }
 
-const own = { writable: true, enumerable: true, configurable: true } as const
+/** What may be written into: the value itself, or a copy where something plain in it is frozen. */
+export const opened = <A>(value: A): A => hasFrozen(value) ? thawed(value) : value
+
+const hasFrozen = (value: unknown): boolean => {
+  if (!isPlain(value)) return false
+  if (Object.isFrozen(value)) return true
+  if (Array.isArray(value)) return value.some(hasFrozen)
+  for (const key in value) if (hasFrozen(value[key as never])) return true
+  return false
+}

@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Prompt from "effect/ai/Prompt"
 import * as Context from "effect/Context"
+import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -47,6 +48,20 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
       Effect.gen(function*() {
         const { outcome } = yield* execute("drawing", { drawing: () => Effect.void }, { params: {} })
         assert.deepStrictEqual(outcome, { _tag: "Succeeded", result: Prompt.toolModelOutputToText(ToolRun.chart) })
+      }))
+
+    it.effect("may write into its arguments, whatever was frozen of them", () =>
+      Effect.gen(function*() {
+        const params = { at: "2026-01-02T00:00:00.000Z", of: Object.freeze({ n: 1, in: Object.freeze([1]) }) }
+        const noting = ({ at, of }: { readonly at: DateTime.Utc; readonly of: typeof params.of }) =>
+          Effect.sync(() => {
+            Object.assign(of, { n: 2 })
+            ;(of.in as Array<number>).push(2)
+            return [DateTime.formatIso(at), of]
+          })
+        const { outcome } = yield* execute("noting", { noting }, { params })
+        assert.deepStrictEqual(outcome, { _tag: "Succeeded", result: [params.at, { n: 2, in: [1, 2] }] })
+        assert.deepStrictEqual<unknown>(params.of, { n: 1, in: [1] })
       }))
 
     it.effect.each(["a text", [null], 5])("with %j to show settles NotEncodable", (shown) =>

@@ -58,6 +58,10 @@ export const kit = Toolkit.make(
   Tool.make("nothing", { success: Schema.Void }),
   Tool.make("search", { parameters: query, success: Schema.Unknown }),
   Tool.make("drawing", { success: Schema.Void, toModelOutput: () => chart }),
+  Tool.make("noting", {
+    parameters: Schema.Struct({ at: Schema.DateTimeUtcFromString, of: Schema.Json }),
+    success: Schema.Unknown
+  }),
   Tool.make("scribbling", { success: Schema.Unknown, toModelOutput: (given) => given as typeof chart })
 )
 type Handlers = Parameters<typeof kit.toLayer>[0]
@@ -118,6 +122,7 @@ const run = Effect.fnUntraced(function*(
     search: unused,
     drawing: unused,
     scribbling: unused,
+    noting: unused,
     ...handlers
   }
   const known = Effect.zipWith(kit, Effect.context<never>(), (found, foundIn) => ({ ...found, foundIn }))

@@ -8,6 +8,7 @@ import * as Toolkit from "effect/ai/Toolkit"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import * as Frozen from "../../run/Frozen.ts"
 import { ToolCall } from "../../services/ToolCall.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import * as Shield from "./Shield.ts"
@@ -31,7 +32,7 @@ export const run = (
   }
   // one that throws is a handler that fails
   return Effect.suspend(() => ToolCodecs.of(tool).fitting(call.params)).pipe(
-    Effect.flatMap((params) => handlers.handle(call.name, params, call.identity.callId)),
+    Effect.flatMap((params) => handlers.handle(call.name, Frozen.thawed(params), call.identity.callId)),
     Effect.flatMap((results) => Stream.runForEach(results, take)),
     Effect.map(() => last),
     Effect.updateContext((given: Context.Context<never>) =>

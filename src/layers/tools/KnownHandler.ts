@@ -12,6 +12,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Semaphore from "effect/Semaphore"
+import * as Frozen from "../../run/Frozen.ts"
 import { ToolCall } from "../../services/ToolCall.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import * as Shield from "./Shield.ts"
@@ -83,7 +84,7 @@ export const run = (
         }),
         Semaphore.withPermit(line ??= Semaphore.makeUnsafe(1))
       )
-    return Effect.matchCauseEffectEager(handler(decoded, { toolCallId: identity.callId, preliminary }), {
+    return Effect.matchCauseEffectEager(handler(Frozen.opened(decoded), { toolCallId: identity.callId, preliminary }), {
       onFailure: (cause) => {
         hasEnded = true
         if (refused !== undefined) return Effect.fail(refused)

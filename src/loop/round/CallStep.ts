@@ -5,7 +5,6 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
-import * as Frozen from "../../run/Frozen.ts"
 import * as Pointer from "../../run/Pointer.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
@@ -128,12 +127,12 @@ const carryOut = function*(env: Env.Env, call: Call): Running {
   return outcome
 }
 
-/** The call, as it stands before its intent, as its executor is given it: a handler may write into its arguments. */
+/** The call, as it stands before its intent, as its executor is given it. */
 const executable = (env: Env.Env, call: Call): ToolExecutor.Call => {
   const { callId, tool, tries = 0 } = call
   return {
     name: tool,
-    params: Frozen.thawed(OpenCall.final(call)),
+    params: OpenCall.final(call),
     timeout: RunPolicy.callTimeout(env.timeouts, tool),
     identity: { ...CallIdentity.of(env, callId), attempt: tries + 1, data: env.journal.state.input?.data }
   }

@@ -17,9 +17,11 @@ type Outcome = ToolOutcome.ToolOutcome
  * out.
  */
 export const of = (settlement: ToolExecutor.Settlement): ToolExecutor.Settlement => {
-  const { originalSize, outcome, usage }: Partial<ToolExecutor.Settlement> = settlement ?? {}
+  const { originalSize, outcome: told, usage }: Partial<ToolExecutor.Settlement> = settlement ?? {}
+  const outcome = plain(told) ?? InputCheck.decoded(told, ToolOutcome.ToolOutcome) ?? unknown
+  if (originalSize === undefined && usage === undefined) return { outcome }
   return {
-    outcome: plain(outcome) ?? InputCheck.decoded(outcome, ToolOutcome.ToolOutcome) ?? unknown,
+    outcome,
     ...(Number.isFinite(originalSize) ? { originalSize: originalSize! } : {}),
     ...(usage === undefined ? {} : { usage: { ...Usage.counted(usage) } })
   }

@@ -5,7 +5,6 @@
  * Does not own where parts come from and when deltas are shown (`Incoming`), nor what becomes of the content (`Attempt`).
  */
 import type * as AttemptResult from "../../run/AttemptResult.ts"
-import * as Frozen from "../../run/Frozen.ts"
 import type * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as Legality from "../../run/transcript/Legality.ts"
@@ -221,12 +220,12 @@ export class Collector {
 
   /** What is no block ends those before it: a text behind a call is another one. */
   #put(part: Message.AssistantPart): void {
-    this.#content.push({ kind: "part", part: Frozen.thawed(Legality.writable(part)) })
+    this.#content.push({ kind: "part", part: Legality.writable(part) })
     this.#open.clear()
     this.#current = undefined
   }
 }
 
 const annotate = (block: Block, metadata: Message.Metadata | undefined): void => {
-  if (metadata !== undefined) block.metadata = { ...block.metadata, ...Frozen.thawed(metadata) }
+  if (metadata !== undefined) block.metadata = { ...block.metadata, ...metadata }
 }
