@@ -1,6 +1,7 @@
 /** Sessions on their way between databases, as files and through pipes. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
+import type { StdioOptions } from "node:child_process"
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, statSync, watch } from "node:fs"
 import { dirname, join } from "node:path"
 import * as SessionLine from "../../src/run/log/SessionLine.ts"
@@ -301,14 +302,19 @@ describe("as processes", () => {
         Effect.sync(() => openSync("/dev/full", "w")),
         (file) => Effect.sync(() => closeSync(file))
       )
-      const { code, stderr } = yield* Child.run(["export", id, "--db", db], {
-        cwd: dirname(db),
-        spawn: { stdio: ["ignore", full, "pipe"] }
-      })
-      assert.deepStrictEqual([code, stderr], [
-        1,
-        "fiberloop: standard output cannot be written (the disk is full)\n"
-      ])
+      const toFull = { cwd: dirname(db), spawn: { stdio: ["ignore", full, "pipe"] satisfies StdioOptions } }
+      const line = "fiberloop: standard output cannot be written (the disk is full)\n"
+      const { code, stderr } = yield* Child.run(["export", id, "--db", db], toFull)
+      assert.deepStrictEqual([code, stderr], [1, line])
+      // a copy that was made is told of, or a script would make another one
+      const forked = yield* Child.run(["fork", id, "--to", "copy", "--db", db], toFull)
+      assert.strictEqual(forked.code, 1)
+      assert.match(forked.stderr, /^✓ forked [^\n]+\nGo on with: [^\n]* --session copy /)
+      assert.isTrue(forked.stderr.endsWith(line))
+      const { file } = yield* withFile((yield* Invoke.invoke(["export", id, "--db", db])).stdout)
+      const imported = yield* Child.run(["import", file, "--to", "other", "--db", db], toFull)
+      assert.strictEqual(imported.code, 1)
+      assert.match(imported.stderr, /^✓ imported session other /)
     }))
 
   it.effect("the first wrong line of standard input ends the import, though more could come", () =>

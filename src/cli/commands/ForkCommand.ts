@@ -41,19 +41,18 @@ const fork = Effect.fnUntraced(function*(
     Effect.mapError(Messages.refusal)
   )
   const isForeign = (yield* SessionAgent.foreign({ store, info: made })) !== undefined
-  // the id alone is for scripts
-  yield* Print.print(place.json ? RenderSessions.json(made) : `${TerminalText.line(made.sessionId)}\n`)
-  yield* stderr.write(
-    [
-      `✓ forked from session ${TerminalText.line(info.sessionId)} with ${count(made.turns, "turn")}`,
-      isForeign
-        ? `Go on with it in its program: ${InProgram.say(id)}`
-        : `Go on with: ${Invocation.of("run", ["--session", id], flags)} "<task>"`,
-      ...(made.end === "RunCompleted"
-        ? []
-        : [`or its run:  ${isForeign ? InProgram.resume(id) : resume(made.end, id, flags)}`])
-    ].map((line) => `${line}\n`).join("")
-  )
+  const told = [
+    `✓ forked from session ${TerminalText.line(info.sessionId)} with ${count(made.turns, "turn")}`,
+    isForeign
+      ? `Go on with it in its program: ${InProgram.say(id)}`
+      : `Go on with: ${Invocation.of("run", ["--session", id], flags)} "<task>"`,
+    ...(made.end === "RunCompleted"
+      ? []
+      : [`or its run:  ${isForeign ? InProgram.resume(id) : resume(made.end, id, flags)}`])
+  ].map((line) => `${line}\n`).join("")
+  // the id alone is for scripts; where nobody can be told it there, it is told all the same: the session is made
+  const shown = place.json ? RenderSessions.json(made) : `${TerminalText.line(made.sessionId)}\n`
+  yield* Effect.ensuring(Print.print(shown), stderr.write(told))
 })
 
 /** The command that goes on with the copied run; at a limit it takes a higher one. */

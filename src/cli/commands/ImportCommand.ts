@@ -73,27 +73,26 @@ const importLines = Effect.fnUntraced(function*(
     Effect.provide(Database.layer(place)),
     Effect.mapError((error) => error instanceof Refusal ? error : isTaken(error) ? taken : Messages.refusal(error))
   )
-  // the id alone is for scripts
-  yield* Print.print(place.json ? RenderSessions.json(info) : `${TerminalText.line(info.sessionId)}\n`)
-  yield* stderr.write(
-    [
-      `✓ imported session ${TerminalText.line(info.sessionId)} with ${count(info.turns, "turn")}`,
-      ...(info.end === undefined ? ["Its last run has not ended in what was exported."] : []),
-      ...(allowed.length === 0 ? [] : [
-        "It brings along a yes to these calls: going on with its last run makes them, and nobody is asked; a new task leaves " +
-        "them out.",
-        ...allowed.flatMap((open) => RenderApprovals.call({ ...open, params: OpenCall.final(open) }))
-      ]),
-      ...(answered.length === 0 ? [] : [
-        "It brings along results that somebody gave in place of these calls: the model reads them as the tools' own.",
-        ...answered.flatMap(RenderApprovals.call)
-      ]),
-      `Look at it: ${Invocation.of("show", [info.sessionId], place.flags)}`,
-      isForeign
-        ? `Go on with it in its program: ${InProgram.goOn(info)}`
-        : `Go on with: ${Invocation.of("run", ["--session", info.sessionId], [...place.flags, ...flags])} "<task>"`
-    ].map((line) => `${line}\n`).join("")
-  )
+  const told = [
+    `✓ imported session ${TerminalText.line(info.sessionId)} with ${count(info.turns, "turn")}`,
+    ...(info.end === undefined ? ["Its last run has not ended in what was exported."] : []),
+    ...(allowed.length === 0 ? [] : [
+      "It brings along a yes to these calls: going on with its last run makes them, and nobody is asked; a new task leaves " +
+      "them out.",
+      ...allowed.flatMap((open) => RenderApprovals.call({ ...open, params: OpenCall.final(open) }))
+    ]),
+    ...(answered.length === 0 ? [] : [
+      "It brings along results that somebody gave in place of these calls: the model reads them as the tools' own.",
+      ...answered.flatMap(RenderApprovals.call)
+    ]),
+    `Look at it: ${Invocation.of("show", [info.sessionId], place.flags)}`,
+    isForeign
+      ? `Go on with it in its program: ${InProgram.goOn(info)}`
+      : `Go on with: ${Invocation.of("run", ["--session", info.sessionId], [...place.flags, ...flags])} "<task>"`
+  ].map((line) => `${line}\n`).join("")
+  // the id alone is for scripts; where nobody can be told it there, it is told all the same: the session is made
+  const shown = place.json ? RenderSessions.json(info) : `${TerminalText.line(info.sessionId)}\n`
+  yield* Effect.ensuring(Print.print(shown), stderr.write(told))
 })
 
 const isTaken = ({ reason }: SessionStore.StoreError): boolean =>
