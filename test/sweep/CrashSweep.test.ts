@@ -20,7 +20,7 @@ const sweep = Effect.fnUntraced(function*(name: "Sqlite" | "Pg", every: number, 
 
 it.live(
   "SQLite: wherever a process is killed, nothing is lost and nothing is done twice",
-  () => sweep("Sqlite", 11),
+  () => sweep("Sqlite", 17),
   limit
 )
 
