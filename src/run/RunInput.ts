@@ -67,7 +67,7 @@ export interface DecideInput {
   readonly sessionId: string
   /** of the question, as `approvals`, a suspended result and `ApprovalRequested` name it */
   readonly approvalId: string
-  /** nothing but `true` is a yes */
+  /** `true` or `false`: anything else is no answer, and `InvalidInput` */
   readonly approved: boolean
   /** who decided, for the log */
   readonly by?: string | undefined

@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { Json } from "effect/Schema"
 import * as Stream from "effect/Stream"
+import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import type { Hook } from "../../src/services/Hooks.ts"
 import { ToolCall } from "../../src/services/ToolCall.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
@@ -10,6 +11,7 @@ import * as Approvals from "../support/Approvals.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as Suspended from "../support/Suspended.ts"
 import * as TestAgent from "../support/TestAgent.ts"
+import * as TestStore from "../support/TestStore.ts"
 
 /** Whether something is frozen with all that is in it. */
 const isFrozen = (value: unknown): boolean =>
@@ -23,14 +25,20 @@ const earlier = { role: "assistant", content: [{ type: "text", text: "before" }]
 const asking = { toolkit: Approvals.kit }
 
 describe("what is written into in place", () => {
-  it.effect("by a hook behind a yes is not what runs: the hook has failed, and the call is denied", () =>
+  it.effect("by a hook behind a yes is not what runs, also where the log is read anew: the call is denied", () =>
     Effect.gen(function*() {
+      const kept = yield* SessionStoreMemory.make
+      // as one in another process reads it
+      const store = TestStore.over({
+        ...kept,
+        read: (...args) => Stream.map(kept.read(...args), (event) => structuredClone(event))
+      })
       let asked = 0
       const hook: Hook = {
         name: "rate",
         beforeToolCall: ({ params }) => Effect.sync(() => void (asked++ > 0 && write(params, 100)))
       }
-      const made = yield* Suspended.make(TestAgent.work(1), { agent: { ...asking, hooks: [hook] } })
+      const made = yield* Suspended.make(TestAgent.work(1), { agent: { ...asking, hooks: [hook] }, store })
       yield* made.decide("1.0", { params: { n: 3 } })
       yield* made.resume()
       assert.deepStrictEqual(made.ran, [])
@@ -101,19 +109,21 @@ describe("what is written into in place", () => {
         name: "observer",
         kind: "observer",
         beforeModelCall: ({ tools }) => Effect.sync(() => void (tools as Array<string>).pop()),
-        afterModelCall: (answer) => Effect.sync(() => void Object.assign(answer, { message: { content: [] } }))
+        afterModelCall: (answer) => Effect.sync(() => void Object.assign(answer, { message: { content: [] } })),
+        afterToolCall: ({ outcome }) => Effect.sync(() => void Object.assign(outcome, { result: "other" }))
       }
       const guard: Hook = {
         name: "guard",
         beforeModelCall: ({ tools }) => Effect.sync(() => ({ tools: tools.filter((name) => name !== "look") })),
         afterModelCall: ({ message }) => Effect.sync(() => void shown.push(message.content.length))
       }
-      const { agent, script } = yield* TestAgent.make([ScriptedModel.text("so")], {
+      const { agent, script, store } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("so")], {
         agent: { hooks: [observer, guard] }
       })
       yield* agent.run(Suspended.go)
+      assert.deepInclude(RunLog.only(yield* store.log("s"), "ToolSettled")[0]?.outcome, { result: "done 1" })
       const [request] = yield* script.requests
-      assert.deepStrictEqual([request!.tools.map(({ name }) => name), shown], [["work", "again"], [1]])
+      assert.deepStrictEqual([request!.tools.map(({ name }) => name), shown], [["work", "again"], [1, 1]])
     }))
 
   it.effect("by what prepares a turn is not what the model is sent", () =>

@@ -28,7 +28,7 @@ export const text = (field: string, given: string | undefined): Checked<string |
 export const noOthers = <K extends string>(
   of: string,
   given: { readonly [P in K]?: unknown },
-  members: Readonly<Record<K, true>>
+  members: Readonly<Record<K, unknown>>
 ): Checked<undefined> => {
   for (const name in given) {
     if (!Object.hasOwn(members, name) && given[name] !== undefined) {

@@ -11,7 +11,7 @@ import { type Checked, names, noOthers, notGiven, refuse } from "./Checked.ts"
 /** Limits as given, times in milliseconds; `Infinity` lifts a limit. */
 export const limits = (given: RunPolicy.LimitsInput): Checked<RunPolicy.Limits> => {
   if (!isObject(given)) return refuse("limits", "limits must be an object")
-  const others = noOthers("limits", given, limitNames)
+  const others = noOthers("limits", given, RunPolicy.limitRules)
   if (Result.isFailure(others)) return Result.fail(others.failure)
   const out: { -readonly [K in keyof RunPolicy.Limits]: number } = {}
   for (const key of Object.keys(RunPolicy.limitRules) as Array<keyof RunPolicy.Limits>) {
@@ -24,17 +24,6 @@ export const limits = (given: RunPolicy.LimitsInput): Checked<RunPolicy.Limits> 
     out[key] = value
   }
   return Result.succeed(out)
-}
-
-const limitNames: Record<keyof RunPolicy.Limits, true> = {
-  maxTurns: true,
-  maxToolRounds: true,
-  maxToolCalls: true,
-  maxErrors: true,
-  maxCompactions: true,
-  maxTokens: true,
-  maxCost: true,
-  maxDuration: true
 }
 
 /** Untyped code may give anything. */
@@ -50,15 +39,6 @@ const millis = (input: Duration.Input | undefined): number | undefined =>
     onSome: Duration.toMillis
   })
 
-const timeoutNames: Record<keyof RunPolicy.Timeouts, true> = {
-  call: true,
-  firstPart: true,
-  gap: true,
-  tool: true,
-  tools: true,
-  compaction: true
-}
-
 /** What has a time limit besides single tools. */
 const steps = Object.keys(RunPolicy.defaultTimeouts).filter((key) => key !== "tools") as ReadonlyArray<
   Exclude<keyof RunPolicy.Timeouts, "tools">
@@ -69,7 +49,7 @@ export const timeouts = (
   given: RunPolicy.TimeoutsInput,
   tools?: ReadonlyArray<string>
 ): Checked<Partial<RunPolicy.Timeouts>> => {
-  const others = noOthers("timeouts", given, timeoutNames)
+  const others = noOthers("timeouts", given, RunPolicy.defaultTimeouts)
   if (Result.isFailure(others)) return Result.fail(others.failure)
   const single = durations("timeouts", given, steps)
   const { tools: byTool } = given
@@ -103,16 +83,6 @@ const durations = <K extends string>(
   return Result.succeed(out)
 }
 
-const policyNames: Record<keyof RunPolicy.ToolPolicy, true> = {
-  enabled: true,
-  allowList: true,
-  maxParallel: true,
-  maxCallsPerRun: true,
-  requireApprovalByDefault: true,
-  approvalTimeout: true,
-  continueOnError: true
-}
-
 const switches = ["enabled", "continueOnError", "requireApprovalByDefault"] as const
 
 /** A tool policy as given; its tools are of the agent's `tools`. */
@@ -121,7 +91,7 @@ export const policy = (
   tools: ReadonlyArray<string>
 ): Checked<RunPolicy.ToolPolicy> => {
   if (!isObject(given)) return refuse("toolPolicy", "toolPolicy must be an object")
-  const others = noOthers("toolPolicy", given, policyNames)
+  const others = noOthers("toolPolicy", given, RunPolicy.ToolPolicy.fields)
   if (Result.isFailure(others)) return Result.fail(others.failure)
   const unclear = switches.find((name) => given[name] !== undefined && typeof given[name] !== "boolean")
   if (unclear !== undefined) return refuse(`toolPolicy.${unclear}`, `toolPolicy.${unclear} must be true or false`)
