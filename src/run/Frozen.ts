@@ -3,14 +3,12 @@
  * code that is not ours, and what a reader, a hook or an approver changed in place would run instead of what is stored, and of
  * what a person allowed.
  */
-import type * as RunEvent from "./RunEvent.ts"
 
 /** Freezes plain data, with all that is in it, and gives the same value. What is frozen is taken to be so in depth. */
 export const deep = <A>(value: A): A => isOpen(value) ? whole(value) : value
 
 const isOpen = (value: unknown): boolean => typeof value === "object" && value !== null && !Object.isFrozen(value)
 
-/** The same of what code that is not ours made: it may have frozen a part of it. */
 const whole = <A>(value: A): A => {
   if (!isPlain(value)) return value
   Object.freeze(value)
@@ -27,34 +25,19 @@ const isPlain = (value: unknown): value is object => {
   return kind === Object.prototype || kind === null
 }
 
-/** Freezes what an event says that others go by; its own members, which nobody reads again, are left as they are. */
-export const said = (event: RunEvent.Durable): void => {
-  switch (event._tag) {
-    case "RunStarted":
-      deep(event.input)
-      return
-    case "RunResumed":
-      deep(event.data)
-      return
-    case "AssistantMessage":
-      whole(event.message)
-      return
-    case "ApprovalRequested":
-    case "ToolStarted":
-      deep(event.params)
-      return
-    case "ApprovalResolved":
-      deep([event.params, event.result])
-      return
-    case "ToolSettled":
-      deep(event.outcome)
-      return
-    case "InputQueued":
-    case "InputReceived":
-      deep(event.messages)
-      return
-    default:
-  }
+/** A frozen copy of plain data, with all that is in it, whatever was frozen of it before: nobody else has a part of it. */
+export const copy = <A>(value: A): A => {
+  if (!isPlain(value)) return value
+  if (Array.isArray(value)) return Object.freeze(value.map(copy)) as A
+  const copied = { ...value }
+  for (const key in copied) if (typeof copied[key] === "object") copied[key] = copy(copied[key])
+  return Object.freeze(copied)
+}
+
+/** Puts a frozen copy in the place of every member that is not frozen. What is frozen is taken to be so in depth. */
+export const members = <A extends object>(self: A): A => {
+  for (const key in self) if (isOpen(self[key])) self[key] = copy(self[key])
+  return self
 }
 
 /** A copy of plain data: whoever is given one may write into it, and whoever keeps the original into that. */

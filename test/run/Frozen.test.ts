@@ -5,13 +5,21 @@ import * as Frozen from "../../src/run/Frozen.ts"
 /** With a part that somebody froze, and one that is no plain data. */
 const make = () => ({ list: [{ n: 1 }], part: Object.freeze({ in: { n: 1 } }), bytes: new Uint8Array([1]) })
 
-it("what a model says is frozen whole, whatever it froze of it before, but for what is no plain data", () => {
-  const params = make()
-  const content = [{ type: "tool-call", id: "a", name: "work", params }]
-  Frozen.said({ _tag: "AssistantMessage", message: { role: "assistant", content } } as never)
-  for (const value of [content, params, params.list[0], params.part.in]) assert.isTrue(Object.isFrozen(value))
-  params.bytes[0] = 2
-  assert.strictEqual(params.bytes[0], 2)
+it("a frozen copy is frozen whole, leads to nothing of what it is of, and leaves that as it was", () => {
+  const given = make()
+  const odd: unknown = JSON.parse("{\"__proto__\":{\"n\":1}}")
+  const copy = Frozen.copy({ given, odd })
+  assert.deepStrictEqual(copy, { given, odd })
+  assert.deepStrictEqual(Object.entries(copy.odd as object), [["__proto__", { n: 1 }]])
+  for (const value of [copy, copy.given, copy.given.list, copy.given.list[0], copy.given.part, copy.given.part.in]) {
+    assert.isTrue(Object.isFrozen(value))
+  }
+  given.list[0]!.n = 2
+  given.part.in.n = 2
+  given.list.push({ n: 3 })
+  assert.deepStrictEqual(copy.given, make())
+  // what is no plain data is the same
+  assert.strictEqual(copy.given.bytes, given.bytes)
 })
 
 it("a copy may be written into, and leaves what it is of as it was", () => {

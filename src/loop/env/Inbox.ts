@@ -9,6 +9,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Delivery from "../../run/Delivery.ts"
+import * as Frozen from "../../run/Frozen.ts"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunState from "../../run/RunState.ts"
@@ -51,7 +52,8 @@ export class Inbox {
       if (journal === undefined) return Effect.succeed(Effect.succeed(Delivery.notDelivered("ended")))
       const tooLarge = TooLarge.of("the message", given)
       if (tooLarge !== undefined) return Effect.fail(tooLarge)
-      const messages = [...given]
+      // what is frozen is recorded as it is
+      const messages = Frozen.copy(given)
       journal.record({ _tag: "InputQueued", kind, messages })
       const told = Deferred.makeUnsafe<Delivery.Delivery, RunError.RunError>()
       this.#waiting ??= new Map()

@@ -82,6 +82,9 @@ export const make = (options: Options): Journal => new Writing(options)
 type Recorded = Arr.NonEmptyReadonlyArray<RunEvent.RunEvent>
 type Facts = Arr.NonEmptyReadonlyArray<RunEvent.Durable>
 
+/** What every event begins with, in the order that stores give it back in, so that their JSON is the same. */
+const unplaced = { _tag: "", seq: 0, at: NaN, runId: "", version: RunEvent.version }
+
 class Writing extends Fold.Folding implements Journal {
   readonly runId: string
   status: RunEvent.Status
@@ -114,17 +117,8 @@ class Writing extends Fold.Folding implements Journal {
 
   record(draft: RunEvent.Draft, ofRun = this.runId): void {
     const seq = this.state.seq + 1
-    // in the order that stores give them back in, so that their JSON is the same
-    const placed = {
-      _tag: draft._tag,
-      seq,
-      at: this.now(),
-      runId: ofRun,
-      version: RunEvent.version
-    }
-    // a spread behind other members is much slower
-    const event = Object.assign(placed, draft) as RunEvent.Durable
-    Frozen.said(event)
+    const placed = { ...unplaced, _tag: draft._tag, seq, at: this.now(), runId: ofRun }
+    const event = Frozen.members(Object.assign(placed, draft) as RunEvent.Durable)
     this.take(event)
     this.#recorded.push(event)
     this.#durable.push(event)

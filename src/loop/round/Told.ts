@@ -36,7 +36,7 @@ const unknown: Outcome = { _tag: "OutcomeUnknown" }
 /** A copy of what is surely one, as nearly all are. */
 const plain = (outcome: Outcome | undefined): Outcome | undefined =>
   (outcome?._tag === "Succeeded" || outcome?._tag === "Failed") && isJson(outcome.result, Bounds.deepest)
-    ? { _tag: outcome._tag, result: Frozen.thawed(outcome.result) }
+    ? Frozen.copy({ _tag: outcome._tag, result: outcome.result })
     : undefined
 
 const isJson = (value: unknown, levels: number): boolean => {

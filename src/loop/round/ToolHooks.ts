@@ -53,7 +53,7 @@ export const before = Effect.fnUntraced(function*(env: Around, call: Call): Effe
         break
       case "Change":
         if (TooLarge.bytesOf(given.value.params) !== undefined) return refuse("gave arguments that are too large")
-        params = Frozen.deep(given.value.params)
+        params = Frozen.copy(given.value.params)
         break
       case "Deny":
         return settle({ _tag: "Denied", reason: Bounds.message(given.value.reason) })
@@ -95,7 +95,7 @@ const leave = Effect.fnUntraced(function*(
   for (const hook of env.hooks.at.afterToolCall) {
     const given = yield* look(env, hook, call, { outcome: left, duration, isPreliminary: false })
     if (given._tag === "Broken") left = withheld(left, how, `is withheld: the hook "${hook.name}" ${given.why}.`)
-    else if (given.value !== undefined) left = Frozen.deep(given.value.outcome)
+    else if (given.value !== undefined) left = Frozen.copy(given.value.outcome)
   }
   return left
 })
@@ -131,7 +131,7 @@ export const preliminary = Effect.fnUntraced(function*(
     if (given._tag === "Broken") return undefined
     if (given.value === undefined) continue
     if (given.value.outcome._tag !== "Succeeded") return undefined
-    left = Frozen.deep(given.value.outcome.result)
+    left = Frozen.copy(given.value.outcome.result)
   }
   return left
 })

@@ -57,15 +57,21 @@ export const fromTurn = (turn: Turn): ReadonlyArray<Entry> => {
   // reasoning cannot stand alone as a message
   if (others.length === 0) return []
   const from = turn.from ?? seq
-  const said: Entry = { seq, from, message: { role: "assistant", content } }
+  const said: Entry = { ...unplaced, seq, from, message: { ...answer, content } }
   const named = renamed.length === 0 ? said : { ...said, renamed }
   const message = others === content
     ? named
-    : { ...named, reasoned: { by: model, without: { role: "assistant" as const, content: others } } }
+    : { ...named, reasoned: { by: model, without: { ...answer, content: others } } }
   if (calls.length === 0) return [message]
-  const answers = calls.map((call, i) => toolResult(call, SharedMap.get(results, i) ?? noResult))
-  return [message, { seq, from, message: { role: "tool", content: answers } }]
+  const given = calls.map((call, i) => toolResult(call, SharedMap.get(results, i) ?? noResult))
+  return [message, { ...unplaced, seq, from, message: { ...answers, content: given } }]
 }
+
+// what is kept is made as a copy of one of these: see "What lives long" in `src/loop/README.md`
+const answer: Message.AssistantMessage = { role: "assistant", content: [] }
+const answers: Message.ToolMessage = { role: "tool", content: [] }
+const unplaced: Entry = { seq: 0, from: 0, message: answer }
+const empty: Message.ToolResultPart = { type: "tool-result", id: "", name: "", result: "", isFailure: false }
 
 const isReasoning = (part: Message.AssistantPart): boolean => part.type === "reasoning"
 
@@ -74,7 +80,7 @@ const noResult: Result = ToolOutcome.toResult({ _tag: "OutcomeUnknown" })
 const toolResult = ({ id, name }: Calls.Call, { isFailure, result }: Result): Message.ToolResultPart => {
   const clean = Legality.cleanJson(result)
   const isBlank = typeof clean === "string" && clean.trim() === ""
-  return { type: "tool-result", id, name, result: isBlank ? "(no output)" : clean, isFailure }
+  return { ...empty, id, name, result: isBlank ? "(no output)" : clean, isFailure }
 }
 
 /**
