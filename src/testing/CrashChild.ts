@@ -2,7 +2,7 @@
  * The process that dies: started by `CrashSweep` with a module, a subject of it, its place, and the point of its death.
  */
 import * as Effect from "effect/Effect"
-import { enableCompileCache } from "node:module"
+import { enableCompileCache, flushCompileCache } from "node:module"
 import * as CrashPoints from "./CrashPoints.ts"
 import type { Place, Subjects } from "./Subject.ts"
 import * as UserModule from "./UserModule.ts"
@@ -13,6 +13,8 @@ enableCompileCache()
 const [module = "", name = "", place = "", at = ""] = process.argv.slice(2)
 
 const { subjects } = await UserModule.load<{ readonly subjects: Subjects }>(module)
+// what a process that is killed compiled is not kept otherwise
+flushCompileCache()
 const subject = subjects[name]!(JSON.parse(place) as Place)
 
 const onPoint: CrashPoints.OnPoint = (n, what) => {

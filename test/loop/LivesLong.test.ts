@@ -46,7 +46,7 @@ it.effect("what events and messages are made of is young", () =>
       info: { provider: "test", name: "same" },
       stream: ({ messages, metadata }) => {
         // the turn before
-        if (isCounting) for (const message of messages.slice(-2)) count(counts, message.role, message)
+        if (isCounting) { for (const message of messages.slice(-2)) count(counts, message.role, message) }
         return Stream.fromArray(partsOf(metadata.turn))
       }
     })
@@ -54,7 +54,7 @@ it.effect("what events and messages are made of is young", () =>
     const run = (n: number) =>
       Stream.runForEachArray(agent.stream({ sessionId: `s${n}`, input: "go" }), (events) =>
         Effect.sync(() => {
-          if (isCounting) for (const event of events) count(counts, event._tag, event)
+          if (isCounting) { for (const event of events) count(counts, event._tag, event) }
         }))
     // V8 decides while its young generation is small
     for (let n = 0; n < 100; n++) yield* run(n)

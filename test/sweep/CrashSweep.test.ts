@@ -6,27 +6,25 @@ import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as CrashSweep from "../../src/testing/CrashSweep.ts"
 import * as PgDatabases from "../support/PgDatabases.ts"
+import * as Sweeping from "./Sweeping.ts"
 
 const limit = 1_800_000
-const isWhole = process.env["FIBERLOOP_SWEEP"] === "all"
 
-const sweep = Effect.fnUntraced(function*(name: "Sqlite" | "Pg", every: number, argument = "") {
-  const module = new URL(`./${name}Subjects.ts`, import.meta.url)
-  const report = yield* CrashSweep.sweep({ module, argument, every: isWhole ? 1 : every })
-  if (isWhole) console.log(`${name}: ${report.points} points tried, ${report.failures.length} failed`)
-  assert.deepStrictEqual(report.failures, [])
-  assert.isAbove(report.points, 20)
-})
+const check = (subjects: string, every: number, argument?: string) =>
+  Effect.map(Sweeping.sweep(subjects, every, argument), ({ failures, points }) => {
+    assert.deepStrictEqual(failures, [])
+    assert.isAbove(points, 20)
+  })
 
 it.live(
   "SQLite: wherever a process is killed, nothing is lost and nothing is done twice",
-  () => sweep("Sqlite", 17),
+  () => check("SqliteSubjects", 17),
   limit
 )
 
 it.live(
   "Postgres: wherever a process is killed, nothing is lost and nothing is done twice",
-  () => Effect.flatMap(PgDatabases.database, (url) => sweep("Pg", 17, url)),
+  () => Effect.flatMap(PgDatabases.database, (url) => check("PgSubjects", 17, url)),
   limit
 )
 

@@ -1,0 +1,24 @@
+/** Sweeps of subjects that are loaded as a bundle, as are the processes that die: what differs is how long loading takes. */
+import * as Effect from "effect/Effect"
+import * as UserModule from "../../src/testing/UserModule.ts"
+import * as Bundle from "../support/Bundle.ts"
+import type * as SweepRun from "./SweepRun.ts"
+
+const isWhole = process.env["FIBERLOOP_SWEEP"] === "all"
+
+/** Tries every n-th point of the subjects of a module in this folder, or all of them with `npm run test:sweep`. */
+export const sweep = Effect.fnUntraced(function*(name: string, every: number, argument = "") {
+  const bundle = yield* Bundle.make({
+    // stands beside the sweep that starts it
+    CrashChild: new URL("../../src/testing/CrashChild.ts", import.meta.url),
+    SweepRun: new URL("./SweepRun.ts", import.meta.url),
+    subjects: new URL(`./${name}.ts`, import.meta.url)
+  })
+  const options = { module: bundle.subjects, argument, every: isWhole ? 1 : every }
+  const report = yield* Effect.promise(async () => {
+    const { run } = await UserModule.load<typeof SweepRun>(bundle.SweepRun.href)
+    return run(options)
+  })
+  if (isWhole) console.log(`${name}: ${report.points} points tried, ${report.failures.length} failed`)
+  return report
+})
