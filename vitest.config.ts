@@ -1,3 +1,5 @@
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { defineConfig } from "vitest/config"
 
 const src = (path: string) => new URL(`./src/${path}`, import.meta.url).pathname
@@ -22,6 +24,8 @@ export default defineConfig({
     pool: "forks",
     isolate: false,
     maxWorkers: 2,
+    // the processes that tests start load the same hundreds of files
+    env: { NODE_COMPILE_CACHE: join(tmpdir(), "node-compile-cache") },
     // many tests start processes: what a busy machine takes for that says nothing of them
     testTimeout: 60_000,
     hookTimeout: 60_000
