@@ -5,15 +5,15 @@
  */
 
 /** Freezes plain data, with all that is in it, and gives the same value. What is frozen is taken to be so in depth. */
-export const deep = <A>(value: A): A => isOpen(value) ? whole(value) : value
+export const deep = <A>(value: A): A => isOpen(value) ? inPlace(value) : value
 
 const isOpen = (value: unknown): boolean => typeof value === "object" && value !== null && !Object.isFrozen(value)
 
-const whole = <A>(value: A): A => {
+const inPlace = <A>(value: A): A => {
   if (!isPlain(value)) return value
   Object.freeze(value)
-  if (Array.isArray(value)) value.forEach(whole)
-  else for (const key in value) whole(value[key])
+  if (Array.isArray(value)) value.forEach(inPlace)
+  else for (const key in value) inPlace(value[key])
   return value
 }
 
@@ -28,16 +28,21 @@ const isPlain = (value: unknown): value is object => {
 /** A frozen copy of plain data, with all that is in it, whatever was frozen of it before: nobody else has a part of it. */
 export const copy = <A>(value: A): A => {
   if (!isPlain(value)) return value
-  if (Array.isArray(value)) return Object.freeze(value.map(copy)) as A
+  if (Array.isArray(value)) {
+    // not by its own methods: it may be a list of somebody's making
+    const list: Array<unknown> = [...value]
+    for (let i = 0; i < list.length; i++) list[i] = copy(list[i])
+    return Object.freeze(list) as A
+  }
   const copied = { ...value }
   for (const key in copied) if (typeof copied[key] === "object") copied[key] = copy(copied[key])
   return Object.freeze(copied)
 }
 
-/** Puts a frozen copy in the place of every member that is not frozen. What is frozen is taken to be so in depth. */
-export const members = <A extends object>(self: A): A => {
+/** Freezes an object, with copies in the place of members that are not frozen. What is frozen is taken to be so in depth. */
+export const whole = <A extends object>(self: A): A => {
   for (const key in self) if (isOpen(self[key])) self[key] = copy(self[key])
-  return self
+  return Object.freeze(self)
 }
 
 /** A copy of plain data: whoever is given one may write into it, and whoever keeps the original into that. */

@@ -5,6 +5,7 @@ import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
+import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as Model from "../../src/services/Model.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 
@@ -54,7 +55,9 @@ it.effect("what events and messages are made of is young", () =>
     const run = (n: number) =>
       Stream.runForEachArray(agent.stream({ sessionId: `s${n}`, input: "go" }), (events) =>
         Effect.sync(() => {
-          if (isCounting) { for (const event of events) count(counts, event._tag, event) }
+          if (isCounting) {
+            for (const event of events) if (RunEvent.isDurable(event)) count(counts, event._tag, event)
+          }
         }))
     // V8 decides while its young generation is small
     for (let n = 0; n < 100; n++) yield* run(n)

@@ -22,6 +22,19 @@ it("a frozen copy is frozen whole, leads to nothing of what it is of, and leaves
   assert.strictEqual(copy.given.bytes, given.bytes)
 })
 
+it("a list of somebody's making is copied by what is in it, and not by its own methods", () => {
+  class Odd extends Array<{ readonly n: number }> {
+    override map(): Array<never> {
+      return []
+    }
+  }
+  const odd = Odd.from([{ n: 1 }])
+  const copy = Frozen.copy({ odd }).odd
+  assert.deepStrictEqual(JSON.stringify(copy), "[{\"n\":1}]")
+  assert.isTrue(Object.isFrozen(copy[0]))
+  assert.notStrictEqual(copy[0], odd[0])
+})
+
 it("a copy may be written into, and leaves what it is of as it was", () => {
   const given = make()
   const copy = Frozen.thawed(given)

@@ -2,5 +2,5 @@
 import * as Effect from "effect/Effect"
 import * as CrashSweep from "../../src/testing/CrashSweep.ts"
 
-export const run = (options: CrashSweep.Sweep): Promise<CrashSweep.Report> =>
-  Effect.runPromise(CrashSweep.sweep(options))
+export const run = (options: CrashSweep.Sweep, signal: AbortSignal): Promise<CrashSweep.Report> =>
+  Effect.runPromise(CrashSweep.sweep(options), { signal })

@@ -1,10 +1,26 @@
 /** Sweeps of subjects that are loaded as a bundle, as are the processes that die: what differs is how long loading takes. */
 import * as Effect from "effect/Effect"
+import { fileURLToPath } from "node:url"
 import * as UserModule from "../../src/testing/UserModule.ts"
 import * as Bundle from "../support/Bundle.ts"
 import type * as SweepRun from "./SweepRun.ts"
 
 const isWhole = process.env["FIBERLOOP_SWEEP"] === "all"
+
+/** What processes compile is by path, and goes with the bundle. */
+const keptIn = (folder: string) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const before = process.env["NODE_COMPILE_CACHE"]
+      process.env["NODE_COMPILE_CACHE"] = folder
+      return before
+    }),
+    (before) =>
+      Effect.sync(() => {
+        if (before === undefined) delete process.env["NODE_COMPILE_CACHE"]
+        else process.env["NODE_COMPILE_CACHE"] = before
+      })
+  )
 
 /** Tries every n-th point of the subjects of a module in this folder, or all of them with `npm run test:sweep`. */
 export const sweep = Effect.fnUntraced(function*(name: string, every: number, argument = "") {
@@ -14,10 +30,11 @@ export const sweep = Effect.fnUntraced(function*(name: string, every: number, ar
     SweepRun: new URL("./SweepRun.ts", import.meta.url),
     subjects: new URL(`./${name}.ts`, import.meta.url)
   })
+  yield* keptIn(fileURLToPath(new URL("compiled", bundle.subjects)))
   const options = { module: bundle.subjects, argument, every: isWhole ? 1 : every }
-  const report = yield* Effect.promise(async () => {
+  const report = yield* Effect.promise(async (signal) => {
     const { run } = await UserModule.load<typeof SweepRun>(bundle.SweepRun.href)
-    return run(options)
+    return run(options, signal)
   })
   if (isWhole) console.log(`${name}: ${report.points} points tried, ${report.failures.length} failed`)
   return report

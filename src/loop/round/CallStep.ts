@@ -105,7 +105,7 @@ const carryOut = function*(env: Env.Env, call: Call): Running {
       hasHooks
         ? Effect.flatMap(ToolHooks.preliminary(env, call, value, elapsed()), (left) => show(env, call, left))
         : show(env, call, value),
-    leftBehind: (outcome) => Effect.sync(() => env.leftBehind.set(callId, { name: tool, outcome }))
+    leftBehind: (outcome) => Effect.sync(() => env.leftBehind.set(callId, { name: tool, ...Told.of({ outcome }) }))
   })
   const duration = elapsed()
   if (Told.isPaused(settlement)) {

@@ -7,6 +7,7 @@
 import * as Effect from "effect/Effect"
 import type { Json } from "effect/Schema"
 import type * as Approval from "../../run/Approval.ts"
+import * as Frozen from "../../run/Frozen.ts"
 import * as InputCheck from "../../run/InputCheck.ts"
 import * as RunError from "../../run/RunError.ts"
 import type * as Env from "../env/Env.ts"
@@ -52,7 +53,7 @@ const answered = Effect.fnUntraced(function*(
     (problem) => RunError.invalidInput("result", `result is nothing that the tool "${tool}" gives: ${problem}`)
   )
   const tooLarge = TooLarge.of("result", given.result)
-  return tooLarge === undefined ? given : yield* tooLarge
+  return tooLarge === undefined ? { ...given, result: Frozen.copy(given.result) } : yield* tooLarge
 })
 
 const json = Effect.fnUntraced(function*(

@@ -123,7 +123,7 @@ export const preliminary = Effect.fnUntraced(function*(
   value: Schema.Json,
   duration: number
 ): Effect.fn.Return<Schema.Json | undefined> {
-  let left = Frozen.deep(value)
+  let left = Frozen.copy(value)
   for (const hook of env.hooks.at.afterToolCall) {
     if (hook.kind === "observer") continue
     const outcome: Outcome = { _tag: "Succeeded", result: left }

@@ -135,8 +135,7 @@ export class Collector {
         out.push(metadata === undefined ? { type, text } : Legality.writable({ type, text, metadata }))
       }
     }
-    // it is kept, as a copy of its size: an array that grew has room for 17
-    return out.slice()
+    return out
   }
 
   /** What was shown so far. */

@@ -10,22 +10,31 @@ import * as SessionStore from "../../../src/services/SessionStore.ts"
 import { ToolExecutor } from "../../../src/services/ToolExecutor.ts"
 import * as SessionLines from "../../../src/SessionLines.ts"
 import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
+import * as Approvals from "../../support/Approvals.ts"
 import * as RunLog from "../../support/RunLog.ts"
 import * as TestAgent from "../../support/TestAgent.ts"
 import * as TestStore from "../../support/TestStore.ts"
 
-/** The call as the log has it, which can be exported and imported. */
-const settledAs = Effect.fnUntraced(function*(settlement: unknown) {
-  const store = yield* TestStore.make()
-  const executor = { ...ToolExecutorToolkit.make, execute: () => Effect.succeed(settlement as never) }
+/** An agent with one call of `work`, whose executor does some things its own way. */
+const agentWith = Effect.fnUntraced(function*(
+  store: TestStore.TestStore,
+  toolkit: typeof TestAgent.kit,
+  own: { readonly [Name in keyof ToolExecutor["Service"]]?: () => Effect.Effect<unknown> }
+) {
   const context = yield* Layer.build(Layer.mergeAll(
     Fiberloop.layer,
     store.layer,
     ScriptedModel.layer([TestAgent.work(1), ScriptedModel.text("ok")]),
-    TestAgent.kit.toLayer({ work: () => Effect.succeed(""), look: () => Effect.succeed("") } as never),
-    Layer.succeed(ToolExecutor, executor)
+    toolkit.toLayer({ work: () => Effect.succeed(""), look: () => Effect.succeed("") } as never),
+    Layer.succeed(ToolExecutor, { ...ToolExecutorToolkit.make, ...own } as ToolExecutor["Service"])
   ))
-  const agent = yield* Effect.provideContext(Agent.make({ instructions: "", toolkit: TestAgent.kit }), context)
+  return yield* Effect.provideContext(Agent.make({ instructions: "", toolkit }), context)
+})
+
+/** The call as the log has it, which can be exported and imported. */
+const settledAs = Effect.fnUntraced(function*(settlement: unknown) {
+  const store = yield* TestStore.make()
+  const agent = yield* agentWith(store, TestAgent.kit, { execute: () => Effect.succeed(settlement) })
   assert.strictEqual((yield* agent.run({ sessionId: "s", input: "go" }))._tag, "Completed")
   const log = yield* store.log("s")
   const lines = yield* Effect.provideService(
@@ -75,6 +84,20 @@ describe("what an executor gives", () => {
       given.outcome.result.a.push(2)
       given.usage.inputTokens++
       assert.deepStrictEqual([given.outcome.result, given.usage.inputTokens], [{ a: [1, 2] }, 2])
+    }))
+
+  it.effect("of a person's answer is what is stored, whatever it changes in that later", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make()
+      const result = Object.freeze({ a: { n: 1 } })
+      const agent = yield* agentWith(store, Approvals.kit as never, { answeredWith: () => Effect.succeed({ result }) })
+      yield* agent.run({ sessionId: "s", runId: "r", input: "go" })
+      yield* agent.decide({ sessionId: "s", approvalId: "r/1.0", approved: true, result: "yes" })
+      result.a.n = 2
+      yield* Stream.runDrain(agent.resume({ sessionId: "s" }))
+      const log = yield* store.log("s")
+      assert.deepStrictEqual(RunLog.only(log, "ApprovalResolved")[0]?.result, { a: { n: 1 } })
+      assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Succeeded"])
     }))
 
   it.effect("beside a result is left out, also what no log could hold", () =>
