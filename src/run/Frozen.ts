@@ -1,7 +1,7 @@
 /**
- * What was said, and what runs for it, as something that nobody can write into: inputs, answers, arguments, outcomes. They are handed to
- * code that is not ours, and what a reader, a hook or an approver changed in place would run instead of what is stored, and of
- * what a person allowed.
+ * What was said, and what runs for it, as something that nobody can write into: events with the inputs, answers, arguments and
+ * outcomes in them. They are handed to code that is not ours, and what a reader, a hook or an approver changed in place would run
+ * instead of what is stored, and of what a person allowed.
  */
 
 /** Freezes plain data, with all that is in it, and gives the same value. What is frozen is taken to be so in depth. */
