@@ -6,6 +6,7 @@ import * as Stream from "effect/Stream"
 import * as Agent from "../../../src/Agent.ts"
 import * as Fiberloop from "../../../src/Fiberloop.ts"
 import * as ToolExecutorToolkit from "../../../src/layers/ToolExecutorToolkit.ts"
+import type { Hook } from "../../../src/services/Hooks.ts"
 import * as SessionStore from "../../../src/services/SessionStore.ts"
 import { ToolExecutor } from "../../../src/services/ToolExecutor.ts"
 import * as SessionLines from "../../../src/SessionLines.ts"
@@ -19,7 +20,8 @@ import * as TestStore from "../../support/TestStore.ts"
 const agentWith = Effect.fnUntraced(function*(
   store: TestStore.TestStore,
   toolkit: typeof TestAgent.kit,
-  own: { readonly [Name in keyof ToolExecutor["Service"]]?: () => Effect.Effect<unknown> }
+  own: { readonly [Name in keyof ToolExecutor["Service"]]?: (...args: ReadonlyArray<any>) => Effect.Effect<unknown> },
+  hooks: ReadonlyArray<Hook> = []
 ) {
   const context = yield* Layer.build(Layer.mergeAll(
     Fiberloop.layer,
@@ -28,7 +30,7 @@ const agentWith = Effect.fnUntraced(function*(
     toolkit.toLayer({ work: () => Effect.succeed(""), look: () => Effect.succeed("") } as never),
     Layer.succeed(ToolExecutor, { ...ToolExecutorToolkit.make, ...own } as ToolExecutor["Service"])
   ))
-  return yield* Effect.provideContext(Agent.make({ instructions: "", toolkit }), context)
+  return yield* Effect.provideContext(Agent.make({ instructions: "", toolkit, hooks }), context)
 })
 
 /** The call as the log has it, which can be exported and imported. */
@@ -98,6 +100,25 @@ describe("what an executor gives", () => {
       const log = yield* store.log("s")
       assert.deepStrictEqual(RunLog.only(log, "ApprovalResolved")[0]?.result, { a: { n: 1 } })
       assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Succeeded"])
+    }))
+
+  it.effect("of how far a call is, is shown as it was said, whatever a hook tries to make of it", () =>
+    Effect.gen(function*() {
+      const inner = { n: 1 }
+      const outcome = { _tag: "Succeeded", result: 1 }
+      const execute = (...[, , observer]: Parameters<ToolExecutor["Service"]["execute"]>) =>
+        Effect.as(observer.progress(Object.freeze({ inner })), { outcome })
+      const write: Hook = {
+        name: "writes",
+        afterToolCall: ({ outcome }) =>
+          Effect.sync(() => {
+            const { result } = outcome as { readonly result: number | { readonly inner: object } }
+            if (typeof result === "object") Object.assign(result.inner, { n: 5 })
+          })
+      }
+      const agent = yield* agentWith(yield* TestStore.make(), TestAgent.kit, { execute }, [write])
+      const events = yield* Stream.runCollect(agent.stream({ sessionId: "s", input: "go" }))
+      assert.deepStrictEqual([inner, RunLog.only(events, "ToolProgress")], [{ n: 1 }, []])
     }))
 
   it.effect("beside a result is left out, also what no log could hold", () =>
