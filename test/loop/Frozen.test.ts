@@ -89,6 +89,16 @@ describe("what is written into in place", () => {
       assert.instanceOf(refusals[0], TypeError)
     }))
 
+  it.effect("by a model in what it said is its own, and not what the log has", () =>
+    Effect.gen(function*() {
+      const params = { n: 1, of: { amount: 1 } }
+      const made = yield* TestAgent.make([ScriptedModel.call("work", params), ScriptedModel.text("ok")])
+      yield* made.agent.run({ sessionId: "s", input: "go" })
+      params.of.amount = 5
+      const [said] = RunLog.only(yield* made.store.log("s"), "AssistantMessage")
+      assert.deepInclude(said?.message.content[0], { params: { n: 1, of: { amount: 1 } } })
+    }))
+
   it.effect("by an approver is none of its question, whatever a model froze of it, nor is another question answered", () =>
     Effect.gen(function*() {
       const calls = [1, 2].map((n) => ScriptedModel.call("work", Object.freeze({ n, of: { amount: n } }), `${n}`))

@@ -1,5 +1,6 @@
 /** What an executor of somebody else's making says of a call: the log holds an outcome, whatever that is. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
@@ -119,6 +120,34 @@ describe("what an executor gives", () => {
       const agent = yield* agentWith(yield* TestStore.make(), TestAgent.kit, { execute }, [write])
       const events = yield* Stream.runCollect(agent.stream({ sessionId: "s", input: "go" }))
       assert.deepStrictEqual([inner, RunLog.only(events, "ToolProgress")], [{ n: 1 }, []])
+    }))
+
+  it.effect("of a call that it left behind is what is stored, or that nobody knows", () =>
+    Effect.gen(function*() {
+      const result = { a: { n: 1 } }
+      const cases: ReadonlyArray<readonly [told: object, outcome: object]> = [
+        [{ _tag: "Failed", result }, { _tag: "Failed", result: { a: { n: 1 } } }],
+        [{ _tag: "Fine", result }, { _tag: "OutcomeUnknown" }]
+      ]
+      for (const [told, outcome] of cases) {
+        const store = yield* TestStore.make()
+        const begun = yield* Deferred.make<void>()
+        const execute = (...[, , observer]: Parameters<ToolExecutor["Service"]["execute"]>) =>
+          Effect.onInterrupt(
+            Effect.andThen(Deferred.succeed(begun, undefined), Effect.never),
+            () =>
+              Effect.andThen(
+                observer.leftBehind(Object.freeze(told) as never),
+                Effect.sync(() => result.a.n++)
+              )
+          )
+        const agent = yield* agentWith(store, TestAgent.kit, { execute })
+        const run = yield* agent.start({ sessionId: "s", input: "go" })
+        yield* Deferred.await(begun)
+        yield* run.abort
+        const [settled] = RunLog.only(yield* store.log("s"), "ToolSettled")
+        assert.deepStrictEqual<unknown>(settled?.outcome, outcome)
+      }
     }))
 
   it.effect("beside a result is left out, also what no log could hold", () =>
