@@ -17,11 +17,14 @@ export interface Armed {
   /** milliseconds on the clock's monotonic time */
   readonly endsAt: number
   readonly ring: () => void
+  /** where it is among those that are set; -1 once it is none of them */
+  place: number
 }
 
 class Alarm {
   readonly #clock: Clock.Clock
-  readonly #limits = new Set<Armed>()
+  /** in no order */
+  readonly #limits: Array<Armed> = []
   #sleeper: Fiber.Fiber<void> | undefined
   #wakesAt = Infinity
   #holders = 0
@@ -31,8 +34,8 @@ class Alarm {
   }
 
   set(fiber: Fiber.Fiber<unknown, unknown>, millis: number, ring: () => void): Armed {
-    const limit: Armed = { alarm: this, endsAt: this.#now() + millis, ring }
-    this.#limits.add(limit)
+    const limit: Armed = { alarm: this, endsAt: this.#now() + millis, ring, place: this.#limits.length }
+    this.#limits.push(limit)
     if (limit.endsAt < this.#wakesAt) {
       this.#sleeper?.interruptUnsafe()
       // nothing else of whoever is the first to wait
@@ -43,7 +46,7 @@ class Alarm {
   }
 
   callOff(limit: Armed): void {
-    if (this.#limits.delete(limit)) this.#rest()
+    if (this.#remove(limit)) this.#rest()
   }
 
   hold(): void {
@@ -55,8 +58,21 @@ class Alarm {
     this.#rest()
   }
 
+  /** `false` where it is not set any more. The last one takes its place: none is looked for, however many there are. */
+  #remove(limit: Armed): boolean {
+    const { place } = limit
+    if (place < 0) return false
+    const last = this.#limits.pop()!
+    if (last !== limit) {
+      this.#limits[place] = last
+      last.place = place
+    }
+    limit.place = -1
+    return true
+  }
+
   #rest(): void {
-    if (this.#limits.size > 0 || this.#holders > 0) return
+    if (this.#limits.length > 0 || this.#holders > 0) return
     this.#sleeper?.interruptUnsafe()
     this.#sleeper = undefined
     this.#wakesAt = Infinity
@@ -80,7 +96,7 @@ class Alarm {
     const now = Math.max(this.#wakesAt, this.#now())
     for (const limit of Array.from(this.#limits)) {
       // on a fiber of its own: what one throws keeps no other from ringing
-      if (limit.endsAt <= now && this.#limits.delete(limit)) Effect.runFork(Effect.sync(limit.ring))
+      if (limit.endsAt <= now && this.#remove(limit)) Effect.runFork(Effect.sync(limit.ring))
     }
     return this.#sleep
   }

@@ -76,6 +76,19 @@ describe("a time limit", () => {
       assert.deepStrictEqual(rung, [])
     }))
 
+  it.effect("rings at its moment whichever of many others are called off before", () =>
+    Effect.gen(function*() {
+      const { asleep, rung, set } = yield* make()
+      const names = ["a", "b", "c", "d", "e", "f"]
+      const limits: Array<Alarm.Armed | undefined> = []
+      for (const [i, name] of names.entries()) limits.push(yield* set(1000 * (i + 1), name))
+      // in the midst, the first, the last, what took another's place
+      for (const i of [2, 0, 5, 4]) Alarm.callOff(limits[i])
+      limits.push(yield* set(500, "g"))
+      yield* TestClock.adjust("1 hour")
+      assert.deepStrictEqual([rung, asleep()], [["g", "b", "d"], 0])
+    }))
+
   it.effect("may set and call off others when it rings", () =>
     Effect.gen(function*() {
       const { asleep, rung, set } = yield* make()
