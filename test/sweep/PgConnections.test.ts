@@ -64,7 +64,8 @@ it.live.runIf(isWhole)(
         unreachable("nothing comes through", (proxy) => Effect.sync(() => proxy.hold()))
       ],
       // most of them wait most of the time
-      concurrency: 39
+      concurrency: 39,
+      timeout: "2 seconds"
     }).pipe(Effect.map(check("out of reach"))),
   1_800_000
 )

@@ -1,4 +1,5 @@
 /** Fault sweeps over Postgres, every kind of run with tables and a door of its own, as most of the time is spent waiting. */
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
@@ -27,10 +28,14 @@ export interface Options {
   readonly every?: number | undefined
   /** kinds of runs at once; default 13 */
   readonly concurrency?: number
+  /** how long a store waits for an answer; by default longer than a busy machine takes for one */
+  readonly timeout?: Duration.Input
 }
 
 export const sweep = Effect.fnUntraced(
-  function*({ concurrency = 13, every, outages }: Options): Effect.fn.Return<FaultSweep.Report, never, Scope.Scope> {
+  function*(
+    { concurrency = 13, every, outages, timeout = "10 seconds" }: Options
+  ): Effect.fn.Return<FaultSweep.Report, never, Scope.Scope> {
     const database = yield* PgDatabases.database
     const names = Object.keys(MemorySubjects.subjects)
     const each = outages.flatMap((make, kind) =>
@@ -41,7 +46,7 @@ export const sweep = Effect.fnUntraced(
       Effect.fnUntraced(function*({ make, name }) {
         const url = yield* PgDatabases.schema(database)
         const proxy = yield* CuttingProxy.make(Number(new URL(url).port), isOperation)
-        const subjects = Subjects.make(() => store(url, proxy.port))
+        const subjects = Subjects.make(() => store(url, proxy.port, timeout))
         return yield* FaultSweep.sweep({
           subjects: { [name]: subjects[name]! },
           faults: [],
@@ -56,13 +61,13 @@ export const sweep = Effect.fnUntraced(
   Effect.scoped
 )
 
-const store = (url: string, port: number) => {
+const store = (url: string, port: number, timeout: Duration.Input) => {
   const door = new URL(url)
   door.port = String(port)
   return SessionStorePg.layer({
     url: door.href,
     maxConnections: 2,
-    timeout: "2 seconds",
-    connectTimeout: "2 seconds"
+    timeout,
+    connectTimeout: timeout
   }).pipe(Layer.provide(BreakableSubjects.impatient))
 }

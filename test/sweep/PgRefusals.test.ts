@@ -62,6 +62,6 @@ const locked: PgDoors.Make = ({ url }) => ({
 
 it.live.runIf(isWhole)(
   "Postgres: whenever its tables are locked, runs end typed and sessions go on when they are not",
-  () => Effect.map(PgDoors.sweep({ outages: [locked] }), check("locked tables")),
+  () => Effect.map(PgDoors.sweep({ outages: [locked], timeout: "2 seconds" }), check("locked tables")),
   1_800_000
 )
