@@ -23,6 +23,8 @@ export interface Script {
   readonly parallel: number
   /** the source stops behind its deltas without an end, and looks at its signal, or does not */
   readonly hang: "no" | "honours" | "ignores"
+  /** the arguments of calls are no numbers: of a tool that validates, no handler runs */
+  readonly isWrong?: boolean
 }
 
 /** What was done, counted where it is done: in the source, in the tool, and where the application reads events. */
@@ -31,8 +33,11 @@ export interface Tally {
   requests: number
   /** the tool's results in all of the requests' conversations, which says that none was left out */
   remembered: number
-  /** calls of the tool's handler with arguments that were validated */
+  /** calls of the tool's handler, the sum of their arguments, and how many ran at once at most */
   calls: number
+  sum: number
+  running: number
+  widest: number
   /** deltas and their characters, as the application's events have them */
   deltas: number
   characters: number
@@ -40,6 +45,8 @@ export interface Tally {
   results: number
   /** sources that hang now: what an abort leaves behind */
   hanging: number
+  /** what the last request was given as its conversation, in the contender's own form */
+  conversation: unknown
   /** called for each delta, when a scenario wants to know */
   onDelta?: () => void
 }
@@ -48,11 +55,33 @@ export const makeTally = (): Tally => ({
   requests: 0,
   remembered: 0,
   calls: 0,
+  sum: 0,
+  running: 0,
+  widest: 0,
   deltas: 0,
   characters: 0,
   results: 0,
-  hanging: 0
+  hanging: 0,
+  conversation: undefined
 })
+
+/** A request to the model, with what its conversation is, and how many rounds of calls that has. */
+export const asked = (script: Script, tally: Tally, conversation: unknown, rounds: number): void => {
+  tally.requests++
+  tally.remembered += rounds * script.calls
+  tally.conversation = conversation
+}
+
+/** The tool's handler is called; `ended` is for when it has its outcome. */
+export const began = (tally: Tally, n: number): void => {
+  tally.calls++
+  tally.sum += n
+  tally.widest = Math.max(tally.widest, ++tally.running)
+}
+
+export const ended = (tally: Tally): void => {
+  tally.running--
+}
 
 /** A contender that is ready to run. */
 export interface Runner {
@@ -61,27 +90,41 @@ export interface Runner {
    * it may then reject.
    */
   readonly run: (signal?: AbortSignal) => Promise<void>
-  /** What the last run's session takes, in bytes, or where `bytesOf` says so all that is stored. */
+  /** What the last run's session takes, in bytes: of its JSON, or as `bytesOf` says of its file or of all sessions' file. */
   readonly bytes?: () => Promise<number>
-  readonly bytesOf?: "store"
-  /** Opens the last run's session anew and makes its conversation; gives how many results it has. */
-  readonly reopen?: () => Promise<number>
+  readonly bytesOf?: "file" | "file of all"
+  /** Opens the last run's session anew and makes its conversation. */
+  readonly reopen?: () => Promise<Reopened>
   readonly close?: () => Promise<void>
+}
+
+/** How many results a session has that was opened again, and what ends that. */
+export interface Reopened {
+  readonly results: number
+  readonly end?: () => Promise<void>
 }
 
 export interface Contender {
   readonly name: string
+  /** Makes the writes of a run, and nothing else of it: there is nothing to count. */
+  readonly onlyWrites?: true
+  /** Sends one of the texts of a conversation that are alike. */
+  readonly mergesTexts?: true
   /** Takes what a process does once: connections, files, agents. `tally` is for every run that follows. */
   readonly open: (script: Script, tally: Tally) => Promise<Runner>
 }
 
 /** The arguments of the next answer's calls, of which no two in a run are equal: equal ones would be a loop. */
 export const numbers = (script: Script, rounds: number): ReadonlyArray<number> =>
-  Array.from({ length: script.calls }, (_, i) => rounds * script.calls + i)
+  Array.from({ length: script.calls }, (_, i) => {
+    const n = rounds * script.calls + i
+    return script.isWrong ? `none, ${n}` as unknown as number : n
+  })
 
 /** A tool's outcome for its arguments; waits as long as the script says. */
 export const double = async (script: Script, tally: Tally, n: number): Promise<{ readonly doubled: number }> => {
-  tally.calls++
+  began(tally, n)
   if (script.toolMillis > 0) await new Promise((resolve) => setTimeout(resolve, script.toolMillis))
+  ended(tally)
   return { doubled: n * 2 }
 }

@@ -8,6 +8,8 @@ export interface Entry {
   readonly module: string
   /** of bench's own package.json; absent where the root's dependencies are enough */
   readonly dependency?: string
+  /** needs no package at all */
+  readonly isPlain?: true
   /** the kinds of scenario it takes part in */
   readonly kinds: ReadonlyArray<Scenario["kind"]>
 }
@@ -16,7 +18,7 @@ const loop: Entry["kinds"] = ["Timed", "Parallel", "Concurrent", "Abort", "ColdS
 const stored: Entry["kinds"] = ["Timed", "Durable"]
 
 export const all: ReadonlyArray<Entry> = [
-  { name: "floor: async generator", module: "ours/BareGenerator.ts", kinds: loop },
+  { name: "floor: async generator", module: "ours/BareGenerator.ts", isPlain: true, kinds: loop },
   { name: "floor: Effect stream", module: "ours/BareStream.ts", kinds: loop },
   { name: "floor: prepared inserts", module: "ours/BareSqlite.ts", kinds: ["Durable"] },
   { name: "floor: prepared inserts, fsync", module: "ours/BareSqlite.ts", kinds: ["Durable"] },

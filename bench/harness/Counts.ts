@@ -1,19 +1,24 @@
-/** Whether a contender did all of the work: what a script makes, against what was counted. */
-import { delta, type Script, type Tally } from "./Contender.ts"
+/**
+ * Whether a contender did all of the work: what a script makes, against what was counted in each run, and what a conversation
+ * remembers and a tool refuses, which is looked at once in each process, outside of what is timed.
+ */
+import { type Contender, delta, makeTally, numbers, type Script, type Tally } from "./Contender.ts"
 
-type Counts = Pick<Tally, "calls" | "characters" | "deltas" | "remembered" | "requests" | "results">
+type Counts = Pick<Tally, "calls" | "characters" | "deltas" | "remembered" | "requests" | "results" | "sum">
 
 /** What `runs` runs of a script make. */
 export const expected = (script: Script, runs: number): Counts => {
   const answers = script.turns + 1
+  const calls = script.turns * script.calls
   return {
     requests: runs * answers,
     // the first request remembers none, each of the others those of one more answer
     remembered: runs * script.calls * (script.turns * answers) / 2,
-    calls: runs * script.turns * script.calls,
+    calls: runs * calls,
+    sum: runs * (calls * (calls - 1)) / 2,
     deltas: runs * answers * script.deltas,
     characters: runs * answers * script.deltas * delta.length,
-    results: runs * script.turns * script.calls
+    results: runs * calls
   }
 }
 
@@ -23,5 +28,56 @@ export const check = (contender: string, script: Script, runs: number, tally: Ta
     const counted = tally[name as keyof Counts]
     return counted === count ? [] : [`${counted} ${name} in place of ${count}`]
   })
+  const width = Math.min(script.parallel, script.calls)
+  // what takes no time is over before the next one begins
+  if (script.toolMillis > 0 && tally.widest !== width) wrong.push(`${tally.widest} calls at once in place of ${width}`)
   if (wrong.length > 0) throw new Error(`${contender} did other work than the others: ${wrong.join(", ")}`)
+}
+
+/** How often `part` is in `text`. */
+const times = (text: string, part: string): number => text.split(part).length - 1
+
+/** Throws where the conversation of the last request of a run lacks what was said before it, or what a call gave. */
+export const checkConversation = (
+  { mergesTexts, name }: Pick<Contender, "mergesTexts" | "name">,
+  script: Script,
+  conversation: unknown
+): void => {
+  // results are JSON in a text, or in a text of that
+  const said = JSON.stringify(conversation).replaceAll("\\", "")
+  const texts = times(said, `"${delta.repeat(script.deltas)}"`)
+  // a list may have the last answer by now
+  const least = mergesTexts ? 1 : script.turns
+  if (texts < least) throw new Error(`${name} remembers ${texts} joined texts in place of ${least}`)
+  for (let rounds = 0; rounds < script.turns; rounds++) {
+    for (const n of numbers(script, rounds)) {
+      if (!new RegExp(`"doubled":${n * 2}[^0-9]`).test(said)) {
+        throw new Error(`${name} does not remember that ${n} was doubled`)
+      }
+    }
+  }
+}
+
+/** Throws where a handler ran with arguments that its tool does not take; how the run ends is the contender's own. */
+export const checkRefusal = (contender: string, tally: Tally): void => {
+  if (tally.requests === 0) throw new Error(`${contender} asked no model for a call with wrong arguments`)
+  if (tally.calls > 0) throw new Error(`${contender} ran a tool with arguments that are none`)
+}
+
+/** Runs a contender on what is small of a script: counts, what its last request remembers, and a call that is to be refused. */
+export const prove = async (contender: Contender, script: Script): Promise<void> => {
+  const { name, onlyWrites, open } = contender
+  if (onlyWrites) return
+  const small: Script = { ...script, turns: Math.min(3, Math.max(1, script.turns)), latency: 0, hang: "no" }
+  const play = async (script: Script, tally: Tally) => {
+    const runner = await open(script, tally)
+    await runner.run().finally(() => runner.close?.())
+  }
+  const tally = makeTally()
+  await play(small, tally)
+  check(name, small, 1, tally)
+  checkConversation(contender, small, tally.conversation)
+  const refused = makeTally()
+  await play({ ...small, turns: 1, calls: 1, isWrong: true }, refused).catch(() => {})
+  checkRefusal(name, refused)
 }

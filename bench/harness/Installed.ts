@@ -57,6 +57,6 @@ export const of = (entry: Entry): { readonly bytes: number; readonly packages: n
   else if (entry.name.startsWith("fiberloop")) {
     found.set(root, shipped(root))
     follow(read(root), root)
-  } else add("effect", root)
+  } else if (!entry.isPlain) add("effect", root)
   return { bytes: [...found.values()].reduce((sum, bytes) => sum + bytes, 0), packages: found.size }
 }

@@ -31,17 +31,22 @@ export const all: ReadonlyArray<Plot> = [
 ]
 
 const size = { width: 760, height: 430, left: 64, right: 210, top: 44, bottom: 48 }
+/** as many as a plot may have lines */
 const colours = [
   "#7a7a7a",
   "#b0b0b0",
   "#0b6bcb",
   "#0aa3b5",
   "#6a4fc4",
+  "#1d3557",
   "#c9503c",
   "#d18f00",
   "#3c8f3c",
   "#b5459c",
-  "#8a5a2b"
+  "#8a5a2b",
+  "#e0218a",
+  "#7f9c00",
+  "#111111"
 ]
 
 interface Point {

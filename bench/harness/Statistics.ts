@@ -26,7 +26,7 @@ export interface Row {
   readonly median: number
   readonly min: number
   readonly rounds: number
-  /** of the median to that of the floor, and of pi, where they were measured too */
+  /** of the median to that of the first floor, and of the first pi, that were measured too */
   readonly toFloor?: number
   readonly toPi?: number
 }
@@ -37,8 +37,9 @@ export interface Measured {
   readonly sample: Sample
 }
 
-/** The contender that every other one is compared with. */
-export const floor = "floor: Effect stream"
+/** The contenders that all others of their scenario are compared with. */
+export const floors = ["floor: Effect stream", "floor: prepared inserts"] as const
+const pis = ["pi", "pi, JSONL session"]
 
 /** One row for each scenario, metric and contender, in the order in which they were measured first. */
 export const rows = (measured: ReadonlyArray<Measured>): ReadonlyArray<Row> => {
@@ -52,11 +53,14 @@ export const rows = (measured: ReadonlyArray<Measured>): ReadonlyArray<Row> => {
   }
   return [...values].flatMap(([key, by]) => {
     const [scenario, metric] = JSON.parse(key) as [string, string]
-    const ratio = (of: number, to: string) => by.has(to) ? of / median(by.get(to)!) : undefined
+    const ratio = (of: number, to: ReadonlyArray<string>) => {
+      const base = to.map((name) => by.get(name)).find((values) => values !== undefined)
+      return base === undefined ? undefined : of / median(base)
+    }
     return [...by].map(([contender, all]): Row => {
       const middle = median(all)
-      const toFloor = ratio(middle, floor)
-      const toPi = ratio(middle, "pi")
+      const toFloor = ratio(middle, floors)
+      const toPi = ratio(middle, pis)
       return {
         scenario,
         contender,

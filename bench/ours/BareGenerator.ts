@@ -1,23 +1,26 @@
-/** The floor of plain JavaScript: an async generator as source, the same mapping, joining and decoding, no Effect but Schema. */
-import * as Schema from "effect/Schema"
+/** The floor of plain JavaScript: an async generator as source, the same mapping and joining, arguments looked at by hand. */
 import { type Contender, delta, double } from "../harness/Contender.ts"
 import { arrived, hang, pool, wait } from "../harness/Promises.ts"
-import * as Source from "./Source.ts"
+import * as Answers from "./Answers.ts"
 
-const decode = Schema.decodeUnknownSync(Source.Params)
+const decode = (params: unknown): number => {
+  if (typeof params === "object" && params !== null && "n" in params && Number.isFinite(params.n)) {
+    return params.n as number
+  }
+  throw new Error("n is no number")
+}
 
 export const contenders: ReadonlyArray<Contender> = [{
   name: "floor: async generator",
   open: async (script, tally) => {
-    const answer = Source.answers(script)
+    const answer = Answers.of(script)
 
     const source = async function*(messages: ReadonlyArray<unknown>, signal: AbortSignal | undefined) {
-      const parts = answer(Source.count(script, tally, messages.length))
+      const parts = answer(Answers.count(script, tally, messages))
       if (script.latency > 0) await wait(script.latency)
-      let ready = 0
-      for (const part of parts) {
-        if (ready++ % script.chunk === 0) await arrived(script)
-        yield part
+      for (let at = 0; at < parts.length; at += script.chunk) {
+        await arrived(script)
+        yield parts.slice(at, at + script.chunk)
       }
       if (script.hang !== "no") await hang(script, tally, signal)
     }
@@ -28,18 +31,20 @@ export const contenders: ReadonlyArray<Contender> = [{
         const calls: Array<{ readonly params: unknown }> = []
         const texts: Array<string> = []
         let index = 0
-        for await (const part of source(messages, signal)) {
-          if (part.type === "text-delta") {
-            const event = { _tag: "TextDelta", runId: "run", turn, attempt: 1, index: index++, block: "0", delta }
-            texts.push(event.delta)
-            tally.deltas++
-            tally.characters += event.delta.length
-            tally.onDelta?.()
-          } else if (part.type === "tool-call") calls.push(part)
+        for await (const parts of source(messages, signal)) {
+          for (const part of parts) {
+            if (part.type === "text-delta") {
+              const event = { _tag: "TextDelta", runId: "run", turn, attempt: 1, index: index++, block: "0", delta }
+              texts.push(event.delta)
+              tally.deltas++
+              tally.characters += event.delta.length
+              tally.onDelta?.()
+            } else if (part.type === "tool-call") calls.push(part)
+          }
         }
         messages.push({ role: "assistant", content: [{ type: "text", text: texts.join("") }, ...calls] })
         if (calls.length === 0) return
-        const outcomes = await pool(calls, script.parallel, ({ params }) => double(script, tally, decode(params).n))
+        const outcomes = await pool(calls, script.parallel, ({ params }) => double(script, tally, decode(params)))
         tally.results += outcomes.length
         messages.push({ role: "tool", content: outcomes })
       }

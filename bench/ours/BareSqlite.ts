@@ -5,12 +5,13 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { type Contender, delta } from "../harness/Contender.ts"
+import type { Contender } from "../harness/Contender.ts"
 import * as Writes from "./Writes.ts"
 
 const contender = (name: string, synchronous: "NORMAL" | "FULL"): Contender => ({
   name,
-  open: async (script, tally) => {
+  onlyWrites: true,
+  open: async (script) => {
     const { DatabaseSync } = await import("node:sqlite")
     const folder = mkdtempSync(join(tmpdir(), "fiberloop-bench-"))
     const filename = join(folder, "floor.db")
@@ -29,20 +30,13 @@ const contender = (name: string, synchronous: "NORMAL" | "FULL"): Contender => (
     const run = async () => {
       sessions++
       writes.forEach((json, seq) => insert.run(sessions, seq, json))
-      const answers = script.turns + 1
-      tally.requests += answers
-      tally.remembered += script.calls * script.turns * answers / 2
-      tally.calls += script.turns * script.calls
-      tally.results += script.turns * script.calls
-      tally.deltas += answers * script.deltas
-      tally.characters += answers * script.deltas * delta.length
     }
     const reopen = async () => {
       const again = connect()
       const rows = again.prepare("SELECT json FROM events WHERE session = ? ORDER BY seq").all(sessions)
       const events = rows.flatMap(({ json }) => JSON.parse(String(json)) as ReadonlyArray<{ readonly _tag: string }>)
       again.close()
-      return events.filter(({ _tag }) => _tag === "ToolSettled").length
+      return { results: events.filter(({ _tag }) => _tag === "ToolSettled").length }
     }
     return {
       run,

@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { Contender } from "../harness/Contender.ts"
+import type * as Answers from "./Answers.ts"
 import * as Source from "./Source.ts"
 
 const decode = Schema.decodeUnknownEffect(Source.Params)
@@ -18,13 +19,13 @@ export const contenders: ReadonlyArray<Contender> = [{
     const call = (params: unknown) => Effect.flatMap(decode(params), handler)
 
     const loop = Effect.gen(function*() {
-      const messages: Array<Source.Request["messages"][number]> = [
+      const messages: Array<Answers.Request["messages"][number]> = [
         { role: "user", content: [{ type: "text", text: "go" }] }
       ]
       const request = { tools: [], toolChoice: "none" } as const
       for (let turn = 1;; turn++) {
         const metadata = { sessionId: "session", runId: "run", turn, attempt: 1 }
-        const calls: Array<Extract<Source.Part, { type: "tool-call" }>> = []
+        const calls: Array<Extract<Answers.Part, { type: "tool-call" }>> = []
         const texts: Array<string> = []
         let index = 0
         yield* model.stream({ ...request, messages, metadata }).pipe(

@@ -33,10 +33,20 @@ export const contender = (name: string, models: Models, openStore: Stores.Open =
     })
     const agent = await runtime.runPromise(make)
     let sessions = 0
+    let last: string | undefined
 
-    const run = (signal?: AbortSignal) =>
-      runtime.runPromise(
-        agent.stream({ sessionId: `session${sessions++}`, input: "go" }).pipe(
+    /** A peer's conversation is garbage once another run is over, as long as nobody keeps it. */
+    const forgetBefore = (sessionId: string) =>
+      Effect.suspend(() => {
+        const before = last
+        last = sessionId
+        return before === undefined || store.forget === undefined ? Effect.void : store.forget(before)
+      })
+
+    const run = (signal?: AbortSignal) => {
+      const sessionId = `session${sessions++}`
+      return runtime.runPromise(
+        agent.stream({ sessionId, input: "go" }).pipe(
           Stream.runForEachArray((events) =>
             Effect.sync(() => {
               for (const event of events) {
@@ -47,15 +57,18 @@ export const contender = (name: string, models: Models, openStore: Stores.Open =
                 } else if (event._tag === "ToolSettled" && event.outcome._tag === "Succeeded") tally.results++
               }
             })
-          )
+          ),
+          Effect.andThen(forgetBefore(sessionId))
         ),
         { signal }
       )
+    }
 
     /** To the first request of the next message, whose model then never answers. */
     const reopen = async () => {
       const again = await store.again()
       const stop = new AbortController()
+      let running: Promise<unknown> | undefined
       const asked = new Promise<number>((resolve) => {
         const model: Model["Service"] = {
           info: { provider: "bench", name: "bench" },
@@ -65,15 +78,18 @@ export const contender = (name: string, models: Models, openStore: Stores.Open =
           make,
           (agent) => agent.run({ sessionId: `session${sessions - 1}`, input: "and now?" })
         )
-        Effect.runPromise(
+        running = Effect.runPromiseExit(
           Effect.provide(next, Layer.mergeAll(services(Layer.succeedContext(Context.make(Model, model))), again)),
           { signal: stop.signal }
-        ).catch(() => {})
+        )
       })
       const messages = await asked
-      stop.abort()
+      const end = async () => {
+        stop.abort()
+        await running
+      }
       // of the user twice, and the answer without calls
-      return (messages - 3) / 2
+      return { results: (messages - 3) / 2, end }
     }
     return {
       run,

@@ -4,6 +4,7 @@ import type * as Response from "effect/ai/Response"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { delta, numbers, type Script, type Tally } from "../harness/Contender.ts"
+import * as Answers from "./Answers.ts"
 import * as Source from "./Source.ts"
 
 type Part = Response.StreamPartEncoded
@@ -30,10 +31,7 @@ export const layer = (script: Script, tally: Tally): Layer.Layer<LanguageModel.L
   const answer = answers(script)
   const make = LanguageModel.make({
     generateText: () => Effect.die(new Error("the scripted model streams")),
-    streamText: ({ prompt }) => {
-      const messages = prompt.content.length
-      return Source.parts(script, tally, answer(Source.count(script, tally, messages)))
-    }
+    streamText: ({ prompt }) => Source.parts(script, tally, answer(Answers.count(script, tally, prompt.content)))
   })
   return Layer.effect(LanguageModel.LanguageModel, make)
 }

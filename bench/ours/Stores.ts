@@ -1,4 +1,5 @@
 /** The stores that fiberloop is measured on, each empty, with what its sessions take on the disk. */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
@@ -9,8 +10,10 @@ export interface Store {
   /** The same sessions, as another process opens them. */
   readonly again: () => Promise<Layer.Layer<SessionStore, unknown>>
   readonly bytes: (sessionId: string) => Promise<number>
-  /** `bytes` is of all sessions */
-  readonly bytesOf?: "store"
+  /** `bytes` is of the file, which has all sessions; else of a session's JSON */
+  readonly bytesOf?: "file of all"
+  /** Removes a session that is over, where what is kept is memory. */
+  readonly forget?: (sessionId: string) => Effect.Effect<void>
   readonly remove: () => Promise<void>
 }
 
@@ -27,7 +30,8 @@ const jsonBytes = (layer: Layer.Layer<SessionStore, unknown>) => (sessionId: str
 export const memory: Open = async () => {
   const services = await Effect.runPromise(Effect.scoped(Layer.build(SessionStoreMemory.layer)))
   const layer = Layer.succeedContext(services)
-  return { layer, again: async () => layer, bytes: jsonBytes(layer), remove: async () => {} }
+  const forget = (sessionId: string) => Effect.orDie(Context.get(services, SessionStore).remove(sessionId))
+  return { layer, again: async () => layer, bytes: jsonBytes(layer), forget, remove: async () => {} }
 }
 
 export const sqlite = (durability: "os" | "fsync"): Open => async () => {
@@ -54,7 +58,7 @@ export const sqlite = (durability: "os" | "fsync"): Open => async () => {
     layer,
     again: async () => layer,
     bytes: async () => size(),
-    bytesOf: "store",
+    bytesOf: "file of all",
     remove: async () => rmSync(folder, { recursive: true, force: true })
   }
 }

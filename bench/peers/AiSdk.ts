@@ -1,4 +1,4 @@
-/** Vercel's AI SDK 7: a `ToolLoopAgent` on a custom `LanguageModelV4`, its `fullStream` read to the end. */
+/** Vercel's AI SDK 7: a `ToolLoopAgent` on a custom `LanguageModelV4`, its `stream` read to the end. */
 import { isLoopFinished, tool, ToolLoopAgent } from "ai"
 import { z } from "zod"
 import { type Contender, double } from "../harness/Contender.ts"
@@ -20,11 +20,11 @@ export const contenders: ReadonlyArray<Contender> = [{
       }
     })
     const run = async (signal?: AbortSignal) => {
-      const { fullStream } = await agent.stream({
+      const { stream } = await agent.stream({
         prompt: "go",
         ...(signal === undefined ? {} : { abortSignal: signal })
       })
-      for await (const part of fullStream) {
+      for await (const part of stream) {
         if (part.type === "text-delta") {
           tally.deltas++
           tally.characters += part.text.length

@@ -6,7 +6,7 @@ import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs"
 import { MemorySaver } from "@langchain/langgraph"
 import { createAgent, tool } from "langchain"
 import { z } from "zod"
-import { type Contender, delta, double, numbers, type Script, type Tally } from "../harness/Contender.ts"
+import { asked, type Contender, delta, double, numbers, type Script, type Tally } from "../harness/Contender.ts"
 import { arrived, hang, wait } from "../harness/Promises.ts"
 
 /** A conversation has the user's message, then an answer and its results for each round. */
@@ -39,8 +39,7 @@ class Scripted extends BaseChatModel {
   ): AsyncGenerator<ChatGenerationChunk> {
     const { script, tally } = this
     const rounds = (messages.length - 1) / (1 + script.calls)
-    tally.requests++
-    tally.remembered += rounds * script.calls
+    asked(script, tally, messages, rounds)
     if (script.latency > 0) await wait(script.latency)
     for (let i = 0; i < script.deltas; i++) {
       if (i % script.chunk === 0) await arrived(script)
@@ -68,6 +67,7 @@ class Scripted extends BaseChatModel {
 const contender = (name: string, isSaved: boolean): Contender => ({
   name,
   open: async (script, tally) => {
+    const checkpointer = isSaved ? new MemorySaver() : undefined
     const agent = createAgent({
       model: new Scripted(script, tally),
       tools: [tool(({ n }: { readonly n: number }) => double(script, tally, n), {
@@ -75,15 +75,16 @@ const contender = (name: string, isSaved: boolean): Contender => ({
         description: "doubles a number",
         schema: z.object({ n: z.number() })
       })],
-      ...(isSaved ? { checkpointer: new MemorySaver() } : {})
+      ...(checkpointer === undefined ? {} : { checkpointer })
     })
     let threads = 0
     const run = async (signal?: AbortSignal) => {
+      const thread = `thread${threads++}`
       const stream = await agent.stream({ messages: [{ role: "user", content: "go" }] }, {
         streamMode: ["messages", "updates"],
         recursionLimit: 1_000_000,
         maxConcurrency: script.parallel,
-        configurable: { thread_id: `thread${threads++}` },
+        configurable: { thread_id: thread },
         ...(signal === undefined ? {} : { signal })
       })
       for await (const [mode, payload] of stream) {
@@ -93,8 +94,13 @@ const contender = (name: string, isSaved: boolean): Contender => ({
           tally.deltas++
           tally.characters += message.text.length
           tally.onDelta?.()
-        } else if ("tools" in payload) tally.results += payload.tools?.messages?.length ?? 0
+        } else if ("tools" in payload) {
+          const messages = payload.tools?.messages ?? []
+          tally.results += messages.filter((message) => !("status" in message && message.status === "error")).length
+        }
       }
+      // as what others had in memory is garbage by now
+      await checkpointer?.deleteThread(thread)
     }
     return { run }
   }

@@ -9,6 +9,7 @@ type LanguageModel = Extract<ConstructorParameters<typeof Agent>[0]["model"], { 
 
 export const contenders: ReadonlyArray<Contender> = [{
   name: "Mastra",
+  mergesTexts: true,
   open: async (script, tally) => {
     const agent = new Agent({
       id: "bench",

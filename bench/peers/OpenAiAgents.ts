@@ -1,7 +1,7 @@
 /** OpenAI's Agents SDK: its `Runner` streams an `Agent` on a custom `Model`, tracing off. */
 import { Agent, type Model, type ModelRequest, Runner, tool } from "@openai/agents"
 import { z } from "zod"
-import { type Contender, delta, double, numbers, type Script, type Tally } from "../harness/Contender.ts"
+import { asked, type Contender, delta, double, numbers, type Script, type Tally } from "../harness/Contender.ts"
 import { arrived, hang, wait } from "../harness/Promises.ts"
 
 type Event = ReturnType<Model["getStreamedResponse"]> extends AsyncIterable<infer E> ? E : never
@@ -14,8 +14,7 @@ const model = (script: Script, tally: Tally): Model => ({
   getResponse: () => Promise.reject(new Error("the scripted model streams")),
   getStreamedResponse: async function*({ input, signal }: ModelRequest): AsyncGenerator<Event> {
     const rounds = (input.length - 1) / (1 + 2 * script.calls)
-    tally.requests++
-    tally.remembered += rounds * script.calls
+    asked(script, tally, input, rounds)
     if (script.latency > 0) await wait(script.latency)
     yield { type: "response_started" }
     for (let i = 0; i < script.deltas; i++) {

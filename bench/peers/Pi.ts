@@ -1,7 +1,7 @@
 /** pi's `Agent`, its model a stream function as its contract has it, its events by `subscribe`. */
 import { Agent, type AgentMessage, type AgentTool, type StreamFn } from "@earendil-works/pi-agent-core"
 import { type AssistantMessage, createAssistantMessageEventStream, type Model, Type } from "@earendil-works/pi-ai"
-import { type Contender, delta, double, numbers, type Script, type Tally } from "../harness/Contender.ts"
+import { asked, type Contender, delta, double, numbers, type Script, type Tally } from "../harness/Contender.ts"
 import { arrived, hang, limiter, wait } from "../harness/Promises.ts"
 
 export const model: Model<"bench"> = {
@@ -29,9 +29,8 @@ const usage = {
 /** The scripted model; a conversation has a system message, the user's, then an answer and its results for each round. */
 export const streamFn = (script: Script, tally: Tally): StreamFn => (model, context, options) => {
   const stream = createAssistantMessageEventStream()
-  const rounds = (context.messages.filter(({ role }) => role !== "system").length - 1) / (1 + script.calls)
-  tally.requests++
-  tally.remembered += rounds * script.calls
+  const rounds = (context.messages.length - 2) / (1 + script.calls)
+  asked(script, tally, context.messages, rounds)
   const output: AssistantMessage = {
     role: "assistant",
     content: [],

@@ -31,11 +31,13 @@ export const contenders: ReadonlyArray<Contender> = [{
     const reopen = async () => {
       const again = await makeRepo().open(session.metadata, context)
       const entries = await (await again.branch(branch, context))!.findEntries(undefined, context)
-      return entries.filter((entry) => entry.type === "message" && entry.message.role === "toolResult").length
+      const messages = entries.flatMap((entry) => entry.type === "message" ? [entry.message] : [])
+      return { results: messages.filter(({ role }) => role === "toolResult").length, end: () => again.close(context) }
     }
     return {
       run,
       reopen,
+      bytesOf: "file",
       // closed by then, as is no part of opening it again
       bytes: async () => {
         await session.close(context)

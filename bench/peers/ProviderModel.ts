@@ -1,6 +1,6 @@
 /** The scripted model in the AI SDK's provider interface, for those that take one: an object, because its mock keeps every prompt. */
 import type { LanguageModelV4, LanguageModelV4StreamPart as Part } from "@ai-sdk/provider"
-import { delta, numbers, type Script, type Tally } from "../harness/Contender.ts"
+import { asked, delta, numbers, type Script, type Tally } from "../harness/Contender.ts"
 import { arrived, hang, wait } from "../harness/Promises.ts"
 
 const usage = {
@@ -27,8 +27,8 @@ const streamOf = (script: Script, tally: Tally, parts: ReadonlyArray<Part>, sign
   })
 }
 
-/** A conversation has the user's message, then an answer and its results for each round, behind `head` messages. */
-export const make = (script: Script, tally: Tally, head = 0) => {
+/** A conversation has the user's message, then an answer and its results for each round. */
+export const make = (script: Script, tally: Tally) => {
   const pieces = Array.from({ length: script.deltas }, (): Part => ({ type: "text-delta", id: "0", delta }))
   const text: ReadonlyArray<Part> = [{ type: "stream-start", warnings: [] }, { type: "text-start", id: "0" }, ...pieces]
   return {
@@ -38,9 +38,8 @@ export const make = (script: Script, tally: Tally, head = 0) => {
     supportedUrls: {},
     doGenerate: (): Promise<never> => Promise.reject(new Error("the scripted model streams")),
     doStream: async ({ abortSignal, prompt }) => {
-      const rounds = (prompt.length - head - 1) / 2
-      tally.requests++
-      tally.remembered += rounds * script.calls
+      const rounds = (prompt.length - 1) / 2
+      asked(script, tally, prompt, rounds)
       const hasCalls = rounds < script.turns
       const calls = hasCalls ? numbers(script, rounds) : []
       const parts: ReadonlyArray<Part> = script.hang === "no"

@@ -27,8 +27,10 @@ export const measure = async (entry: Contenders.Entry, { runs, script }: Scenari
         if (tally.deltas === runs * script.deltas) resolve()
       }
     })
-    const over = Promise.allSettled(controllers.map(({ signal }) => runner.run(signal)))
-    await streaming
+    const all = controllers.map(({ signal }) => runner.run(signal))
+    const over = Promise.allSettled(all)
+    // a run that fails before it is aborted says why
+    await Promise.race([streaming, Promise.all(all).then(() => Promise.reject(new Error("all ended by themselves")))])
     // behind the last delta, every source hangs
     await wait(20)
     const startedAt = performance.now()

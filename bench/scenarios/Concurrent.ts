@@ -6,7 +6,8 @@ import type { Scenario } from "../harness/Scenario.ts"
 import { quantile, type Sample } from "../harness/Statistics.ts"
 
 const heap = (): number => {
-  globalThis.gc?.()
+  if (globalThis.gc === undefined) throw new Error("what runs hold is measured with --expose-gc")
+  globalThis.gc()
   const { external, heapUsed } = process.memoryUsage()
   return external + heapUsed
 }
@@ -16,6 +17,7 @@ export const measure = async (entry: Contenders.Entry, { runs, script }: Scenari
   const tally = makeTally()
   const runner = await contender.open(script, tally)
   await Promise.all(Array.from({ length: 20 }, () => runner.run()))
+  await runner.close?.()
 
   const counted = makeTally()
   const measured = await contender.open(script, counted)

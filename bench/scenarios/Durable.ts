@@ -4,43 +4,60 @@ import * as Contenders from "../harness/Contenders.ts"
 import * as Counts from "../harness/Counts.ts"
 import type { Scenario } from "../harness/Scenario.ts"
 import { median, type Sample } from "../harness/Statistics.ts"
+import { millis } from "./Timed.ts"
 
 interface Stored {
+  /** milliseconds of a run, by the clock and of this process */
   readonly wall: number
+  readonly cpu: number
   readonly bytes: number
   readonly reopened: number
 }
 
-/** How many runs of a store count, the last ones: in the first ones its files grow, which each sync waits for. */
-const counted = 3
+const nameOfBytes = {
+  "file": "bytes of its file a step",
+  "file of all": "bytes of the file a step",
+  "": "bytes of JSON a step"
+}
 
-/** So many runs, and so long at least, of one runner, whose store is made once; each session is opened again. */
-const repeat = async (contender: Contender, script: Script, times: number, millis = 0): Promise<Stored> => {
+/**
+ * So many runs, and so long at least, of one runner, whose store is made once; each session is opened again. The later half
+ * counts: in the first runs files grow, which each sync waits for.
+ */
+const repeat = async (contender: Contender, script: Script, times: number, least: number) => {
   const tally = makeTally()
   const runner = await contender.open(script, tally)
-  const walls: Array<number> = []
-  const bytes: Array<number> = []
-  const reopened: Array<number> = []
+  const all: Array<Stored> = []
   const begun = performance.now()
-  while (walls.length < times || performance.now() - begun < millis) {
+  while (all.length < times || performance.now() - begun < least) {
     Object.assign(tally, makeTally())
-    const before = runner.bytesOf === "store" ? await runner.bytes!() : 0
+    const before = runner.bytesOf === "file of all" ? await runner.bytes!() : 0
+    const usage = process.cpuUsage()
     const startedAt = performance.now()
     await runner.run()
-    walls.push(performance.now() - startedAt)
-    Counts.check(contender.name, script, 1, tally)
-    const after = await runner.bytes?.() ?? NaN
-    bytes.push(runner.bytesOf === "store" ? after - before : after)
+    const wall = performance.now() - startedAt
+    const { system, user } = process.cpuUsage(usage)
+    if (!contender.onlyWrites) Counts.check(contender.name, script, 1, tally)
+    const bytes = (await runner.bytes?.() ?? NaN) - before
     const reopening = performance.now()
-    const results = await runner.reopen?.()
-    reopened.push(performance.now() - reopening)
-    if (results !== script.turns * script.calls) {
-      throw new Error(`${contender.name} has ${results} results in place of ${script.turns} when it is opened again`)
+    const again = await runner.reopen?.()
+    all.push({ wall, cpu: (system + user) / 1000, bytes, reopened: performance.now() - reopening })
+    await again?.end?.()
+    if (again?.results !== script.turns * script.calls) {
+      throw new Error(`${contender.name} has ${again?.results} results in place of ${script.turns} when opened again`)
     }
   }
   await runner.close?.()
-  const of = (all: ReadonlyArray<number>) => median(all.slice(-counted))
-  return { wall: of(walls), bytes: of(bytes), reopened: of(reopened) }
+  const later = all.slice(-Math.ceil(all.length / 2))
+  const bytesOf: keyof typeof nameOfBytes = runner.bytesOf ?? ""
+  const of = (metric: keyof Stored) => median(later.map((stored) => stored[metric]))
+  return {
+    wall: of("wall"),
+    cpu: of("cpu"),
+    bytes: of("bytes"),
+    reopened: of("reopened"),
+    bytesOf
+  }
 }
 
 export const measure = async (
@@ -48,7 +65,12 @@ export const measure = async (
   { script, units, warmUp = script }: Scenario
 ): Promise<Sample> => {
   const contender = await Contenders.load(entry)
-  await repeat(contender, warmUp, 3, 1500)
-  const { bytes, reopened, wall } = await repeat(contender, script, 2 * counted)
-  return { "us a step": wall * 1000 / units, "bytes a step": bytes / units, "reopened, ms": reopened }
+  await repeat(contender, warmUp, 3, millis.warmUp)
+  const { bytes, bytesOf, cpu, reopened, wall } = await repeat(contender, script, 6, 1500)
+  return {
+    "us a step": wall * 1000 / units,
+    "cpu us a step": cpu * 1000 / units,
+    [nameOfBytes[bytesOf]]: bytes / units,
+    "reopened, ms": reopened
+  }
 }

@@ -5,8 +5,8 @@ import * as Counts from "../harness/Counts.ts"
 import type { Scenario } from "../harness/Scenario.ts"
 import { mean, median, type Sample } from "../harness/Statistics.ts"
 
-/** how long to run for, warming up and measured, and one run at least; V8 is done with some contenders only after two seconds */
-const millis = { warmUp: 2500, measured: 700 }
+/** how long to run for, warming up and measured, and one run at least; V8 is done with some contenders only after four seconds */
+export const millis = { warmUp: 4000, measured: 1000 }
 
 interface Time {
   /** milliseconds, by the clock */
