@@ -1,12 +1,12 @@
 /**
  * The benchmarks: `npm run bench -- --help`. Does not measure anything itself; each measurement is a process of `measure.ts`.
  */
-import { execFile } from "node:child_process"
-import { existsSync, mkdirSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { availableParallelism, cpus } from "node:os"
 import { join } from "node:path"
-import { promisify } from "node:util"
 import * as Built from "./harness/Built.ts"
 import * as Contenders from "./harness/Contenders.ts"
+import * as Measuring from "./harness/Measuring.ts"
 import * as Options from "./harness/Options.ts"
 import * as Plot from "./harness/Plot.ts"
 import * as Scenario from "./harness/Scenario.ts"
@@ -20,7 +20,11 @@ const fail = (message: string): never => {
 
 const read = () => {
   try {
-    const options = Options.parse(process.argv.slice(2))
+    const options = Options.parse(process.argv.slice(2), Contenders.all.map(({ name }) => name))
+    if (options.help) {
+      console.log(Options.usage)
+      process.exit(0)
+    }
     const scenarios = Options.select("scenario", Scenario.all, options.scenarios)
     const contenders = Options.select("contender", Contenders.all, options.only)
     return { options, scenarios, contenders }
@@ -29,33 +33,18 @@ const read = () => {
   }
 }
 
-const measure = async (contender: string, scenario: string): Promise<Statistics.Sample> => {
-  const args = [
-    "--disable-warning=ExperimentalWarning",
-    "--expose-gc",
-    // one that keeps everything is not to take the machine along
-    "--max-old-space-size=4096",
-    join(import.meta.dirname, "measure.ts"),
-    contender,
-    scenario
-  ]
-  const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 1 << 26 })
-  return JSON.parse(stdout.slice(stdout.lastIndexOf("{"))) as Statistics.Sample
-}
-
-/** The error that a process died of, in one line. */
-const reason = (stderr: string) => /^\w*Error\b.*/m.exec(stderr)?.[0] ?? stderr.trim()
-
 /** Says on a terminal what is under way. */
 const say = (line: string) => {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${line}`)
 }
 
-const { contenders, options, scenarios } = read()
-if (options.help) {
-  console.log(Options.usage)
-  process.exit(0)
+/** What else the times depend on. */
+const machine = () => {
+  const { version } = JSON.parse(readFileSync(join(import.meta.dirname, "../package.json"), "utf8"))
+  return { fiberloop: version, node: process.version, cpu: cpus()[0]?.model, cores: availableParallelism() }
 }
+
+const { contenders, options, scenarios } = read()
 if (options.list) {
   for (const { name } of scenarios) console.log(`scenario   ${name}`)
   for (const { name } of contenders) console.log(`contender  ${name}`)
@@ -74,29 +63,46 @@ try {
 } catch {
   fail("fiberloop cannot be built")
 }
+
+const measuring = Measuring.make()
+for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
+  process.once(signal, async () => {
+    say("")
+    await measuring.end()
+    process.exit(code)
+  })
+}
 const measured: Array<Statistics.Measured> = []
 const broken: Array<string> = []
 for (const scenario of scenarios) {
-  const taking = contenders.filter(({ kinds }) => kinds.includes(scenario.kind))
+  const taking = new Set(contenders.filter(({ kinds }) => kinds.includes(scenario.kind)))
   for (let round = 1; round <= options.rounds; round++) {
-    for (const { name } of taking) {
+    for (const contender of taking) {
+      const { name } = contender
       say(`${scenario.name}, round ${round} of ${options.rounds}: ${name}`)
       try {
-        measured.push({ scenario: scenario.name, contender: name, sample: await measure(name, scenario.name) })
+        measured.push({
+          scenario: scenario.name,
+          contender: name,
+          sample: await measuring.measure(name, scenario.name)
+        })
       } catch (error) {
-        const { stderr = String(error) } = error as { readonly stderr?: string }
-        broken.push(`${scenario.name}, ${name}: ${reason(stderr)}`)
+        // it takes no part in the rounds that follow
+        taking.delete(contender)
+        broken.push(`${scenario.name}, ${name}: ${(error as Error).message}`)
       }
     }
   }
   say("")
   if (!options.json) console.log(Table.render(Statistics.rows(measured.filter((_) => _.scenario === scenario.name))))
 }
-if (options.json) console.log(JSON.stringify(Statistics.rows(measured), null, 1))
+await measuring.end()
+const rows = Statistics.rows(measured)
+if (options.json) console.log(JSON.stringify({ ...machine(), rounds: options.rounds, rows, broken }, null, 1))
 if (options.plots) {
   mkdirSync(join(import.meta.dirname, "plots"), { recursive: true })
   for (const plot of Plot.all) {
-    const svg = Plot.render(plot, Statistics.rows(measured))
+    const svg = Plot.render(plot, rows)
     if (svg !== undefined) writeFileSync(join(import.meta.dirname, "plots", plot.file), svg)
   }
 }

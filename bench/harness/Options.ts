@@ -7,9 +7,11 @@ Times fiberloop beside its peers. Every measurement is a process of its own, the
 and every run's events, characters and calls are counted. Trust the ratios, not the times.
 
   scenario             the scenarios whose names begin so: deltas, steps, parallel, concurrent, durable, abort, "cold start"
-  --only <names>       contenders whose names begin so, comma separated: --only fiberloop,pi,floor
+  --only <names>       contenders whose names begin so, comma separated, and again: --only fiberloop,pi --only floor
+                       A name behind = is meant whole: --only =fiberloop,=pi "=steps, 10"
   --rounds <n>         rounds, each a measurement of every contender (default 5)
-  --json               the rows as JSON, in place of tables
+  --json               rows, machine and failures as JSON, in place of tables; npm adds lines of its own without -s:
+                       npm run -s bench -- steps --json > steps.json
   --plots              writes the plots of what was measured to bench/plots
   --list               names the scenarios and contenders
   --help               this text
@@ -25,13 +27,19 @@ export interface Options {
   readonly help: boolean
 }
 
-/** Throws an error with one line that says what is wrong. */
-export const parse = (args: ReadonlyArray<string>): Options => {
+/** Whether a name begins as the selection says, or is it where that begins with `=`; both in any case. */
+const fits = (selection: string, name: string): boolean => {
+  const [wanted, given] = [selection.toLowerCase(), name.toLowerCase()]
+  return wanted.startsWith("=") ? wanted.slice(1) === given : given.startsWith(wanted)
+}
+
+/** Throws an error with one line that says what is wrong. `names` are those of contenders, which may have a comma. */
+export const parse = (args: ReadonlyArray<string>, names: ReadonlyArray<string> = []): Options => {
   const { positionals, values } = parseArgs({
     args: [...args],
     allowPositionals: true,
     options: {
-      only: { type: "string", default: "" },
+      only: { type: "string", multiple: true, default: [] },
       rounds: { type: "string", default: "5" },
       json: { type: "boolean", default: false },
       plots: { type: "boolean", default: false },
@@ -44,21 +52,24 @@ export const parse = (args: ReadonlyArray<string>): Options => {
     throw new Error(`--rounds takes a whole number of at least 1, not "${values.rounds}"`)
   }
   const { help, json, list, plots } = values
-  const only = values.only.split(",").map((name) => name.trim()).filter((name) => name !== "")
+  const only = values.only
+    .flatMap((value) => names.some((name) => fits(value, name)) ? [value] : value.split(","))
+    .map((name) => name.trim())
+    .filter((name) => name !== "")
   return { scenarios: positionals, only, rounds, json, plots, list, help }
 }
 
-/** Those of `all` whose names begin with one of `prefixes`; all where there are none. A prefix that fits none throws. */
+/** Those of `all` that one of `selections` fits; all where there are none. A selection that fits none throws. */
 export const select = <A extends { readonly name: string }>(
   what: string,
   all: ReadonlyArray<A>,
-  prefixes: ReadonlyArray<string>
+  selections: ReadonlyArray<string>
 ): ReadonlyArray<A> => {
-  const fits = (prefix: string) => (item: A) => item.name.toLowerCase().startsWith(prefix.toLowerCase())
-  for (const prefix of prefixes) {
-    if (!all.some(fits(prefix))) {
-      throw new Error(`no ${what} begins with "${prefix}": ${all.map(({ name }) => name).join(", ")}`)
+  for (const selection of selections) {
+    if (!all.some(({ name }) => fits(selection, name))) {
+      const how = selection.startsWith("=") ? `is called "${selection.slice(1)}"` : `begins with "${selection}"`
+      throw new Error(`no ${what} ${how}: ${all.map(({ name }) => name).join("; ")}`)
     }
   }
-  return prefixes.length === 0 ? all : all.filter((item) => prefixes.some((prefix) => fits(prefix)(item)))
+  return selections.length === 0 ? all : all.filter(({ name }) => selections.some((selection) => fits(selection, name)))
 }

@@ -4,10 +4,20 @@ import * as Effect from "effect/Effect"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as Built from "../../bench/harness/Built.ts"
-import { type Contender, delta, makeTally, type Script } from "../../bench/harness/Contender.ts"
+import {
+  asked,
+  began,
+  type Contender,
+  delta,
+  ended,
+  makeTally,
+  type Script,
+  type Tally
+} from "../../bench/harness/Contender.ts"
 import * as Contenders from "../../bench/harness/Contenders.ts"
 import * as Counts from "../../bench/harness/Counts.ts"
 import * as Installed from "../../bench/harness/Installed.ts"
+import * as Measuring from "../../bench/harness/Measuring.ts"
 import * as Options from "../../bench/harness/Options.ts"
 import * as Plot from "../../bench/harness/Plot.ts"
 import * as Scenario from "../../bench/harness/Scenario.ts"
@@ -22,12 +32,12 @@ const honest = (runs: number) => {
   const tally = makeTally()
   for (let run = 0; run < runs; run++) {
     for (let rounds = 0; rounds <= script.turns; rounds++) {
-      tally.requests++
-      tally.remembered += rounds
+      asked(script, tally, [], rounds)
       tally.deltas += script.deltas
       tally.characters += script.deltas * delta.length
       if (rounds === script.turns) continue
-      tally.calls++
+      began(tally, rounds)
+      ended(tally)
       tally.results++
     }
   }
@@ -39,7 +49,7 @@ it("a contender that did all of the work is let through", () => {
   Counts.check("it", script, 3, honest(3))
 })
 
-for (const name of ["calls", "characters", "deltas", "remembered", "requests", "results"] as const) {
+for (const name of ["calls", "characters", "deltas", "remembered", "requests", "results", "sum"] as const) {
   it(`a contender with other ${name} is refused`, () => {
     const tally = honest(1)
     const count = tally[name]
@@ -51,24 +61,90 @@ for (const name of ["calls", "characters", "deltas", "remembered", "requests", "
   })
 }
 
-it("fiberloop and the floors do all of the work", async () => {
-  const entries = [
-    "floor: async generator",
-    "floor: Effect stream",
-    "fiberloop",
-    "fiberloop, LanguageModel",
-    "effect/ai loop"
-  ]
-  for (
-    const entry of Options.select("contender", Contenders.all, entries).filter(({ name }) => entries.includes(name))
-  ) {
-    const contender: Contender = await Contenders.load(entry)
-    const tally = makeTally()
-    const runner = await contender.open(script, tally)
-    await runner.run()
-    Counts.check(entry.name, script, 1, tally)
-    await runner.close?.()
+it("a contender that runs more or fewer calls at once than it is to is refused", () => {
+  const wide = { ...script, calls: 4, turns: 0, parallel: 2, toolMillis: 5 }
+  const play = (widest: number) => {
+    const tally = { ...makeTally(), widest }
+    asked(wide, tally, [], 0)
+    tally.deltas = wide.deltas
+    tally.characters = wide.deltas * delta.length
+    return tally
   }
+  Counts.check("it", wide, 1, play(2))
+  for (const widest of [1, 3]) {
+    assert.throws(
+      () => Counts.check("it", wide, 1, play(widest)),
+      `it did other work than the others: ${widest} calls at once in place of 2`
+    )
+  }
+})
+
+const names = [
+  "floor: async generator",
+  "floor: Effect stream",
+  "fiberloop",
+  "fiberloop, LanguageModel",
+  "effect/ai loop"
+]
+
+it("fiberloop and the floors do all of the work", async () => {
+  for (const entry of Options.select("contender", Contenders.all, names.map((name) => `=${name}`))) {
+    const contender = await Contenders.load(entry)
+    for (const work of [script, { ...script, calls: 20, toolMillis: 1, parallel: 4 }]) {
+      await Counts.prove(contender, work)
+    }
+  }
+})
+
+/** The floor of plain JavaScript, as it is when something is left out of its run. */
+const cheating = async (cheat: (tally: Tally) => void): Promise<Contender> => {
+  const { name, open } = await Contenders.load(Contenders.all[0]!)
+  return {
+    name,
+    open: async (script, tally) => {
+      const { run } = await open(script, tally)
+      return { run: () => run().finally(() => cheat(tally)) }
+    }
+  }
+}
+
+it("a contender whose last request lacks what was said before it is refused", async () => {
+  const forgets = await cheating((tally) => {
+    tally.conversation = (tally.conversation as ReadonlyArray<unknown>).slice(0, 1)
+  })
+  const said: unknown = await Counts.prove(forgets, script).catch(String)
+  assert.strictEqual(said, "Error: floor: async generator remembers 0 joined texts in place of 3")
+})
+
+it("a contender whose last request has text in pieces, or no results, is refused", () => {
+  const it = { name: "it" }
+  const text = delta.repeat(script.deltas)
+  const two = { ...script, turns: 2 }
+  Counts.checkConversation(it, two, [text, { doubled: 0 }, text, JSON.stringify({ doubled: 2 })])
+  assert.throws(
+    () => Counts.checkConversation(it, two, [[delta, delta, delta], { doubled: 0 }, text, { doubled: 2 }]),
+    "it remembers 1 joined texts in place of 2"
+  )
+  assert.throws(
+    () => Counts.checkConversation(it, two, [text, { doubled: 0 }, text, { doubled: 20 }]),
+    "it does not remember that 1 was doubled"
+  )
+})
+
+it("a contender whose tool takes any arguments is refused", async () => {
+  const takesAll = await cheating((tally) => {
+    if (tally.calls === 0) began(tally, 0)
+  })
+  const said: unknown = await Counts.prove(takesAll, script).catch(String)
+  assert.strictEqual(said, "Error: floor: async generator ran a tool with arguments that are none")
+})
+
+it("a contender that never gets to see wrong arguments proves nothing", async () => {
+  const never = await cheating((tally) => {
+    if (tally.calls === 0) tally.requests = 0
+  })
+  const said: unknown = await Counts.prove(never, script).catch(String)
+  assert.strictEqual(said, "Error: floor: async generator asked no model for a call with wrong arguments")
 })
 
 it("what is imported of the sources leads to what was built of it, and nothing else does", () => {
@@ -95,7 +171,7 @@ const measured = (contender: string, ...values: ReadonlyArray<number>): Readonly
 
 it("rows compare the medians with the floor's and pi's", () => {
   const rows = Statistics.rows([
-    ...measured(Statistics.floor, 2, 4, 3),
+    ...measured("floor: Effect stream", 2, 4, 3),
     ...measured("pi", 6),
     ...measured("fiberloop", 9, 12, 90)
   ])
@@ -117,6 +193,15 @@ it("rows compare the medians with the floor's and pi's", () => {
       "pi                         6    6        2x     1x\n" +
       "fiberloop                 12    9        4x     2x\n"
   )
+})
+
+it("rows of what is stored are compared with bare inserts, and with pi's session", () => {
+  const rows = Statistics.rows([
+    ...measured("floor: prepared inserts", 2),
+    ...measured("pi, JSONL session", 8),
+    ...measured("fiberloop, SQLite os", 4)
+  ])
+  assert.deepInclude(rows[2], { toFloor: 2, toPi: 0.5 })
 })
 
 it("a ratio is left out where its contender was", () => {
@@ -151,13 +236,34 @@ it("contenders are selected by how their names begin", () => {
   assert.deepStrictEqual(names(), named.map(({ name }) => name))
   assert.deepStrictEqual(names("PI", "floor"), ["floor: a", "pi"])
   assert.deepStrictEqual(names("fiberloop,"), ["fiberloop, SQLite os"])
+  assert.deepStrictEqual(names("=fiberloop", "=PI"), ["fiberloop", "pi"])
 })
 
 it("a name that nobody has is refused with those that there are", () => {
   assert.throws(
     () => Options.select("contender", named, ["mastra"]),
-    `no contender begins with "mastra": floor: a, fiberloop, fiberloop, SQLite os, pi`
+    `no contender begins with "mastra": floor: a; fiberloop; fiberloop, SQLite os; pi`
   )
+})
+
+it("a whole name that nobody has is refused", () => {
+  assert.throws(
+    () => Options.select("contender", named, ["=p"]),
+    `no contender is called "p": floor: a; fiberloop; fiberloop, SQLite os; pi`
+  )
+})
+
+it("names are given apart by commas, again, and with a comma of their own", () => {
+  const { only } = Options.parse(
+    ["--only", "pi, floor", "--only", "fiberloop, sqlite", "--only", "=fiberloop, SQLite os"],
+    named.map(({ name }) => name)
+  )
+  assert.deepStrictEqual(only, ["pi", "floor", "fiberloop, sqlite", "=fiberloop, SQLite os"])
+})
+
+it("why a process failed is one line", () => {
+  assert.strictEqual(Measuring.reason("at x\nTypeError: it is none\n    at y"), "TypeError: it is none")
+  assert.strictEqual(Measuring.reason("\nWarning: one\ntwo\n"), "Warning: one")
 })
 
 it("options are read", () => {
