@@ -56,7 +56,7 @@ export const run = (
 
 type Reading = Effect.Effect<void, RunError.ModelError | Cause.Done<unknown>>
 
-/** Reads an answer up to its finish, shows what is left of it, and closes its stream. */
+/** Reads an answer up to its finish, and closes its stream. */
 const read = (
   stream: ReturnType<Model.Model["Service"]["stream"]>,
   incoming: Incoming,
@@ -69,7 +69,6 @@ const read = (
   )
   // an answer that is there does not wait for a stream that does not let itself be closed
   return Effect.onExitPrimitive(pulled, (exit) => {
-    incoming.show()
     const closing = Grace.closing(scope, endOf(exit))
     return closing && Effect.flatMap(closing, (isClosed) => isClosed ? Effect.void : onLeftBehind)
   })

@@ -61,9 +61,10 @@ export class Collector {
     this.usedSoFar = Usage.zero
   }
 
-  /** Takes parts up to a finish, as what comes behind it does not count; gives `deltas` with those to be shown of them. */
-  push(parts: ReadonlyArray<Model.ModelPart>, deltas: Array<RunEvent.Delta> = []): ReadonlyArray<RunEvent.Delta> {
+  /** Takes parts up to a finish, as what comes behind it does not count; gives the deltas to be shown of them. */
+  push(parts: ReadonlyArray<Model.ModelPart>): ReadonlyArray<RunEvent.Delta> {
     const { attempt, runId, turn } = this
+    const deltas: Array<RunEvent.Delta> = []
     let block = this.#current
     for (let i = 0; i < parts.length && this.finish === undefined; i++) {
       const part = parts[i]!

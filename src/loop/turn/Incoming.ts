@@ -1,6 +1,6 @@
 /**
- * What has come in of one attempt: parts are collected and their deltas shown as they come, those that come without a wait as
- * one array, and the times are kept that limits are counted from.
+ * What has come in of one attempt: parts are collected, and the deltas of each array of them shown as one array as it comes, and
+ * the times are kept that limits are counted from.
  *
  * Does not own the stream (`Attempt`), nor what parts make (`Collector`).
  */
@@ -20,14 +20,11 @@ export class Incoming {
   readonly collector: Collector
   readonly startedAt: number
   firstPartAt: number | undefined
-  /** when the wait for the next part began; none while parts come without one */
-  lastPartAt: number | undefined
+  /** when the wait for the next part began */
+  lastPartAt: number
   readonly #clock: Clock.Clock
   readonly #journal: Journal.Journal
-  #deltas: Array<RunEvent.Delta>
   #unread: number
-  /** parts come one after the other, without a wait */
-  #isBurst: boolean
 
   constructor({ attempt, runId, turn }: Model.ModelRequest["metadata"], journal: Journal.Journal, clock: Clock.Clock) {
     this.collector = new Collector(runId, turn, attempt)
@@ -37,9 +34,7 @@ export class Incoming {
     this.lastPartAt = this.startedAt
     this.#journal = journal
     journal.comingIn = this.collector
-    this.#deltas = []
     this.#unread = 0
-    this.#isBurst = false
   }
 
   now(): number {
@@ -50,11 +45,10 @@ export class Incoming {
   read<E>(pull: Effect.Effect<ReadonlyArray<Model.ModelPart>, E>): Effect.Effect<void, E> {
     return Effect.whileLoop({
       while: () => this.collector.finish === undefined,
-      body: () => this.#unread + this.#deltas.length < mostUnread ? pull : Effect.andThen(this.#letReadersIn(), pull),
+      body: () => this.#unread < mostUnread ? pull : Effect.andThen(this.#letReadersIn(), pull),
       step: (parts) => {
-        if (!this.#isBurst) this.#beginBurst()
-        if (this.lastPartAt !== undefined && parts.some(isProgress)) this.#endWait()
-        this.collector.push(parts, this.#deltas)
+        if (parts.some(isProgress)) this.#endWait()
+        this.#show(this.collector.push(parts))
       }
     })
   }
@@ -64,36 +58,22 @@ export class Incoming {
     this.#journal.comingIn = undefined
   }
 
-  /** Shows the deltas that were not shown yet. */
-  show(): void {
-    const deltas = this.#deltas
+  #show(deltas: ReadonlyArray<RunEvent.Delta>): void {
     if (!Arr.isReadonlyArrayNonEmpty(deltas)) return
     this.#unread += deltas.length
-    this.#deltas = []
     this.#journal.emitDeltas(deltas)
   }
 
-  /** Shows all there is, and gives the wait for those that read it. */
+  /** The wait for those that read what is shown. */
   #letReadersIn(): Effect.Effect<void> {
-    this.show()
     this.#unread = 0
     return Effect.yieldNow
   }
 
-  /** Its end comes behind all that comes without a wait: there its deltas are one array, and one look at the clock is enough. */
-  #beginBurst(): void {
-    this.#isBurst = true
-    queueMicrotask(() => {
-      this.#isBurst = false
-      this.show()
-      if (this.collector.finish === undefined) this.lastPartAt ??= this.now()
-    })
-  }
-
   #endWait(): void {
-    this.lastPartAt = undefined
+    this.lastPartAt = this.now()
     if (this.firstPartAt !== undefined) return
-    this.firstPartAt = this.now()
+    this.firstPartAt = this.lastPartAt
     this.#journal.move("partsArrive")
   }
 }

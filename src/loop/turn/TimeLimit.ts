@@ -23,7 +23,7 @@ export const of = (
     const at = incoming.now()
     const scope = firstPartAt === undefined ? "firstPart" as const : "gap" as const
     const limit = scope === "firstPart" ? firstPart : gap
-    const left = limit - (at - (lastPartAt ?? at))
+    const left = limit - (at - lastPartAt)
     const callLeft = call - (at - startedAt)
     if (callLeft <= 0) return () => Effect.fail(timedOut("call", call))
     if (left <= 0) return () => Effect.fail(timedOut(scope, limit))

@@ -33,7 +33,7 @@ const Answer = Schema.Array(Part)
 const collect = (parts: ReadonlyArray<Model.ModelPart>, size: number) => {
   const collector = new Collector("run", 1, 1)
   const shown: Array<RunEvent.Delta> = []
-  for (let at = 0; at < parts.length; at += size) collector.push(parts.slice(at, at + size), shown)
+  for (let at = 0; at < parts.length; at += size) shown.push(...collector.push(parts.slice(at, at + size)))
   return { content: collector.content(), shown }
 }
 
@@ -60,7 +60,7 @@ describe("an answer", () => {
     const collector = new Collector("run", 1, 1)
     const shown: Array<RunEvent.Delta> = []
     for (const part of parts) {
-      collector.push([part], shown)
+      shown.push(...collector.push([part]))
       const told = collector.soFar()
       assert.deepStrictEqual(byBlock(told), byBlock(shown))
       const ends = told.map(({ count, index }) => index + count!)
