@@ -17,6 +17,8 @@ export interface Armed {
   /** milliseconds on the clock's monotonic time */
   readonly endsAt: number
   readonly ring: () => void
+  /** how many were set before */
+  readonly number: number
   /** where it is among those that are set; -1 once it is none of them */
   place: number
 }
@@ -25,6 +27,7 @@ class Alarm {
   readonly #clock: Clock.Clock
   /** in no order */
   readonly #limits: Array<Armed> = []
+  #count = 0
   #sleeper: Fiber.Fiber<void> | undefined
   #wakesAt = Infinity
   #holders = 0
@@ -34,7 +37,13 @@ class Alarm {
   }
 
   set(fiber: Fiber.Fiber<unknown, unknown>, millis: number, ring: () => void): Armed {
-    const limit: Armed = { alarm: this, endsAt: this.#now() + millis, ring, place: this.#limits.length }
+    const limit: Armed = {
+      alarm: this,
+      endsAt: this.#now() + millis,
+      ring,
+      number: this.#count++,
+      place: this.#limits.length
+    }
     this.#limits.push(limit)
     if (limit.endsAt < this.#wakesAt) {
       this.#sleeper?.interruptUnsafe()
@@ -94,9 +103,10 @@ class Alarm {
   #ring(): Effect.Effect<void> {
     // a sleep may end a little early
     const now = Math.max(this.#wakesAt, this.#now())
-    for (const limit of Array.from(this.#limits)) {
+    const due = this.#limits.filter(({ endsAt }) => endsAt <= now)
+    for (const limit of due.sort((a, b) => a.number - b.number)) {
       // on a fiber of its own: what one throws keeps no other from ringing
-      if (limit.endsAt <= now && this.#remove(limit)) Effect.runFork(Effect.sync(limit.ring))
+      if (this.#remove(limit)) Effect.runFork(Effect.sync(limit.ring))
     }
     return this.#sleep
   }

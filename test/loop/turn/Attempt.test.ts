@@ -55,26 +55,6 @@ describe("the scope of a model's stream is closed as one of", () => {
     }))
 })
 
-it.effect("a delta that comes alone is read before its source can say more in the next turn of the event loop", () =>
-  Effect.gen(function*() {
-    const read: Array<string> = []
-    let inTime: ReadonlyArray<string> = []
-    const next: Parts = Stream.fromEffectDrain(Effect.callback((resume) => {
-      setImmediate(() => {
-        inTime = [...read]
-        resume(Effect.void)
-      })
-    }))
-    // what comes first wakes the reader for the move to streaming too
-    const parts = Stream.concat(Stream.concat(said, next), Stream.concat(Stream.concat(said, next), finish))
-    const model = Layer.succeed(Model.Model, { info: { provider: "test", name: "slow" }, stream: () => parts })
-    const { agent } = yield* TestAgent.make([], { model })
-    yield* agent.stream({ sessionId: "s", input: "go" }).pipe(
-      Stream.runForEach((event) => Effect.sync(() => void (event._tag === "TextDelta" && read.push(event.delta))))
-    )
-    assert.deepStrictEqual(inTime, ["Hello.", "Hello."])
-  }))
-
 describe("a scope that is not closed to its end", () => {
   it.effect("holds an abort up for the grace period, and is named once", () =>
     Effect.gen(function*() {

@@ -89,6 +89,16 @@ describe("a time limit", () => {
       assert.deepStrictEqual([rung, asleep()], [["g", "b", "d"], 0])
     }))
 
+  it.effect("rings in the order in which they were set, of those that are over at once", () =>
+    Effect.gen(function*() {
+      const { rung, set } = yield* make()
+      const limits: Array<Alarm.Armed | undefined> = []
+      for (const name of ["a", "b", "c", "d"]) limits.push(yield* set(1000, name))
+      Alarm.callOff(limits[1])
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(rung, ["a", "c", "d"])
+    }))
+
   it.effect("may set and call off others when it rings", () =>
     Effect.gen(function*() {
       const { asleep, rung, set } = yield* make()
