@@ -65,14 +65,17 @@ try {
 }
 
 const measuring = Measuring.make()
-for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
-  process.once(signal, async () => {
+let isStopped = false
+for (const [signal, code] of [["SIGHUP", 129], ["SIGINT", 130], ["SIGTERM", 143]] as const) {
+  process.on(signal, async () => {
+    if (isStopped) return
+    isStopped = true
     say("")
     await measuring.end()
     process.exit(code)
   })
 }
-const measured: Array<Statistics.Measured> = []
+let measured: ReadonlyArray<Statistics.Measured> = []
 const broken: Array<string> = []
 for (const scenario of scenarios) {
   const taking = new Set(contenders.filter(({ kinds }) => kinds.includes(scenario.kind)))
@@ -81,14 +84,12 @@ for (const scenario of scenarios) {
       const { name } = contender
       say(`${scenario.name}, round ${round} of ${options.rounds}: ${name}`)
       try {
-        measured.push({
-          scenario: scenario.name,
-          contender: name,
-          sample: await measuring.measure(name, scenario.name)
-        })
+        const sample = await measuring.measure(name, scenario.name)
+        measured = [...measured, { scenario: scenario.name, contender: name, sample }]
       } catch (error) {
-        // it takes no part in the rounds that follow
+        // it takes no part in the rounds that follow, and has none in those before
         taking.delete(contender)
+        measured = measured.filter((_) => _.scenario !== scenario.name || _.contender !== name)
         broken.push(`${scenario.name}, ${name}: ${(error as Error).message}`)
       }
     }

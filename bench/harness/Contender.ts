@@ -45,9 +45,8 @@ export interface Tally {
   results: number
   /** sources that hang now: what an abort leaves behind */
   hanging: number
-  /** what the last request was given as its conversation, in the contender's own form */
-  conversation: unknown
-  /** called for each delta, when a scenario wants to know */
+  /** called for each request with its conversation, in the contender's own form, and for each delta, when somebody wants to know */
+  onRequest?: (conversation: unknown) => void
   onDelta?: () => void
 }
 
@@ -61,15 +60,14 @@ export const makeTally = (): Tally => ({
   deltas: 0,
   characters: 0,
   results: 0,
-  hanging: 0,
-  conversation: undefined
+  hanging: 0
 })
 
 /** A request to the model, with what its conversation is, and how many rounds of calls that has. */
 export const asked = (script: Script, tally: Tally, conversation: unknown, rounds: number): void => {
   tally.requests++
   tally.remembered += rounds * script.calls
-  tally.conversation = conversation
+  tally.onRequest?.(conversation)
 }
 
 /** The tool's handler is called; `ended` is for when it has its outcome. */

@@ -22,9 +22,12 @@ const args = [
   join(bench, "measure.ts")
 ]
 
-/** The error that a process died of, in one line. */
-export const reason = (stderr: string): string =>
-  /^\w*Error\b.*/m.exec(stderr)?.[0] ?? stderr.trim().split("\n")[0] ?? ""
+/** seconds that one that is told to end may take */
+const patience = 5
+
+/** What a process died of, in one line. */
+export const reason = (stderr: string, ended: string | number | null): string =>
+  /^(?:\w*Error\b|FATAL ERROR).*/m.exec(stderr)?.[0] ?? (stderr.trim().split("\n")[0] || `it ended with ${ended}`)
 
 /** What a child prints on one of its streams. */
 const collect = (stream: NodeJS.ReadableStream | null): () => string => {
@@ -73,24 +76,32 @@ export const make = (): Measuring => {
         isLate = true
         stop(child, "SIGKILL")
       }, longest * 60_000)
-      const [code] = await once(child, "close")
-      clearTimeout(timer)
-      current = undefined
+      const [code, signal] = await once(child, "close").finally(() => {
+        clearTimeout(timer)
+        current = undefined
+        // a database that it did not get to stop
+        stop(child, "SIGKILL")
+      })
       if (isOver) return never
       if (isLate) throw new Error(`it took more than ${longest} minutes`)
-      if (code !== 0) throw new Error(reason(stderr()))
+      if (code !== 0) throw new Error(reason(stderr(), signal ?? code))
       const said = stdout()
       return JSON.parse(said.slice(said.lastIndexOf("{"))) as Sample
     },
     end: async () => {
       isOver = true
       if (current !== undefined) {
-        const closed = once(current, "close")
-        stop(current, "SIGTERM")
+        const child = current
+        const closed = once(child, "close")
+        stop(child, "SIGTERM")
+        const timer = setTimeout(() => stop(child, "SIGKILL"), patience * 1000)
         await closed
+        clearTimeout(timer)
       }
-      rmSync(folder, { recursive: true, force: true })
-      rmSync(join(bench, ".tmp"), { recursive: true, force: true })
+      // a database may still write
+      const options = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 } as const
+      rmSync(folder, options)
+      rmSync(join(bench, ".tmp"), options)
     }
   }
 }

@@ -26,7 +26,7 @@ export interface Row {
   readonly median: number
   readonly min: number
   readonly rounds: number
-  /** of the median to that of the first floor, and of the first pi, that were measured too */
+  /** of the median to that of the floor, and of pi, where they were measured too */
   readonly toFloor?: number
   readonly toPi?: number
 }
@@ -37,9 +37,11 @@ export interface Measured {
   readonly sample: Sample
 }
 
-/** The contenders that all others of their scenario are compared with. */
-export const floors = ["floor: Effect stream", "floor: prepared inserts"] as const
-const pis = ["pi", "pi, JSONL session"]
+/** The contenders that all others of a scenario are compared with. */
+const basesOf = (scenario: string) =>
+  scenario.startsWith("durable")
+    ? { floor: "floor: prepared inserts", pi: "pi, JSONL session" }
+    : { floor: "floor: Effect stream", pi: "pi" }
 
 /** One row for each scenario, metric and contender, in the order in which they were measured first. */
 export const rows = (measured: ReadonlyArray<Measured>): ReadonlyArray<Row> => {
@@ -53,14 +55,12 @@ export const rows = (measured: ReadonlyArray<Measured>): ReadonlyArray<Row> => {
   }
   return [...values].flatMap(([key, by]) => {
     const [scenario, metric] = JSON.parse(key) as [string, string]
-    const ratio = (of: number, to: ReadonlyArray<string>) => {
-      const base = to.map((name) => by.get(name)).find((values) => values !== undefined)
-      return base === undefined ? undefined : of / median(base)
-    }
+    const bases = basesOf(scenario)
+    const ratio = (of: number, to: string) => by.has(to) ? of / median(by.get(to)!) : undefined
     return [...by].map(([contender, all]): Row => {
       const middle = median(all)
-      const toFloor = ratio(middle, floors)
-      const toPi = ratio(middle, pis)
+      const toFloor = ratio(middle, bases.floor)
+      const toPi = ratio(middle, bases.pi)
       return {
         scenario,
         contender,

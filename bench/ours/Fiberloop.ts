@@ -35,7 +35,7 @@ export const contender = (name: string, models: Models, openStore: Stores.Open =
     let sessions = 0
     let last: string | undefined
 
-    /** A peer's conversation is garbage once another run is over, as long as nobody keeps it. */
+    /** Removes the session before this one, as a peer's conversation is garbage by now; the last one may be opened again. */
     const forgetBefore = (sessionId: string) =>
       Effect.suspend(() => {
         const before = last
