@@ -13,8 +13,14 @@ const variable = "FIBERLOOP_COMMAND"
 export interface CommandMark {
   /** what the command gets: behind the marks that this process has itself, so that whoever started that finds them too */
   readonly environment: Readonly<Record<string, string>>
-  /** The living processes that have it and are in another process group than `group`. */
-  readonly outside: (group: number) => ReadonlyArray<number>
+  readonly lookOutside: (group: number) => Look
+}
+
+export interface Look {
+  /** The living processes that have the mark and are in another process group. */
+  readonly found: ReadonlyArray<number>
+  /** `false` where one more may have it: a process that becomes another program (execve(2)), or ends, tells no environment meanwhile. */
+  readonly isSure: boolean
 }
 
 /** A mark that no other command has. */
@@ -23,7 +29,15 @@ export const make = (): CommandMark => {
   const outer = process.env[variable]
   return {
     environment: { [variable]: outer === undefined ? mark : `${outer} ${mark}` },
-    outside: (group) => pids().filter((pid) => isMarked(pid, mark) && statusOf(pid).group !== group)
+    lookOutside: (group) => {
+      let isSure = true
+      const found = pids().filter((pid) => {
+        const environment = environmentOf(pid)
+        isSure &&= environment !== undefined
+        return environment?.includes(mark) === true && statusOf(pid).group !== group
+      })
+      return { found, isSure }
+    }
   }
 }
 
@@ -36,21 +50,51 @@ export const pids = (): ReadonlyArray<number> => {
   }
 }
 
-/** State and process group, see proc_pid_stat(5); the name, in parentheses, may hold any character. */
-export const statusOf = (pid: number): { readonly state: string | undefined; readonly group: number } => {
-  const stat = contentOf(`/proc/${pid}/stat`).toString()
-  const [state, , group] = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
-  return { state, group: Number(group) }
+interface Status {
+  readonly state: string | undefined
+  readonly group: number
+  /** PF_KTHREAD: a part of the kernel, with no memory of its own */
+  readonly isKernel: boolean
+  /** What Linux notes last of a program that begins: where its code is. Before that its environment may not be there. */
+  readonly isLoaded: boolean
+  readonly hasEnvironment: boolean
 }
 
-/** What is dead has no environment left. */
-const isMarked = (pid: number, mark: string): boolean => contentOf(`/proc/${pid}/environ`).includes(mark)
+/** See proc_pid_stat(5); the name, in parentheses, may hold any character. */
+export const statusOf = (pid: number): Status => {
+  const stat = contentOf(`/proc/${pid}/stat`)?.toString() ?? ""
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+  const [state, , group, , , , flags] = fields
+  const [startCode, startEnvironment, endEnvironment] = [fields[23], fields[47], fields[48]]
+  return {
+    state,
+    group: Number(group),
+    isKernel: (Number(flags) & 0x200000) !== 0,
+    isLoaded: startCode !== "0",
+    hasEnvironment: startEnvironment !== endEnvironment
+  }
+}
 
-/** Nothing of a process that is gone, or another user's. */
-const contentOf = (path: string): Buffer => {
+/** Whether a process of this state is dead and only waits to be reaped. */
+export const isDead = (state: string | undefined): boolean => state === "Z" || state === "X"
+
+/** Empty where there is none, and where nobody may read it; `undefined` where it comes or goes at this moment. */
+const environmentOf = (pid: number): Buffer | undefined => {
+  const environment = contentOf(`/proc/${pid}/environ`)
+  if (environment === undefined || environment.at(-1) === 0) return environment ?? none
+  // cut off by another program that took its place
+  if (environment.length > 0) return undefined
+  const { hasEnvironment, isKernel, isLoaded, state } = statusOf(pid)
+  return isDead(state) || isKernel || (isLoaded && !hasEnvironment) ? none : undefined
+}
+
+const none = Buffer.alloc(0)
+
+/** `undefined` of a process that is gone, and where it is not for this user to read. */
+const contentOf = (path: string): Buffer | undefined => {
   try {
     return readFileSync(path)
   } catch {
-    return Buffer.alloc(0)
+    return undefined
   }
 }

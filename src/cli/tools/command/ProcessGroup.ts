@@ -90,12 +90,17 @@ const make = (members: Members, leader: Deferred.Deferred<Ended>): ProcessGroup 
   const ended = Deferred.await(leader)
   const isGone = Effect.gen(function*() {
     if (isOver || !Deferred.isDoneUnsafe(leader)) return isOver
-    if (!isEmpty(members)) return false
-    // Asked twice: who forks, or becomes another program, while it is looked at may be on no list.
-    yield* pause(lookAgain)
-    isOver = isEmpty(members)
-    if (isOver) forget(members)
-    return isOver
+    if (left(members) === "some") return false
+    // Asked twice: who forks while it is looked at may be on no list.
+    for (let looks = 1;; looks++) {
+      yield* pause(lookAgain)
+      const who = left(members)
+      if (who === "some") return false
+      if (who === "none" || looks === mostLooks) break
+    }
+    isOver = true
+    forget(members)
+    return true
   })
   const gone = (meanwhile: () => void) =>
     Effect.gen(function*() {
@@ -130,17 +135,26 @@ const forget = (members: Members): void => {
 }
 
 const killLiving = (): void => {
-  const kill = () => living.forEach((members) => signal(members, ["SIGKILL"]))
+  const kill = () => [...living].map((members) => signal(members, ["SIGKILL"])).every((isSure) => isSure)
   kill()
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lookAgain)
-  kill()
+  for (let isSure = false, looks = 1; !isSure && looks <= mostLooks; looks++) {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lookAgain)
+    isSure = kill()
+  }
 }
 
 /** In milliseconds. */
 const lookAgain = 2
 
-/** Sends the signals to all members, but for those that were told before. */
-const signal = ({ hasGroup, mark, pid }: Members, names: ReadonlyArray<NodeJS.Signals>, told?: Set<number>): void => {
+/** Becoming another program takes less than a millisecond; who tells nothing of itself for as long as this is nothing to wait for. */
+const mostLooks = 25
+
+/** Sends the signals to all members, but for those that were told before. `false` where one more may be there. */
+const signal = (
+  { hasGroup, mark, pid }: Members,
+  names: ReadonlyArray<NodeJS.Signals>,
+  told?: Set<number>
+): boolean => {
   const tell = (target: number) => {
     if (told?.has(target)) return
     told?.add(target)
@@ -148,7 +162,9 @@ const signal = ({ hasGroup, mark, pid }: Members, names: ReadonlyArray<NodeJS.Si
   }
   if (hasGroup) tell(-pid)
   // Looked for after that: who leaves the group at this moment was told with it, or is found.
-  mark.outside(pid).forEach(tell)
+  const { found, isSure } = mark.lookOutside(pid)
+  found.forEach(tell)
+  return isSure
 }
 
 const send = (target: number, name: NodeJS.Signals): void => {
@@ -166,10 +182,13 @@ const pause = (millis: number): Effect.Effect<void> =>
     return Effect.sync(() => clearTimeout(timer))
   })
 
-const isEmpty = (members: Members): boolean => {
+/** Who is left of the members; `unknown` where a process does not tell yet whether it is one. */
+const left = (members: Members): "none" | "some" | "unknown" => {
   const { mark, pid } = members
   members.hasGroup &&= isThere(pid)
-  return (!members.hasGroup || hasOnlyZombies(pid)) && mark.outside(pid).length === 0
+  if (members.hasGroup && !hasOnlyZombies(pid)) return "some"
+  const { found, isSure } = mark.lookOutside(pid)
+  return found.length > 0 ? "some" : isSure ? "none" : "unknown"
 }
 
 const isThere = (group: number): boolean => {
@@ -186,5 +205,5 @@ const isThere = (group: number): boolean => {
 const hasOnlyZombies = (group: number): boolean => {
   const pids = CommandMark.pids()
   const members = pids.map(CommandMark.statusOf).filter((member) => member.group === group)
-  return pids.length > 0 && members.every(({ state }) => state === "Z" || state === "X")
+  return pids.length > 0 && members.every(({ state }) => CommandMark.isDead(state))
 }

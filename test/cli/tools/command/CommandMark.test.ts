@@ -32,3 +32,19 @@ it.effect.runIf(process.platform === "linux")(
       assert.deepStrictEqual([group, state === "S" || state === "R"], [child.pid, true])
     })
 )
+
+it.effect.runIf(process.platform === "linux")(
+  "who has no environment, as who is dead or another user's, keeps no look from being sure",
+  () =>
+    Effect.gen(function*() {
+      const child = yield* Effect.acquireRelease(
+        Effect.sync(() => spawn("sh", ["-c", "echo here; read line"], { env: {}, stdio: ["pipe", "pipe", "inherit"] })),
+        (child) => Effect.sync(() => child.kill("SIGKILL"))
+      )
+      yield* Effect.promise(() => once(child.stdout, "data"))
+      const { lookOutside } = CommandMark.make()
+      // others on this machine may begin at this moment
+      while (!lookOutside(0).isSure) yield* Effect.yieldNow
+      assert.deepStrictEqual(lookOutside(0).found, [])
+    })
+)

@@ -125,6 +125,26 @@ describe("when a command is interrupted", () => {
       assert.isFalse(isAlive(pid!))
     }))
 
+  it.effect.runIf(process.platform === "linux")(
+    "one that left its group and becomes another program at every moment is gone, too",
+    () =>
+      Effect.gen(function*() {
+        const root = yield* sandbox({ "again.sh": `exec sh "$0"` })
+        // a large environment takes long to be moved
+        const large = `export LARGE=$(head -c 100000 /dev/zero | tr '\\0' x)`
+        const again = `exec setsid sh -c 'echo $$ > "$1"; exec sh again.sh' sh "$1"`
+        for (let time = 0; time < 25; time++) {
+          const { line, path } = yield* beacon
+          const script = `(exec > /dev/null 2>&1; ${large}; ${again}) & wait`
+          const fiber = yield* Effect.forkChild(run(root, sh(script, path)))
+          const [pid] = pids(yield* line)
+          yield* killed(pid!)
+          yield* Fiber.interrupt(fiber)
+          assert.isFalse(isAlive(pid!))
+        }
+      })
+  )
+
   it.effect("a process that cannot be found and holds its output is named as left behind", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
