@@ -4,6 +4,7 @@
  * Does not own what is emitted of a call, and under which id (`ToolCalls`).
  */
 import * as Json from "../provider/Json.ts"
+import { JsonEnd } from "./JsonEnd.ts"
 
 /** A piece of a call. A provider leaves out, empties or repeats any field; `text` is a piece of the arguments. */
 export interface Fragment {
@@ -30,6 +31,8 @@ export interface Call {
   /** how many fragments gave it the same name */
   named: number
   text: string
+  /** of `text`, from the moment that was first asked for */
+  end: JsonEnd | undefined
   /** what of `text` was not yet emitted, because the name is not known */
   unsent: string
   /** what only its server understands */
@@ -38,8 +41,11 @@ export interface Call {
   id: string | undefined
 }
 
-/** Whether a text is a whole JSON document, of a kind of which no proper prefix is one. */
-const isWhole = (text: string): boolean => /^\s*[{["]/.test(text) && Json.parse(text) !== undefined
+/** Whether the arguments are a whole JSON document. Parsed only where one may end, so that long ones are parsed once. */
+const isWhole = (call: Call): boolean => {
+  call.end ??= JsonEnd.of(call.text)
+  return call.end.isReached && Json.parse(call.text) !== undefined
+}
 
 /**
  * Whether a fragment that was found to match `call` begins another one: some providers give every call index 0, or all
@@ -52,7 +58,7 @@ const beginsAnother = (call: Call, fragment: Fragment, chunk: number): boolean =
   if (call.chunk === chunk) return true
   if (call.text === "") return fragment.index === undefined && fragment.name !== call.name
   if (fragment.name !== call.name) return true
-  return (fragment.text !== "" || (fragment.id === undefined && call.named === 1)) && isWhole(call.text)
+  return (fragment.text.trim() !== "" || (fragment.id === undefined && call.named === 1)) && isWhole(call)
 }
 
 /** Whether nothing in a fragment says which call it belongs to. */
@@ -95,6 +101,7 @@ export class CallFragments {
       call.name = fragment.name.startsWith(call.name) ? fragment.name : call.name + fragment.name
     }
     call.text += fragment.text
+    call.end?.push(fragment.text)
     call.unsent += fragment.text
     if (fragment.fields !== undefined) call.fields = { ...call.fields, ...fragment.fields }
     return call
@@ -126,6 +133,7 @@ export class CallFragments {
       name: "",
       named: 0,
       text: "",
+      end: undefined,
       unsent: "",
       fields: undefined,
       id: undefined

@@ -1,0 +1,62 @@
+/** What long arguments cost; which fragment belongs to which call is in `LanguageModelOpenAiToolCalls`. */
+import { assert, describe, it } from "@effect/vitest"
+import { vi } from "vitest"
+import { CallFragments } from "../../../src/layers/openai/CallFragments.ts"
+import { JsonEnd } from "../../../src/layers/openai/JsonEnd.ts"
+import * as Json from "../../../src/layers/provider/Json.ts"
+
+const pieces = (text: string, length: number): ReadonlyArray<string> =>
+  Array.from({ length: Math.ceil(text.length / length) }, (_, i) => text.slice(i * length, (i + 1) * length))
+
+/** The calls of a provider that says index and name with every fragment, and how many characters were parsed for them. */
+const named = (text: string) => {
+  const parse = vi.spyOn(JSON, "parse")
+  try {
+    const fragments = new CallFragments()
+    for (const piece of pieces(text, 4)) {
+      fragments.add([{ index: 0, id: undefined, name: "write_file", text: piece }], () => {})
+    }
+    const parsed = parse.mock.calls.reduce((sum, [json]) => sum + json.length, 0)
+    return { calls: fragments.whole()?.map((call) => call.text), parsed }
+  } finally {
+    parse.mockRestore()
+  }
+}
+
+describe("arguments that come with the name in every fragment", () => {
+  it.each([
+    ["a long text", JSON.stringify({ content: "x".repeat(10_000) })],
+    ["many brackets", JSON.stringify({ rows: Array.from({ length: 1000 }, () => [{}]) })],
+    ["quoted brackets", JSON.stringify({ content: "\\\"}{".repeat(2000) })],
+    ["spaces behind them", `{"a":1}   `]
+  ])("are parsed where they may end and nowhere else: %s", (_, text) => {
+    const { calls, parsed } = named(text)
+    assert.deepStrictEqual(calls, [text])
+    assert.isAtMost(parsed, text.length)
+  })
+})
+
+describe("the end of a document", () => {
+  it.each([
+    `{"a":[1,{"b":"}]"}],"c":"\\"{"}`,
+    ` \n[ "]", "\\\\" ] \t`,
+    `"text"`,
+    `{}`,
+    `{"a":1}{"b":2}`,
+    `[] x`,
+    `12`,
+    `true`,
+    `}`,
+    ``
+  ])("is where a prefix is one, however it is cut: %s", (text) => {
+    for (const length of [1, 2, 3, text.length]) {
+      const end = new JsonEnd()
+      let read = ""
+      for (const piece of length === 0 ? [] : pieces(text, length)) {
+        end.push(piece)
+        read += piece
+        assert.strictEqual(end.isReached, /^\s*[{["]/.test(read) && Json.parse(read) !== undefined, read)
+      }
+    }
+  })
+})
