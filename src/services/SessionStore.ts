@@ -62,7 +62,10 @@ export interface ForkOptions {
 /** The single writer of a session. */
 export interface Session {
   readonly sessionId: string
-  /** `seq` of the last event in the log, 0 in a new session */
+  /**
+   * `seq` of the last event in the log, 0 in a new session; none of those that another writer stored since it took the
+   * session over. What is not above it is taken for stored, also behind an append that failed.
+   */
   readonly head: () => number
   /**
    * Stores events whose `seq` go on from `head` (others are a defect), all or none, durable when it returns.

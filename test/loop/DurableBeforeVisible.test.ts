@@ -8,6 +8,7 @@ import * as Stream from "effect/Stream"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import { ToolCall } from "../../src/services/ToolCall.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import { notices } from "../../src/testing/sessions/Fixtures.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
@@ -130,6 +131,29 @@ const breaks = (
         assert.deepStrictEqual(facts, log.slice(0, facts.length), at)
       }
     }))
+
+describe("a store whose session another writer takes over", () => {
+  it.effect("shows no reader what it refused, however much the other has written", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make()
+      const gate = yield* ScriptedModel.makeGate
+      const { agent } = yield* TestAgent.make([[ScriptedModel.gate(gate), ScriptedModel.text("hello")]], { store })
+      const seen: Array<RunEvent.RunEvent> = []
+      const reading = yield* agent.stream({ sessionId: "s", input: "go" }).pipe(
+        Stream.runForEach((event) => Effect.sync(() => seen.push(event))),
+        Effect.forkChild
+      )
+      yield* gate.started
+      const other = yield* store.service.open("s", { runId: "other", create: false, takeOver: true })
+      yield* other.append(notices(other.head() + 1, other.head() + 9))
+      yield* gate.release
+      const error = yield* Effect.flip(Fiber.join(reading))
+      assert.strictEqual(error.reason._tag, "StaleWriter")
+      const facts = RunLog.durable(seen)
+      assert.isNotEmpty(facts)
+      assert.deepStrictEqual(facts, (yield* store.log("s")).slice(0, facts.length))
+    }))
+})
 
 describe("a store that breaks", () => {
   breaks(

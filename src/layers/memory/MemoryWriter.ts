@@ -47,7 +47,7 @@ const claim = (sessions: MemorySessions, sessionId: string, options: SessionStor
     return Effect.fail(SessionErrors.newerVersion(sessionId, last))
   }
   sessions.put(sessionId, log)
-  const writer: MemoryLog.Writer = { runId: options.runId }
+  const writer: MemoryLog.Writer = { runId: options.runId, head: log.events.length }
   log.writer = writer
   return Effect.succeed({ log, writer })
 }
@@ -71,7 +71,7 @@ const sessionOf = (
   writer: MemoryLog.Writer
 ): SessionStore.Session => ({
   sessionId,
-  head: () => log.events.length,
+  head: () => writer.head,
   append: (events) => Effect.suspend(() => append(signals, log, writer, events))
 })
 
@@ -83,11 +83,12 @@ const append = (
 ): Effect.Effect<void, SessionStore.StoreError> => {
   const { sessionId } = log.info
   if (log.writer !== writer) return Effect.fail(SessionErrors.stale(sessionId))
-  const gap = SessionErrors.checkSeq(log.events.length, events)
+  const gap = SessionErrors.checkSeq(writer.head, events)
   if (gap !== undefined) return Effect.die(gap)
   const tooLarge = SessionErrors.tooLarge(events)
   if (tooLarge !== undefined) return Effect.fail(tooLarge)
   for (let i = 0; i < events.length; i++) log.events.push(events[i]!)
+  writer.head = log.events.length
   signals.notify(sessionId)
   return Effect.void
 }

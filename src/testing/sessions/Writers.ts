@@ -86,6 +86,20 @@ export const writers = (name: string, test: Test): void => {
     )
 
     test(
+      "a writer that was taken over counts no event of the other's",
+      Effect.gen(function*() {
+        const first = yield* open("s")
+        yield* first.append([started({ seq: 1 })])
+        const second = yield* open("s", { runId: "second", takeOver: true })
+        assert.strictEqual(second.head(), 1)
+        yield* second.append([notice({ seq: 2 }), notice({ seq: 3 })])
+        assert.strictEqual(first.head(), 1)
+        assert.strictEqual(yield* tagOf(first.append([notice({ seq: 2 }, "stale")])), "StaleWriter")
+        assert.deepStrictEqual([first.head(), second.head()], [1, 3])
+      })
+    )
+
+    test(
       "a writer that was taken over before its first write is stale",
       Effect.gen(function*() {
         const first = yield* open("s")
