@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as FileCheck from "../run/FileCheck.ts"
 import type * as Message from "../run/Message.ts"
 import * as Model from "../services/Model.ts"
 
@@ -39,7 +40,11 @@ export const violations = (request: Model.ModelRequest): ReadonlyArray<string> =
       if (text.includes("\0")) say(at, "a NUL character")
     }
     if (message.role === "user" || message.role === "assistant") {
-      for (const part of message.content) if (part.type === "text" && part.text.trim() === "") say(at, "a blank text")
+      for (const part of message.content) {
+        if (part.type === "text" && part.text.trim() === "") say(at, "a blank text")
+        const wrong = part.type === "file" ? FileCheck.wrongIn(part) : undefined
+        if (wrong !== undefined) say(at, `a file ${wrong}`)
+      }
     }
     if (message.role === "assistant") checkAssistant(message, messages[at + 1], ids, (what) => say(at, what))
     if (message.role === "tool") {

@@ -105,10 +105,35 @@ describe("an input", () => {
       assert.match(message, /^part 2 of message 1 of the input is a file whose data is neither base64 nor/)
       assert.notInclude(message, data)
     }
+    for (const data of ["a=b=c", "=", "AA==="]) {
+      assert.match(refused(of(data)).message, /^part 2 of message 1 of the input is a file whose data is neither/)
+    }
     for (
       const data of ["AAEC+/==", "AAEC-_", "AA\nEC\r\n", "data:image/png;base64,AA==", "https://example.com/a.png"]
     ) {
       assert.deepInclude(effective(of(data)).messages[0]?.content[1], { data })
+    }
+  })
+
+  it("of a file without data, or without a media type, is refused, there and in the history", () => {
+    const of = (file: Partial<Message.FilePart>): Message.UserMessage =>
+      Message.user([Message.text("look"), { type: "file", mediaType: "image/png", data: "AA==", ...file }])
+    const place = "part 2 of message 1 of the"
+    for (const data of ["", " \n", "data:", "data:image/png;base64,", "data:image/png"]) {
+      assert.strictEqual(
+        refused({ input: [of({ data })] }).message,
+        `${place} input is a file without data; leave it out, or give what it holds`
+      )
+      assert.include(refused({ history: [of({ data })] }).message, `${place} history is a file without data`)
+    }
+    for (const mediaType of ["", " "]) {
+      assert.strictEqual(
+        refused({ input: [of({ mediaType })] }).message,
+        `${place} input is a file without a media type; say what it is, as "image/png"`
+      )
+    }
+    for (const mediaType of ["image/*", "image", "text/plain; charset=utf-8"]) {
+      assert.deepInclude(effective({ input: [of({ mediaType })] }).messages[0]?.content[1], { mediaType })
     }
   })
 

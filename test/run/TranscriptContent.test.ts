@@ -49,6 +49,20 @@ describe("a user's words", () => {
     assert.deepStrictEqual(found, [...marks(log)])
   }, check(200))
 
+  it("stay where a file that cannot be sent is missing, which the model is told", () => {
+    const content: ReadonlyArray<Message.UserPart> = [
+      Message.text("look"),
+      { type: "file", mediaType: "image/png", data: "" },
+      { type: "file", mediaType: "image/png", data: "AA==" }
+    ]
+    const log = Draft.log({ ...Draft.started("x"), input: Draft.effective(content) })
+    assert.deepStrictEqual(messagesOf(log)[0]?.content, [
+      Message.text("look"),
+      Message.text("[a file is missing here: it cannot be sent]"),
+      content[2]!
+    ])
+  })
+
   it("that come during a call stand after its turn", () => {
     const log = Draft.log(
       Draft.started("first"),

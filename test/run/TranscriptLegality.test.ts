@@ -91,6 +91,8 @@ describe("a model's content", () => {
       { type: "file", mediaType: "image/png", data: "AA==", fileName: "a\0" },
       Message.text("hi")
     ]]],
+    ["a file without data", [[{ type: "file", mediaType: "image/png", data: "" }, Message.text("hi")]]],
+    ["a file without a media type", [[{ type: "file", mediaType: "\0", data: "AA==" }, Message.text("hi")]]],
     ["a provider's call of an odd id", [hosted("id with space")]],
     ["a provider's calls of one id in one message", [[...hosted("a"), ...hosted("a")]]],
     ["a provider's calls of one id in two messages", [hosted("a"), hosted("a")]],
@@ -154,6 +156,9 @@ describe("a user's words", () => {
     ["hold a lone surrogate", [Message.text("a\udc00")]],
     ["hold a NUL", [Message.text("\0")]],
     ["come with a file whose name holds a NUL", [{ type: "file", mediaType: "a/b", data: "AA==", fileName: "\0" }]],
+    ["come with a file without data", [{ type: "file", mediaType: "a/b", data: "" }]],
+    ["come with a file that is no base64", [Message.text("hi"), { type: "file", mediaType: "a/b", data: "a=b" }]],
+    ["come with a file at what is no URL", [{ type: "file", mediaType: "a/b", data: "https://exa mple.com" }]],
     ["come with metadata that holds a NUL", [{ type: "text", text: "hi", metadata: { test: "\0" } }]]
   ])(
     "that %s are legal",

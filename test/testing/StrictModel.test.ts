@@ -86,6 +86,15 @@ describe("a violation", () => {
       { role: "user", content: [{ type: "text", text: "x", metadata: { test: ["\0"] } }] }
     ]],
     ["message 0 (user): a blank text", [Message.user(" \n")]],
+    ["message 0 (user): a file without data", [
+      { role: "user", content: [{ type: "file", mediaType: "image/png", data: "" }] }
+    ]],
+    [
+      "message 1 (assistant): a file without a media type",
+      after(
+        assistant({ type: "file", mediaType: "", data: "AA==" })
+      )
+    ],
     ["message 1 (assistant): a blank text", after(assistant(Message.text("")))],
     ["message 1 (assistant): nothing but reasoning", after(assistant({ type: "reasoning", text: "hm" }))],
     ["the call id \"a\" is used twice", after(assistant(call("a"), call("a")), results("a", "a"))],

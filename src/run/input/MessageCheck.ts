@@ -1,6 +1,7 @@
 /** Messages as a caller writes them, as the log keeps them: not blank, of known parts, nobody else's. Pure. */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import * as FileCheck from "../FileCheck.ts"
 import * as Message from "../Message.ts"
 import type * as RunInput from "../RunInput.ts"
 import { type Checked, json, refuse } from "./Checked.ts"
@@ -83,14 +84,14 @@ const isObject = (given: unknown): given is object => typeof given === "object" 
 /** Untyped code may give anything for messages. */
 const areObjects = (given: ReadonlyArray<object>): boolean => Array.isArray(given) && given.every(isObject)
 
-/** The messages, unless a file of theirs cannot be one: a provider refuses it with every request from then on. It is not repeated. */
+/** The messages, unless a file of theirs cannot be one. It is not repeated. */
 const files = <M extends Message.UserMessage | Message.AssistantMessage>(
   field: string,
   messages: ReadonlyArray<M>
 ): Checked<ReadonlyArray<M>> => {
   for (const [index, { content }] of messages.entries()) {
     for (const [at, part] of content.entries()) {
-      const wrong = part.type === "file" ? wrongIn(part) : undefined
+      const wrong = part.type === "file" ? FileCheck.wrongIn(part) : undefined
       if (wrong !== undefined) {
         return refuse(field, `part ${at + 1} of message ${index + 1} of the ${field} is a file ${wrong}`)
       }
@@ -98,20 +99,6 @@ const files = <M extends Message.UserMessage | Message.AssistantMessage>(
   }
   return Result.succeed(messages)
 }
-
-const wrongIn = (file: Message.FilePart): string | undefined => {
-  if (!Message.isAddress(file)) {
-    return base64.test(file.data)
-      ? undefined
-      : "whose data is neither base64 nor an http(s) or data URL; give one of these"
-  }
-  return URL.canParse(file.data)
-    ? undefined
-    : "whose address is not a valid URL; correct the address, or give the file as base64"
-}
-
-/** Of either alphabet, in lines or not. */
-const base64 = /^[\w+/=\s-]*$/
 
 /** Messages of which nobody else has a part: who gave them may go on with what it has. */
 const kept = <M extends Message.UserMessage | Message.AssistantMessage>(

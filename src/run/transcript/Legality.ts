@@ -2,8 +2,9 @@
  * What the strictest provider accepts of a single part: well-formed texts, arguments that are objects, names and ids of
  * the narrowest form. Pure; the order of messages is `Transcript`'s.
  */
+import * as FileCheck from "../FileCheck.ts"
 import * as Bounds from "../log/Bounds.ts"
-import type * as Message from "../Message.ts"
+import * as Message from "../Message.ts"
 
 /** What every provider takes for the id of a call. */
 export const isId = (id: string): boolean => /^[a-zA-Z0-9_-]{1,64}$/.test(id)
@@ -119,12 +120,9 @@ export const addClean = <P extends Message.AssistantPart>(to: Array<P>, part: P)
       if (text !== undefined && isCleanJson(text)) to.push(part)
       return
     }
-    case "file": {
-      const { fileName } = part
-      const named = fileName === undefined ? part : { ...part, fileName: cleanText(fileName) }
-      to.push(cleanMetadata({ ...named, mediaType: cleanText(part.mediaType), data: cleanText(part.data) }))
+    case "file":
+      to.push(cleanFile(part as Message.FilePart) as P)
       return
-    }
     case "tool-call":
       to.push(cleanMetadata({ ...part, params: object(cleanJson(part.params)) }))
       return
@@ -133,6 +131,16 @@ export const addClean = <P extends Message.AssistantPart>(to: Array<P>, part: P)
       return
   }
 }
+
+/** A log may hold a file that no input may: a model made it, or it was stored before inputs were looked at for that. */
+const cleanFile = (part: Message.FilePart): Message.FilePart | Message.TextPart => {
+  const { data, fileName, mediaType } = part
+  const named = fileName === undefined ? part : { ...part, fileName: cleanText(fileName) }
+  const file = { ...named, mediaType: cleanText(mediaType), data: cleanText(data) }
+  return FileCheck.wrongIn(file) === undefined ? cleanMetadata(file) : lostFile
+}
+
+const lostFile = Message.text("[a file is missing here: it cannot be sent]")
 
 const cleanMetadata = <P extends Message.AssistantPart>(part: P): P => {
   if (part.metadata === undefined) return part
