@@ -4,8 +4,14 @@
  * instead of what is stored, and of what a person allowed.
  */
 
-/** Freezes plain data, with all that is in it, and gives the same value. What is frozen is taken to be so in depth. */
+/** Freezes plain data, with all that is in it, and gives the same value; one that is frozen is taken to be so in depth. */
 export const deep = <A>(value: A): A => isOpen(value) ? inPlace(value) : value
+
+/** Freezes a list, and of its items those that are not frozen, with all that is in them: each is looked into once, ever. */
+export const list = <A>(items: ReadonlyArray<A>): ReadonlyArray<A> => {
+  for (let i = 0; i < items.length; i++) deep(items[i])
+  return Object.freeze(items)
+}
 
 const isOpen = (value: unknown): boolean => typeof value === "object" && value !== null && !Object.isFrozen(value)
 

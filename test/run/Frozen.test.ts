@@ -53,3 +53,22 @@ it("what may be written into already is not copied", () => {
   assert.notStrictEqual(Frozen.opened(frozen), frozen)
   assert.strictEqual(Frozen.opened(frozen).bytes, frozen.bytes)
 })
+
+it("a list looks into no item that is frozen, so that what one of them costs does not grow with the list", () => {
+  let looks = 0
+  const before = Object.freeze({
+    get content() {
+      return ++looks
+    }
+  })
+  const added = { content: [{ text: "more" }] }
+  const list = Frozen.list([before, added])
+  assert.strictEqual(looks, 0)
+  for (const value of [list, added, added.content, added.content[0]]) assert.isTrue(Object.isFrozen(value))
+})
+
+it("what is not frozen is frozen to its end, also behind a part that somebody froze", () => {
+  const inner = { n: 1 }
+  Frozen.deep({ part: Object.freeze({ inner }) })
+  assert.isTrue(Object.isFrozen(inner))
+})

@@ -32,7 +32,7 @@ export const before = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Retur
   // a hook may take its time, and facts do not wait for it
   yield* env.journal.commit
   const { info } = CurrentModel.of(env)
-  const given = Frozen.deep(Transcript.messages(env.journal.transcript, info, env.system))
+  const given = Frozen.list(Transcript.messages(env.journal.transcript, info, env.system))
   const all = Object.freeze(env.tools.map((tool) => tool.name))
   const turn = RunState.nextTurn(env.journal.state)
   let messages = given
