@@ -3,6 +3,7 @@ import type * as Cause from "effect/Cause"
 import type * as Duration from "effect/Duration"
 import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import type * as DurableEvent from "./DurableEvent.ts"
 import * as Message from "./Message.ts"
 import type { PartialOutput } from "./partial/PartialOutput.ts"
 import { PartialReading } from "./partial/PartialReading.ts"
@@ -91,13 +92,11 @@ export const readText = (
   event: RunEvent.RunEvent
 ): readonly [reading: Reading, pieces: ReadonlyArray<string>] => {
   if (RunEvent.isDelta(event)) return readDelta(reading, event)
-  return event._tag === "AssistantMessage"
-    ? [unread, missing(reading.seen, Message.textOf(event.message.content))]
-    : [reading, []]
+  return event._tag === "AssistantMessage" ? [unread, missing(reading, event)] : [reading, []]
 }
 
 const readDelta = (reading: Reading, event: RunEvent.Delta): readonly [Reading, ReadonlyArray<string>] => {
-  const attempt = `${event.runId} ${event.turn} ${event.attempt}`
+  const attempt = attemptOf(event)
   const isNew = attempt !== reading.attempt
   const { next, seen } = isNew ? unread : reading
   const before = isNew && reading.seen !== "" ? ["\n"] : []
@@ -109,10 +108,19 @@ const readDelta = (reading: Reading, event: RunEvent.Delta): readonly [Reading, 
     : [{ attempt, seen, next: after }, before]
 }
 
-const missing = (seen: string, whole: string): ReadonlyArray<string> => {
-  // blocks that came interleaved stand one behind the other in the message: all of it was seen
-  if (whole.length === seen.length) return []
-  return whole.startsWith(seen) ? [whole.slice(seen.length)] : ["\n", whole]
+const attemptOf = ({ attempt, runId, turn }: RunEvent.Delta | DurableEvent.Of<"AssistantMessage">): string =>
+  `${runId} ${turn} ${attempt}`
+
+/** What of a settled message was not read. */
+const missing = ({ attempt, seen }: Reading, event: DurableEvent.Of<"AssistantMessage">): ReadonlyArray<string> => {
+  const whole = Message.textOf(event.message.content)
+  if (attempt === attemptOf(event)) {
+    // blocks that came interleaved stand one behind the other in the message: all of it was seen
+    if (whole.length === seen.length) return []
+    if (whole.startsWith(seen)) return [whole.slice(seen.length)]
+  }
+  if (whole === "") return []
+  return seen === "" ? [whole] : ["\n", whole]
 }
 
 /**

@@ -121,6 +121,20 @@ describe("text", () => {
       assert.deepStrictEqual(yield* pieces(events), ["Hel", "\n", "Hello", " you"])
     }))
 
+  it.effect.each(["Hel", "Bye, then", "Hello you"])(
+    "of an attempt of which nothing was seen is whole, whatever was seen of the one before: %s",
+    (before) =>
+      Effect.gen(function*() {
+        assert.deepStrictEqual(yield* pieces([delta(0, before), discarded, second]), [before, "\n", "Hello you"])
+      })
+  )
+
+  it.effect("of a message without text adds nothing to what was seen of the attempt before", () =>
+    Effect.gen(function*() {
+      const [silent] = Draft.log(Draft.assistant([Draft.call("pay")], { attempt: 2 }))
+      assert.deepStrictEqual(yield* pieces([delta(0, "Hel"), discarded, silent]), ["Hel"])
+    }))
+
   it.effect("of an attempt that had said nothing needs no new line", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* pieces([discarded, delta(0, "Hello you", { attempt: 2 }), second]), ["Hello you"])
