@@ -6,9 +6,14 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as ContextManager from "./services/ContextManager.ts"
 import * as Hooks from "./services/Hooks.ts"
+import * as Model from "./services/Model.ts"
 import * as Observers from "./services/Observers.ts"
 import * as RetryPolicy from "./services/RetryPolicy.ts"
+import * as Runs from "./services/Runs.ts"
+import * as SessionStore from "./services/SessionStore.ts"
+import * as ToolExecutor from "./services/ToolExecutor.ts"
 
 /** What belongs to whoever calls, not to a layer: time, tracing, logging, scopes, and settings, ours among them. */
 const ambient: ReadonlyArray<string> = [
@@ -28,9 +33,15 @@ const ambient: ReadonlyArray<string> = [
   "effect/testing"
 ]
 
+/** Of ours, those that are no settings. */
+const services: ReadonlySet<string> = new Set(
+  [Model.Model, SessionStore.SessionStore, ToolExecutor.ToolExecutor, ContextManager.ContextManager, Runs.Runs]
+    .map(({ key }) => key)
+)
+
 /** `effect/Tracer` stands for `effect/Tracer/ParentSpan` too, and not for `effect/TracerX`. */
 const isAmbient = (key: string): boolean =>
-  ambient.some((name) => key.startsWith(name) && !/\w/.test(key.charAt(name.length)))
+  !services.has(key) && ambient.some((name) => key.startsWith(name) && !/\w/.test(key.charAt(name.length)))
 
 /** Those of the moment at which the layer was built, also in a tool's handler. */
 const ofBuilding: ReadonlySet<string> = new Set([
@@ -79,10 +90,10 @@ interface Own {
 const ownOf = (layer: Context.Context<never>, { hooks = [], retry }: Options): Own => {
   const pick = (keep: (key: string) => boolean): ReadonlyArray<Entry> =>
     [...layer.mapUnsafe].filter(([key]) => keep(key)).map(([key, value]) => ({ key: Context.Service(key), value }))
-  const services = pick((key) => !isAmbient(key))
+  const owned = pick((key) => !isAmbient(key))
   return {
     below: pick((key) => isAmbient(key) && !ofBuilding.has(key)),
-    above: retry === undefined ? services : [...services, { key: RetryPolicy.RetryPolicy, value: retry }],
+    above: retry === undefined ? owned : [...owned, { key: RetryPolicy.RetryPolicy, value: retry }],
     hooks: [...new Set([...hooks, ...Context.get(layer, Hooks.Hooks)])],
     observers: [...new Set(Context.get(layer, Observers.Observers))]
   }

@@ -17,11 +17,16 @@ import * as TestClock from "effect/testing/TestClock"
 import * as AgentContext from "../src/AgentContext.ts"
 import {
   Agent,
+  ContextManager,
+  ContextWindow,
   Fiberloop,
   Grace,
   Ids,
   Limits,
+  Model,
   RetryPolicy,
+  Runs,
+  SessionStore,
   SessionStoreMemory,
   Timeouts,
   ToolCall
@@ -113,6 +118,27 @@ describe("a tool", () => {
       const agent = yield* Agent.make({ instructions: "", toolkit: kit }).pipe(Effect.provide(context))
       yield* agent.run({ input: "go" }).pipe(Effect.provideService(FileSystem.FileSystem, named("the caller's")))
       assert.strictEqual(yield* Effect.provide(told, context), "the layer's")
+    }))
+
+  it.effect("with a service of ours uses the layer's too: the sessions of its tenant, and its model", () =>
+    Effect.gen(function*() {
+      const dependencies = [SessionStore, Model, Runs, ContextManager]
+      const all = Effect.all([SessionStore, Model, Runs, ContextManager])
+      const kit = Toolkit.make(Tool.make("search", { success: Schema.String, dependencies }))
+      const used: Array<unknown> = []
+      const handlers = kit.toLayer({ search: () => Effect.map(all, (found) => `${used.push(...found)}`) })
+      const layer = Layer.mergeAll(services, ScriptedModel.layer(turns), ContextWindow.layer)
+      const context = yield* Layer.build(layer)
+      const others = yield* Layer.build(Layer.fresh(layer))
+      const agent = yield* Agent.make({ instructions: "", toolkit: kit }).pipe(
+        Effect.provide(handlers),
+        Effect.provide(context)
+      )
+      yield* agent.run({ input: "go" }).pipe(Effect.provide(others))
+      const own = yield* Effect.provide(all, context)
+      assert.deepStrictEqual(used.map((service, i) => service === own[i]), [true, true, true, true])
+      const theirs = yield* Effect.provide(all, others)
+      assert.deepStrictEqual(own.map((service, i) => service === theirs[i]), [false, false, false, false])
     }))
 
   it.effect("is told who it is called for", () =>
