@@ -10,6 +10,7 @@ import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as RunsLocal from "../../src/layers/RunsLocal.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
+import { Ids } from "../../src/services/Ids.ts"
 import { type LiveRun, Runs } from "../../src/services/Runs.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Gated from "../support/Gated.ts"
@@ -180,6 +181,49 @@ describe("a layer that closes", () => {
       assert.strictEqual((yield* aborted.result)._tag, "Aborted")
       yield* others.release
       assert.strictEqual((yield* completed.result)._tag, "Completed")
+    }))
+})
+
+describe("an agent whose layer is closed, while its store and its runs' layer live", () => {
+  const closed = Effect.gen(function*() {
+    const shared = { runs: Layer.succeed(Runs, yield* RunsLocal.make), store: yield* TestStore.make() }
+    let calls = 0
+    const made = yield* TestAgent.make([ScriptedModel.text("a"), TestAgent.work(1), ScriptedModel.text("b")], {
+      ...shared,
+      tool: () => Effect.sync(() => `${++calls}`)
+    })
+    yield* made.agent.run({ sessionId: "s", runId: "r", input: "go" })
+    yield* made.close
+    const log = yield* shared.store.log("s")
+    return { ...made, log, store: shared.store, calls: () => calls }
+  })
+
+  it.effect("begins no run, no drive and no compaction, and stores nothing", () =>
+    Effect.gen(function*() {
+      const { agent, calls, log, script, store } = yield* closed
+      const asked = [
+        agent.run({ sessionId: "s", input: "go" }),
+        agent.run({ sessionId: "t", input: "go" }),
+        agent.start({ input: "go" }),
+        Stream.runDrain(agent.stream({ sessionId: "s", input: "go" })),
+        agent.resumeRun({ sessionId: "s" }),
+        agent.compact("s")
+      ]
+      for (const one of asked) assert.strictEqual((yield* Effect.flip(one)).reason._tag, "ShuttingDown")
+      assert.deepStrictEqual(yield* store.log("s"), log)
+      assert.isUndefined(yield* store.service.info("t"))
+      assert.deepStrictEqual([calls(), (yield* script.requests).length], [0, 1])
+      assert.isUndefined(yield* agent.liveIn("s"))
+    }))
+
+  it.effect("begins none that it was asked for before and that had not begun", () =>
+    Effect.gen(function*() {
+      const shared = { runs: Layer.succeed(Runs, yield* RunsLocal.make), store: yield* TestStore.make() }
+      const { agent, close } = yield* TestAgent.make([ScriptedModel.text("a")], shared)
+      const next = Effect.as(Effect.andThen(close, Effect.yieldNow), "r")
+      const asked = agent.run({ sessionId: "s", input: "go" }).pipe(Effect.provideService(Ids, { next }))
+      assert.strictEqual((yield* Effect.flip(asked)).reason._tag, "ShuttingDown")
+      assert.deepStrictEqual(yield* shared.store.log("s"), [])
     }))
 })
 

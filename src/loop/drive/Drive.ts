@@ -30,9 +30,10 @@ import * as Turn from "../turn/Turn.ts"
 import * as CutShort from "./CutShort.ts"
 import * as DurationLimit from "./DurationLimit.ts"
 import * as Ending from "./Ending.ts"
-import type * as Live from "./Live.ts"
+import * as Live from "./Live.ts"
 import * as Stoppable from "./Stoppable.ts"
 import * as Telling from "./Telling.ts"
+import * as Track from "./Track.ts"
 
 /** What a drive begins with. */
 interface Beginning {
@@ -65,7 +66,8 @@ export const drive = (
   forget: Effect.Effect<void>
 ): Effect.Effect<void> =>
   Effect.uninterruptible(Effect.suspend(() => {
-    live.track.add(live)
+    live.track.runs.add(live)
+    if (Track.isClosed(live.track)) Live.cutOff(live, { _tag: "Abort", reason: "shutdown" })
     const leftBehind = new LeftBehind.LeftBehind()
     const beginning: Beginning = { services, request, live, forget, leftBehind, scope: Scope.makeUnsafe() }
     const whole = Effect.flatMapEager(observe(beginning), (observing) => {

@@ -35,6 +35,7 @@ import * as Feed from "../log/Feed.ts"
 import * as Questions from "../log/Questions.ts"
 import type * as Observing from "../observe/Observing.ts"
 import * as Answering from "../round/Answering.ts"
+import type * as Track from "./Track.ts"
 
 /** Why a run was cut off from outside. */
 type Stop =
@@ -52,7 +53,7 @@ export class Live implements Runs.LiveRun {
   readonly firstEvent = Deferred.makeUnsafe<void, RunError.RunError>()
   readonly ended = Deferred.makeUnsafe<RunResult.RunResult<unknown>, RunError.RunError>()
   /** holds the run until its end is told */
-  readonly track: Set<Runs.LiveRun>
+  readonly track: Track.Track
   /** the typed answer of a final text */
   readonly decodeOutput: (text: string) => unknown
   /** hears of the result before anyone is told; set while the run is driven */
@@ -72,7 +73,7 @@ export class Live implements Runs.LiveRun {
   constructor(
     { store }: Env.Services,
     { begin, brief, isWatched, runId, sessionId }: DriveRequest.DriveRequest,
-    track: Set<Runs.LiveRun>
+    track: Track.Track
   ) {
     this.runId = runId
     this.sessionId = sessionId

@@ -14,6 +14,7 @@ import type * as RunInput from "../../run/RunInput.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as RunResult from "../../run/RunResult.ts"
 import type * as Runs from "../../services/Runs.ts"
+import * as Track from "../drive/Track.ts"
 import type * as Definition from "../env/Definition.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
 import type * as Env from "../env/Env.ts"
@@ -40,7 +41,7 @@ interface Launch {
   readonly decide: (decision: RunInput.DecideInput) => Effect.Effect<void, RunError.RunError>
   /** Makes the context of a session smaller that has no live run. */
   readonly compact: (sessionId: string) => Effect.Effect<RunResult.Compacted, RunError.RunError>
-  /** Aborts what was started here and still lives, and awaits its end. */
+  /** Aborts what was started here and still lives, and awaits its end. No run begins from then on, and no compaction. */
   readonly shutdown: Effect.Effect<void>
 }
 
@@ -51,8 +52,7 @@ interface Launcher {
   readonly settings: Effect.Effect<Settings.Settings>
   /** what an input says nothing of */
   readonly defaults: Omit<InputCheck.Defaults, "limits">
-  /** what was started here and still lives */
-  readonly track: Set<Runs.LiveRun>
+  readonly track: Track.Track
 }
 
 export const make = (services: Env.Services, definition: Definition.Definition): Launch => {
@@ -63,10 +63,10 @@ export const make = (services: Env.Services, definition: Definition.Definition):
     definition,
     settings: Settings.shared(definition),
     defaults: { toolPolicy: RunPolicy.narrow(toolPolicy, {}), tools: Object.keys(handlers.tools) },
-    track: new Set()
+    track: Track.make()
   }
+  const { track } = launcher
   const pen = Semaphore.makeUnsafe(1)
-  const closed = Deferred.makeUnsafe<never, RunError.RunError>()
   return {
     start: (input, isWatched) => start(launcher, input, isWatched),
     resume: (input, isWatched) => resume(launcher, input, isWatched),
@@ -77,12 +77,15 @@ export const make = (services: Env.Services, definition: Definition.Definition):
       visit(
         launcher,
         sessionId,
-        (visitor) => Effect.raceFirst(CompactByHand.compact(visitor, sessionId), Deferred.await(closed))
+        (visitor) => {
+          const closed = Deferred.await(track.closed)
+          return Track.isClosed(track) ? closed : Effect.raceFirst(CompactByHand.compact(visitor, sessionId), closed)
+        }
       ),
     shutdown: Effect.suspend(() => {
-      Deferred.doneUnsafe(closed, Effect.fail(RunError.shuttingDown))
+      Track.close(track)
       const aborted = (run: Runs.LiveRun) => run.abort("shutdown")
-      return Effect.forEach(launcher.track, aborted, { concurrency: "unbounded", discard: true })
+      return Effect.forEach(track.runs, aborted, { concurrency: "unbounded", discard: true })
     })
   }
 }

@@ -9,6 +9,7 @@ import type * as Runs from "../../services/Runs.ts"
 import * as Drive from "../drive/Drive.ts"
 import * as Live from "../drive/Live.ts"
 import * as Telling from "../drive/Telling.ts"
+import type * as Track from "../drive/Track.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
 import type * as Env from "../env/Env.ts"
 import * as Place from "../env/Place.ts"
@@ -24,7 +25,7 @@ import * as Started from "./Started.ts"
 export const start = (
   services: Env.Services,
   request: DriveRequest.DriveRequest,
-  track: Set<Runs.LiveRun>
+  track: Track.Track
 ): Started.Starting =>
   // no moment between the start and the wait in which an interruption could leave the run to itself
   Effect.uninterruptibleMask(() => startNow(services, request, track))
@@ -32,7 +33,7 @@ export const start = (
 const startNow = (
   services: Env.Services,
   request: DriveRequest.DriveRequest,
-  track: Set<Runs.LiveRun>
+  track: Track.Track
 ): Started.Starting => {
   const { begin, runId, sessionId } = request
   const run = new Live.Live(services, request, track)

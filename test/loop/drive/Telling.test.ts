@@ -4,16 +4,17 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Live from "../../../src/loop/drive/Live.ts"
 import * as Telling from "../../../src/loop/drive/Telling.ts"
+import * as Track from "../../../src/loop/drive/Track.ts"
 import type * as DriveRequest from "../../../src/loop/env/DriveRequest.ts"
 import type * as Env from "../../../src/loop/env/Env.ts"
 import * as RunError from "../../../src/run/RunError.ts"
 
 it.effect("a run whose end is told is held by no agent any more", () =>
   Effect.gen(function*() {
-    const track = new Set<Live.Live>()
+    const track = Track.make()
     const request = { sessionId: "s", runId: "r", begin: {}, brief: {} } as DriveRequest.DriveRequest
     const live = new Live.Live({} as Env.Services, request, track)
-    track.add(live)
+    track.runs.add(live)
     yield* Telling.tell(live, Exit.fail(RunError.shuttingDown))
-    assert.deepStrictEqual([...track], [])
+    assert.deepStrictEqual([...track.runs], [])
   }))
