@@ -106,11 +106,15 @@ export const ToolPolicy = Schema.Struct({
 })
 export type ToolPolicy = typeof ToolPolicy.Type
 
-/** A tool policy as it is given; what is undefined is as if it were left out. */
-export type ToolPolicyInput = { readonly [K in keyof ToolPolicy]?: ToolPolicy[K] | undefined }
+/** A tool policy as it is given, its time a duration; what is undefined is as if it were left out. */
+export type ToolPolicyInput = {
+  readonly [K in keyof ToolPolicy]?: (K extends "approvalTimeout" ? Duration.Input : ToolPolicy[K]) | undefined
+}
+
+type Guards = { readonly [K in keyof ToolPolicy]?: ToolPolicy[K] | undefined }
 
 /** `base` and `over` together, as JSON holds them: guards of both add up, none replaces the other. */
-export const narrow = (base: ToolPolicyInput, over: ToolPolicyInput): ToolPolicy => {
+export const narrow = (base: Guards, over: Guards): ToolPolicy => {
   const allowList = base.allowList === undefined || over.allowList === undefined
     ? over.allowList ?? base.allowList
     : base.allowList.filter((name) => over.allowList?.includes(name))

@@ -147,7 +147,7 @@ describe("a question that expires", () => {
 describe("the time to answer", () => {
   it.effect("is the shorter one of the agent's and the run's", () =>
     Effect.gen(function*() {
-      for (const [approvalTimeout, left] of [[1000, 1000], [90_000, 60_000]] as const) {
+      for (const [approvalTimeout, left] of [[1000, 1000], ["1 second", 1000], ["2 days", 60_000]] as const) {
         const made = yield* Suspended.make(TestAgent.work(1), policy(), { toolPolicy: { approvalTimeout } })
         const [event] = RunLog.only(yield* made.log, "ApprovalRequested")
         assert.strictEqual(event!.expiresAt! - event!.at, left)
@@ -157,7 +157,7 @@ describe("the time to answer", () => {
   it.effect("is a number of at least 1", () =>
     Effect.gen(function*() {
       const { agent } = yield* Suspended.before([])
-      for (const approvalTimeout of [0, -1, NaN, Infinity]) {
+      for (const approvalTimeout of [0, -1, NaN, Infinity, "1 nano", "soon" as never]) {
         const { reason } = yield* Effect.flip(agent.run({ input: "go", toolPolicy: { approvalTimeout } }))
         assert.deepInclude(reason, { _tag: "InvalidInput", field: "toolPolicy.approvalTimeout" })
       }

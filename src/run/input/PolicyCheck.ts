@@ -95,7 +95,8 @@ export const policy = (
   if (Result.isFailure(others)) return Result.fail(others.failure)
   const unclear = switches.find((name) => given[name] !== undefined && typeof given[name] !== "boolean")
   if (unclear !== undefined) return refuse(`toolPolicy.${unclear}`, `toolPolicy.${unclear} must be true or false`)
-  const { allowList, approvalTimeout, maxCallsPerRun = {}, maxParallel } = given
+  const { allowList, maxCallsPerRun = {}, maxParallel } = given
+  const approvalTimeout = millis(given.approvalTimeout)
   if (maxParallel !== undefined && !(maxParallel >= 1 && (maxParallel === Infinity || Number.isInteger(maxParallel)))) {
     return refuse(
       "toolPolicy.maxParallel",
@@ -105,7 +106,9 @@ export const policy = (
   if (approvalTimeout !== undefined && !(Number.isFinite(approvalTimeout) && approvalTimeout >= 1)) {
     return refuse(
       "toolPolicy.approvalTimeout",
-      `toolPolicy.approvalTimeout must be at least 1, in milliseconds; it is ${approvalTimeout}`
+      `toolPolicy.approvalTimeout must be a finite duration of at least 1 millisecond; it is ${
+        shown(given.approvalTimeout)
+      }`
     )
   }
   const quota = CallQuota.entries(maxCallsPerRun)
@@ -120,7 +123,7 @@ export const policy = (
   const named = quota.flatMap(([name]) => name === CallQuota.all ? [] : [name])
   return Result.map(
     Result.all([names("toolPolicy.allowList", allowList, tools), names("toolPolicy.maxCallsPerRun", named, tools)]),
-    ([allowList]) => RunPolicy.narrow({ ...given, allowList }, {})
+    ([allowList]) => RunPolicy.narrow({ ...given, allowList, approvalTimeout }, {})
   )
 }
 
