@@ -157,7 +157,7 @@ describe("the time to answer", () => {
   it.effect("is a number of at least 1", () =>
     Effect.gen(function*() {
       const { agent } = yield* Suspended.before([])
-      for (const approvalTimeout of [0, -1, NaN, Infinity, "1 nano", "soon" as never]) {
+      for (const approvalTimeout of [0, -1, NaN, Infinity, "1 nano" as const, "soon" as never]) {
         const { reason } = yield* Effect.flip(agent.run({ input: "go", toolPolicy: { approvalTimeout } }))
         assert.deepInclude(reason, { _tag: "InvalidInput", field: "toolPolicy.approvalTimeout" })
       }
