@@ -166,5 +166,7 @@ export const invalidOutput = (problem: string): NonRetryableError =>
 
 export const shuttingDown = new RetryableError({
   _tag: "ShuttingDown",
-  message: "this process is shutting down and takes no more runs; start it in another one"
+  message:
+    "the layer that this agent's runs live in is closed, and takes no more: where the process ends, start the run in " +
+    "another one; where it does not, the layer was provided around Agent.make alone: provide it around what uses the agent"
 })

@@ -219,6 +219,17 @@ describe("a path that cannot be a store", () => {
     return join(folder, "s.db")
   }, "tables")
 
+  it.effect.each(["", " \n"])(
+    "a blank name is refused, which SQLite takes for a database of the moment: %j",
+    (filename) =>
+      Effect.gen(function*() {
+        const reason = yield* reasonOf(Effect.scoped(make(filename)))
+        assert.strictEqual(reason._tag, "StoreRefused")
+        assertOneLine(reason.message)
+        assert.include(reason.message, "\":memory:\"")
+      })
+  )
+
   refused("a database of another program", (folder) => {
     sqlOn(join(folder, "s.db"), (db) => db.exec("CREATE TABLE customers (x); CREATE TABLE orders (y)"))
     return join(folder, "s.db")

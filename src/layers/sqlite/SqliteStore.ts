@@ -11,12 +11,19 @@ import * as SessionStoreSql from "../SessionStoreSql.ts"
 import type { Options } from "../SessionStoreSqlite.ts"
 import * as SessionAppend from "../sql/SessionAppend.ts"
 import * as SqliteClient from "../SqliteClient.ts"
+import * as SessionErrors from "../store/SessionErrors.ts"
 import * as SqliteErrors from "./SqliteErrors.ts"
+
+/** SQLite would make a database that is gone with its connection. */
+const unnamed = SessionErrors.refused(
+  "The session database has no file name: it is blank. Name a file, or \":memory:\" for sessions that go with the process."
+)
 
 /** As `SessionStoreSqlite.make`, which loads it. */
 export const make = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<SessionStore.SessionStore["Service"], SessionStore.StoreError, Scope.Scope> {
+  if (options.filename.trim() === "") return yield* Effect.fail(unnamed)
   const explain = SqliteErrors.explain(options.filename)
   const client = yield* SqliteClient.make({ ...options, ownTable: "fiberloop_migrations" }).pipe(
     Effect.mapError(explain),

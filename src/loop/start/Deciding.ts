@@ -51,6 +51,14 @@ const elsewhere = Effect.fnUntraced(function*(
   )
 })
 
+const drivenElsewhere = (reason: Extract<RunError.RunReason, { readonly _tag: "SessionBusy" }>): RunError.RunError =>
+  new RunError.RetryableError({
+    ...reason,
+    message:
+      `session "${reason.sessionId}" is driven by another process, which alone takes answers meanwhile: answer ` +
+      "there, or here once its run has ended"
+  })
+
 /** Appends an answer to the log of a session that no drive has; what is refused does not take the session. */
 const stored = Effect.fnUntraced(function*(
   visitor: Visit.Visitor,
@@ -61,7 +69,12 @@ const stored = Effect.fnUntraced(function*(
   const before = yield* Fold.lastRun(store, sessionId)
   const checked = yield* Answering.check({ executor, handlers }, store, before.state, decision)
   yield* Effect.scoped(Effect.gen(function*() {
-    const env = yield* Visit.open(visitor, sessionId, before)
+    const env = yield* Effect.catchReason(
+      Visit.open(visitor, sessionId, before),
+      "RetryableError",
+      "SessionBusy",
+      (reason) => Effect.fail(drivenElsewhere(reason))
+    )
     if (env === undefined) return yield* Effect.die(new Error("fiberloop: a session with a question has a run"))
     yield* Answering.record(env, store, checked)
   }))
