@@ -5,7 +5,7 @@ import { HttpRouter, HttpServer } from "effect/http"
 import { Fiberloop, SessionStoreMemory } from "fiberloop"
 import { ScriptedModel } from "fiberloop/testing"
 import { createServer } from "node:http"
-import { Assistant, Routes } from "./http-server.ts"
+import { Assistant, routerConfig, Routes } from "./http-server.ts"
 
 // the client's connections close with it, so that the server need not wait for them
 const Loopback = HttpServer.layerTestClient.pipe(
@@ -14,7 +14,7 @@ const Loopback = HttpServer.layerTestClient.pipe(
 )
 
 export const serving = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
-  HttpRouter.serve(Routes, { disableLogger: true, disableListenLog: true }).pipe(
+  HttpRouter.serve(Routes, { disableLogger: true, disableListenLog: true, routerConfig }).pipe(
     Layer.provideMerge(Layer.provide(Assistant.layer, Fiberloop.layer)),
     Layer.provideMerge([SessionStoreMemory.layer, ScriptedModel.layer(turns), Loopback])
   )

@@ -4,6 +4,7 @@ import { RunError, RunEvent, SessionStore } from "fiberloop"
 import { ScriptedModel } from "fiberloop/testing"
 import { answer, events, messages, type Response, start, stream, watch } from "./http-client.ts"
 import { serving } from "./http-loopback.ts"
+import { recover } from "./http-recover.ts"
 import { Assistant } from "./http-server.ts"
 
 // Real sockets take real time, hence `it.live`.
@@ -64,6 +65,32 @@ it.live("a reader that comes back with its last id misses nothing and sees nothi
       Effect.provide(serving([ScriptedModel.text("Once"), ScriptedModel.gate(gate), ScriptedModel.text(" more")]))
     )
   }))
+
+it.live("what a process left under way that died goes on, and whoever reads along sees its end", () =>
+  Effect.gen(function*() {
+    const store = yield* SessionStore
+    yield* answer("one", { text: "Hi" })
+    const [started] = yield* Stream.runCollect(store.read("one", { to: 1 }))
+    const left: RunEvent.Durable = { ...started!, runId: "left" }
+    const writes = store.open("two", { runId: "left", create: true }).pipe(
+      Effect.flatMap(({ append }) => append([left]))
+    )
+    yield* Effect.scoped(writes)
+    // behind the end of the drive that died, which is the first thing that is written
+    const reading = yield* Effect.forkChild(Stream.runCollect(facts(watch("two", "2"))))
+    yield* recover(yield* Assistant)
+    const seen = yield* Fiber.join(reading)
+    assert.deepInclude(seen.at(-1)?.event, { _tag: "RunCompleted", runId: "left" })
+    assert.deepStrictEqual((yield* store.list()).map(({ end }) => end), ["RunCompleted", "RunCompleted"])
+  }).pipe(Effect.provide(serving(ScriptedModel.text("Hello."), ScriptedModel.text("As I said.")))))
+
+it.live("a session may have the longest id that there is", () =>
+  Effect.gen(function*() {
+    for (const id of ["x".repeat(200), "ü".repeat(200)]) {
+      assert.strictEqual((yield* answer(id, { text: "Hi" })).status, 200)
+      assert.strictEqual((yield* messages(id)).status, 200)
+    }
+  }).pipe(Effect.provide(serving(ScriptedModel.text("Hello."), ScriptedModel.text("Hello.")))))
 
 it.live("a reader of a session in which nothing happens is connected at once", () =>
   Effect.gen(function*() {

@@ -26,6 +26,7 @@ import {
 } from "fiberloop"
 import { createServer } from "node:http"
 import { toResponse } from "./http-errors.ts"
+import { recover } from "./http-recover.ts"
 
 export class Assistant extends Agent.Service<Assistant>()("http/Assistant", { instructions: "Be brief." }) {}
 
@@ -111,6 +112,9 @@ const sse = (events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>) =>
     { contentType: "text/event-stream", headers: { "cache-control": "no-cache, no-transform" } }
   )
 
+/** An id has up to 200 characters, of which each takes up to nine in an address; a router takes a hundred by default. */
+export const routerConfig = { maxParamLength: 1800 }
+
 export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
   const assistant = yield* Assistant
   const store = yield* SessionStore
@@ -169,5 +173,7 @@ if (process.argv[1] === import.meta.filename) {
     port: 3000,
     gracefulShutdownTimeout: "3 seconds"
   })
-  NodeRuntime.runMain(Layer.launch(HttpRouter.serve(Routes).pipe(Layer.provide([Agents, Server]))))
+  const Recovered = Layer.effectDiscard(Effect.flatMap(Assistant, recover))
+  const App = Layer.mergeAll(Recovered, HttpRouter.serve(Routes, { routerConfig }))
+  NodeRuntime.runMain(Layer.launch(App.pipe(Layer.provide([Agents, Server]))))
 }

@@ -31,6 +31,8 @@ import {
 } from "fiberloop"
 import { createServer } from "node:http"
 import { toResponse } from "./http-errors.ts"
+import { recover } from "./http-recover.ts"
+import { routerConfig } from "./http-server.ts"
 
 const Tools = Toolkit.make(
   Tool.make("sendMail", {
@@ -162,5 +164,7 @@ if (process.argv[1] === import.meta.filename) {
     port: 3000,
     gracefulShutdownTimeout: "3 seconds"
   })
-  NodeRuntime.runMain(Layer.launch(HttpRouter.serve(Routes).pipe(Layer.provide([Agents, Server]))))
+  const Recovered = Layer.effectDiscard(Effect.flatMap(Assistant, recover))
+  const App = Layer.mergeAll(Recovered, HttpRouter.serve(Routes, { routerConfig }))
+  NodeRuntime.runMain(Layer.launch(App.pipe(Layer.provide([Agents, Server]))))
 }

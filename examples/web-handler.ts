@@ -10,7 +10,7 @@
 import { Layer } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { Fiberloop, type Model, ModelOpenAi, type SessionStore, SessionStoreSqlite } from "fiberloop"
-import { Assistant, Routes } from "./http-server.ts"
+import { Assistant, routerConfig, Routes } from "./http-server.ts"
 
 /** What differs between production and a test. */
 export const Live = Layer.mergeAll(
@@ -25,5 +25,5 @@ export const makeHandler = <E>(world: Layer.Layer<Model | SessionStore, E>) =>
       Layer.provide(Layer.provide(Assistant.layer, Fiberloop.layer)),
       Layer.provide([world, HttpServer.layerServices])
     ),
-    { disableLogger: true }
+    { disableLogger: true, routerConfig }
   )
