@@ -22,6 +22,7 @@ export const violations = (request: Model.ModelRequest): ReadonlyArray<string> =
   const names = tools.map((tool) => tool.name)
   if (names.length === 0 && toolChoice !== "none") found.push("there are no tools to choose from")
   if (new Set(names).size < names.length) found.push("two tools have one name")
+  for (const name of names) if (!isName(name)) found.push(`the tool "${name}" has a name that is none: ${nameRule}`)
   if (names.length > 0 && typeof toolChoice === "object" && !names.includes(toolChoice.tool)) {
     found.push(`"${toolChoice.tool}" is not offered`)
   }
@@ -57,6 +58,11 @@ export const violations = (request: Model.ModelRequest): ReadonlyArray<string> =
   return found
 }
 
+/** What OpenAI takes, which is the least: of tools and of calls. */
+const isName = (name: string): boolean => /^[a-zA-Z0-9_-]{1,64}$/.test(name)
+
+const nameRule = "providers take 1 to 64 letters, digits, _ and -"
+
 const checkAssistant = (
   message: Message.AssistantMessage,
   after: Message.Message | undefined,
@@ -68,8 +74,8 @@ const checkAssistant = (
   for (const call of calls) {
     if (ids.has(call.id)) say(`the call id "${call.id}" is used twice`)
     ids.add(call.id)
-    if (!/^[a-zA-Z0-9_-]{1,64}$/.test(call.id)) say(`"${call.id}" is no call id`)
-    if (!/^[a-zA-Z0-9_-]{1,64}$/.test(call.name)) say(`"${call.name}" is no tool name`)
+    if (!isName(call.id)) say(`"${call.id}" is no call id`)
+    if (!isName(call.name)) say(`"${call.name}" is no tool name`)
     if (typeof call.params !== "object" || call.params === null || Array.isArray(call.params)) {
       say(`the arguments of "${call.name}" are no object`)
     }

@@ -187,6 +187,12 @@ describe("a violation", () => {
     assert.isNotEmpty(StrictModel.violations(request([hello], [tool, Tool.make("search")])))
   })
 
+  it.each(["my tool", "files.read", "", "n".repeat(65)])("is found, too: a tool of the name %j", (name) => {
+    assert.deepStrictEqual(StrictModel.violations(request([hello], [Tool.make(name)])), [
+      `the tool "${name}" has a name that is none: providers take 1 to 64 letters, digits, _ and -`
+    ])
+  })
+
   it("is found in each place", () => {
     const found = StrictModel.violations(request([Message.user("\0"), assistant(Message.text("\0")), hello]))
     assert.deepStrictEqual(found, ["message 0 (user): a NUL character", "message 1 (assistant): a NUL character"])
