@@ -9,6 +9,7 @@ import * as Pruning from "../run/transcript/Pruning.ts"
 import * as Usage from "../run/Usage.ts"
 import * as ContextManager from "../services/ContextManager.ts"
 import * as Strategy from "./context/Strategy.ts"
+import * as OptionCheck from "./OptionCheck.ts"
 
 export interface Options extends Strategy.Trigger {
   /** the part of the tokens, or of how many there may be, in which output is kept, between 0 and 1; default 0.3 */
@@ -49,7 +50,7 @@ const prunable = (view: ContextManager.View, keep: number): number | undefined =
 
 /** Throws a `RangeError` where a number of the options is none that it can be. */
 export const make = (options: Options = {}): ContextManager.ContextManager["Service"] => {
-  Strategy.part("keep", options.keep)
+  OptionCheck.part("keep", options.keep)
   return Strategy.toManager(strategy(options), options)
 }
 

@@ -9,6 +9,7 @@ import * as Usage from "../run/Usage.ts"
 import * as ContextManager from "../services/ContextManager.ts"
 import * as Cut from "./context/Cut.ts"
 import * as Strategy from "./context/Strategy.ts"
+import * as OptionCheck from "./OptionCheck.ts"
 
 export interface Options extends Strategy.Trigger {
   /** the part of the messages and tokens, or of how many there may be, that is kept, between 0 and 1; default 0.7 */
@@ -39,7 +40,7 @@ const strategy = ({ compactThreshold = Infinity, keep = 0.7 }: Options = {}): St
 
 /** Throws a `RangeError` where a number of the options is none that it can be. */
 export const make = (options: Options = {}): ContextManager.ContextManager["Service"] => {
-  Strategy.part("keep", options.keep)
+  OptionCheck.part("keep", options.keep)
   return Strategy.toManager(strategy(options), options)
 }
 

@@ -4,6 +4,7 @@ import * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import * as AiModel from "effect/ai/Model"
 import type * as Response from "effect/ai/Response"
+import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -305,5 +306,18 @@ describe("a request", () => {
       assert.deepStrictEqual(known.info, { provider: "acme", name: "acme-1" })
       const told = yield* Effect.provide(ModelLanguageModel.make({ name: "x", contextWindow: 9 }), provided)
       assert.deepStrictEqual(told.info, { provider: "acme", name: "x", contextWindow: 9 })
+    }))
+
+  it.effect.each([
+    { contextWindow: NaN },
+    { contextWindow: -5 },
+    { maxOutput: 0 },
+    { maxOutput: NaN }
+  ])("is not made with a size that is none: %j", (options) =>
+    Effect.gen(function*() {
+      const { model } = yield* Scripted.make([])
+      const made = ModelLanguageModel.make(options).pipe(Effect.provideService(LanguageModel.LanguageModel, model))
+      const defect = Cause.squash(yield* Effect.flip(Effect.sandbox(made)))
+      assert.match(String(defect), new RegExp(`${Object.keys(options)[0]} is a number of at least 1`))
     }))
 })

@@ -13,6 +13,7 @@ import * as ContextManager from "../../services/ContextManager.ts"
 import * as CompactionTime from "../../services/fibers/CompactionTime.ts"
 import * as Model from "../../services/Model.ts"
 import * as ContextPruning from "../ContextPruning.ts"
+import * as OptionCheck from "../OptionCheck.ts"
 import * as Cut from "./Cut.ts"
 import * as MessageText from "./MessageText.ts"
 import * as Reading from "./Reading.ts"
@@ -37,8 +38,8 @@ export const make = <A>(
   options: Options
 ): ContextManager.ContextManager["Service"] => {
   const { budget = 2_000, keep = 0.3 } = options
-  Strategy.atLeast("budget", budget, 1)
-  Strategy.part("keep", keep)
+  OptionCheck.atLeast("budget", budget, 1)
+  OptionCheck.part("keep", keep)
   return Strategy.toManager(strategy(model, { ...way, budget, keep }), options)
 }
 

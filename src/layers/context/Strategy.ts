@@ -8,6 +8,7 @@ import type * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import * as ContextManager from "../../services/ContextManager.ts"
+import * as OptionCheck from "../OptionCheck.ts"
 
 /** When a strategy is used. */
 export interface Trigger {
@@ -31,8 +32,8 @@ export interface Strategy {
 
 /** Throws where a number of the trigger is none. */
 export const toManager = (strategy: Strategy, trigger: Trigger): ContextManager.ContextManager["Service"] => {
-  atLeast("compactThreshold", trigger.compactThreshold, 0)
-  atLeast("maxTokens", trigger.maxTokens, 1)
+  OptionCheck.atLeast("compactThreshold", trigger.compactThreshold, 0)
+  OptionCheck.atLeast("maxTokens", trigger.maxTokens, 1)
   return {
     ...(strategy.models === undefined ? {} : { models: strategy.models }),
     // what may take time is a model's part, which has a limit of its own
@@ -45,20 +46,6 @@ export const toManager = (strategy: Strategy, trigger: Trigger): ContextManager.
         : ContextManager.send
     },
     compact: (request) => Effect.suspend(() => strategy.compact(withLimit(request, trigger)))
-  }
-}
-
-/** Throws where a setting is no number of at least `least`. */
-export const atLeast = (name: string, value: number | undefined, least: number): void => {
-  if (value !== undefined && !(value >= least)) {
-    throw new RangeError(`fiberloop: ${name} is a number of at least ${least}, not ${value}`)
-  }
-}
-
-/** Throws where a part is no number from 0 to 1. */
-export const part = (name: string, value: number | undefined): void => {
-  if (value !== undefined && !(value >= 0 && value <= 1)) {
-    throw new RangeError(`fiberloop: ${name} is a part, a number from 0 to 1, not ${value}`)
   }
 }
 

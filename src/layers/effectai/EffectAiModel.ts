@@ -21,6 +21,7 @@ import type * as Model from "../../services/Model.ts"
 import { RecordContent } from "../../services/RecordContent.ts"
 import * as ModelErrors from "../ModelErrors.ts"
 import type { Options } from "../ModelLanguageModel.ts"
+import * as OptionCheck from "../OptionCheck.ts"
 import { OutputSchema } from "../provider/OutputSchema.ts"
 import * as QuietEnd from "../provider/QuietEnd.ts"
 import * as AnswerParts from "./AnswerParts.ts"
@@ -34,6 +35,8 @@ export const make = Effect.fnUntraced(function*(
   const provider = yield* Effect.serviceOption(AiModel.ProviderName)
   const name = yield* Effect.serviceOption(AiModel.ModelName)
   const { contextWindow, maxOutput } = options
+  OptionCheck.atLeast("contextWindow", contextWindow, 1)
+  OptionCheck.atLeast("maxOutput", maxOutput, 1)
   const info: Model.ModelInfo = {
     provider: options.provider ?? Option.getOrElse(provider, () => "effect/ai"),
     name: options.name ?? Option.getOrElse(name, () => "unknown"),
