@@ -47,11 +47,10 @@ const isOfRun = Schema.optionalKey(Schema.Literal(false))
 /** What every end says. */
 const end = {
   totals: Totals,
-  /**
-   * tools, and the model, whose work did not end within the grace period and was left behind, and what tools could not
-   * end
-   */
+  /** what did not end within the grace period, and was left behind: tools, the model, and what tools could not end */
   leftBehind: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** what the model call that was cut off had used by then, where its provider said; a part of `totals` */
+  cutOff: Schema.optionalKey(Schema.Struct({ model: Message.ModelRef, usage: Usage.Usage })),
   /** of the drive's span, where that is sampled */
   trace: Schema.optionalKey(Trace)
 }

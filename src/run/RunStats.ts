@@ -11,6 +11,7 @@
 import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
 import type * as DurableEvent from "./DurableEvent.ts"
+import type * as Message from "./Message.ts"
 import * as RunEvent from "./RunEvent.ts"
 import * as OpenCall from "./state/OpenCall.ts"
 import * as Counts from "./stats/Counts.ts"
@@ -142,6 +143,15 @@ const startRun = (self: RunStats, event: DurableEvent.Of<"RunStarted">): RunStat
     : { ...self, agents, run: RunTally.empty, events: self.events + 1, runs: self.runs + 1, drives: self.drives + 1 }
 }
 
+/** What a model call adds that no answer came of. */
+const unanswered = (
+  { models, usage }: RunStats,
+  call: { readonly model?: Message.ModelRef; readonly usage: Usage.Usage }
+): Pick<RunStats, "models" | "usage"> => ({
+  usage: Usage.add(usage, call.usage),
+  models: call.model === undefined ? models : ModelStats.add(models, call.model, call.usage, 0)
+})
+
 /** What an event adds to the numbers, other than through its run. */
 const count = (self: RunStats, run: RunTally.RunTally, event: RunEvent.Durable): RunStats => {
   switch (event._tag) {
@@ -152,8 +162,7 @@ const count = (self: RunStats, run: RunTally.RunTally, event: RunEvent.Durable):
         ...self,
         lostTime: self.lostTime + (event.duration ?? 0) + (event.delay ?? 0),
         attemptErrors: Counts.add(self.attemptErrors, event.error._tag),
-        usage: Usage.add(self.usage, event.usage),
-        models: event.model === undefined ? self.models : ModelStats.add(self.models, event.model, event.usage, 0)
+        ...unanswered(self, event)
       }
     case "AssistantMessage":
       return {
@@ -186,7 +195,7 @@ const count = (self: RunStats, run: RunTally.RunTally, event: RunEvent.Durable):
     case "CompactionDiscarded":
       return { ...self, usage: Usage.add(self.usage, event.usage) }
     default:
-      return self
+      return RunEvent.isEnd(event) && event.cutOff !== undefined ? { ...self, ...unanswered(self, event.cutOff) } : self
   }
 }
 

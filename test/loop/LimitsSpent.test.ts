@@ -7,8 +7,12 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
+import type { Run } from "../../src/Run.ts"
 import * as DurableEvent from "../../src/run/DurableEvent.ts"
+import * as RunEvent from "../../src/run/RunEvent.ts"
+import * as RunStats from "../../src/run/RunStats.ts"
 import * as ContextManager from "../../src/services/ContextManager.ts"
+import * as Prices from "../../src/services/Prices.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Hang from "../support/Hang.ts"
@@ -101,6 +105,80 @@ describe("maxTokens", () => {
       })
       assert.strictEqual(end, "RunLimited(tokens)")
       assert.strictEqual(yield* requests, 1)
+    }))
+})
+
+describe("a model call that is cut off", () => {
+  const used = { inputTokens: 50_000, outputTokens: 1 }
+  /** Says at its beginning what the request has cost, as Anthropic does. */
+  const slow = Effect.map(ScriptedModel.makeGate, (gate) => ({
+    gate,
+    turn: [
+      ScriptedModel.parts({ type: "response", id: "m", usage: used }),
+      ScriptedModel.text("a"),
+      ScriptedModel.gate(gate)
+    ]
+  }))
+  const totals = (log: ReadonlyArray<DurableEvent.Durable>) =>
+    log.filter(RunEvent.isEnd).map((end) => [end.totals.usage, end.cutOff?.usage])
+
+  it.effect("counts with what was known of its cost, over all drives, so that maxTokens holds", () =>
+    Effect.gen(function*() {
+      const [first, second] = [yield* slow, yield* slow]
+      const { agent, script, store } = yield* TestAgent.make([first.turn, second.turn, ScriptedModel.text("late")])
+      const limits = { maxTokens: 60_000 }
+      const cut = Effect.fnUntraced(function*(gate: ScriptedModel.Gate, run: Run<unknown>) {
+        yield* gate.started
+        yield* run.abort
+        return yield* run.result
+      })
+      const one = yield* cut(first.gate, yield* agent.start({ sessionId: "s", input: "go", limits }))
+      assert.deepStrictEqual([one._tag, one.usage], ["Aborted", used])
+      const two = yield* cut(second.gate, yield* agent.resumeStart({ sessionId: "s" }))
+      const both = { inputTokens: 100_000, outputTokens: 2 }
+      assert.deepStrictEqual([two._tag, two.usage], ["Aborted", both])
+      const three = yield* agent.resumeRun({ sessionId: "s" })
+      assert.deepInclude(three, { _tag: "Limited", reason: "tokens", usage: both })
+      assert.lengthOf(yield* script.requests, 2)
+      const log = yield* store.log("s")
+      assert.deepStrictEqual(totals(log), [[used, used], [both, used], [both, undefined]])
+      assert.deepStrictEqual(RunLog.violations(log), [])
+      const stats = log.reduce(RunStats.evolve, RunStats.make())
+      assert.deepStrictEqual(stats.usage, both)
+    }))
+
+  it.effect("counts with what that costs; where the prices throw, with its tokens", () =>
+    Effect.gen(function*() {
+      const dear = Prices.table({ scripted: { input: 1_000_000, output: 0 } })
+      const broken: Prices.Prices = () => {
+        throw new Error("no prices today")
+      }
+      for (const [prices, usage] of [[dear, { ...used, cost: 50_000 }], [broken, used]] as const) {
+        const { gate, turn } = yield* slow
+        const { agent, store } = yield* TestAgent.make([turn])
+        const run = yield* Effect.provideService(
+          agent.start({ sessionId: "s", input: "go", limits: { maxDuration: "10 seconds" } }),
+          Prices.Prices,
+          prices
+        )
+        yield* gate.started
+        yield* TestClock.adjust("10 seconds")
+        assert.deepInclude(yield* run.result, { _tag: "Limited", reason: "duration" })
+        assert.deepStrictEqual(totals(yield* store.log("s")), [[usage, usage]])
+      }
+    }))
+
+  it.effect("counts nothing where nothing was said of its cost", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { agent, store } = yield* TestAgent.make([[ScriptedModel.text("a"), ScriptedModel.gate(gate)]])
+      const run = yield* agent.start({ sessionId: "s", input: "go" })
+      yield* gate.started
+      yield* run.abort
+      yield* run.result
+      const [end] = RunLog.only(yield* store.log("s"), "RunAborted")
+      assert.notProperty(end, "cutOff")
+      assert.deepStrictEqual(end?.totals.usage, { inputTokens: 0, outputTokens: 0 })
     }))
 })
 

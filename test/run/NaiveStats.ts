@@ -145,10 +145,12 @@ export const of = (logs: ReadonlyArray<Logs.Log>, since = -Infinity): ReturnType
   const ran = runs.flatMap(ranOf)
   const timed = runs.flatMap(timedTurnsOf)
   const waits = runs.flatMap(waitsOf)
-  const usages = [...discarded, ...answers, ...only("ContextCompacted"), ...only("CompactionDiscarded")]
+  const cutOff = runs.flat().filter(RunEvent.isEnd).flatMap((end) => end.cutOff ?? [])
+  const usages = [...discarded, ...cutOff, ...answers, ...only("ContextCompacted"), ...only("CompactionDiscarded")]
     .flatMap(({ usage }) => usage ?? [])
   const asked = [
     ...answers.map(({ model, usage }) => ({ model, usage, calls: 1 })),
+    ...cutOff.map(({ model, usage }) => ({ model, usage, calls: 0 })),
     ...discarded.flatMap(({ model, usage }) => model === undefined ? [] : [{ model, usage, calls: 0 }])
   ].map(({ model, ...rest }) => ({ ...rest, name: `${model.provider}/${model.name}` }))
   return {

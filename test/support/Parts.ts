@@ -4,7 +4,7 @@ import type * as RunError from "../../src/run/RunError.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import type * as RunInput from "../../src/run/RunInput.ts"
 import type * as ToolOutcome from "../../src/run/ToolOutcome.ts"
-import type * as Usage from "../../src/run/Usage.ts"
+import * as Usage from "../../src/run/Usage.ts"
 import * as Odd from "./Odd.ts"
 
 /** How much of what is generated is odd: between 0 (a tidy session) and 1. */
@@ -159,8 +159,14 @@ export const input = (taste: Taste, mark: string, isFirst: boolean): RunInput.Ef
   }
 }
 
-export const end = ({ dice }: Taste, _tag: RunEvent.End["_tag"], totals: RunEvent.Totals): RunEvent.Draft => {
-  const common = { totals, ...(dice.chance(0.1) ? { leftBehind: ["pay"] } : {}) }
+export const end = (taste: Taste, _tag: RunEvent.End["_tag"], totals: RunEvent.Totals): RunEvent.Draft => {
+  const { dice } = taste
+  const cutOff = dice.chance(0.1) ? { model: dice.pick(Odd.models), usage: usage(taste) } : undefined
+  const common = {
+    totals: cutOff === undefined ? totals : { ...totals, usage: Usage.add(totals.usage, cutOff.usage) },
+    ...(dice.chance(0.1) ? { leftBehind: ["pay"] } : {}),
+    ...(cutOff === undefined ? {} : { cutOff })
+  }
   switch (_tag) {
     case "RunCompleted":
       return { _tag, reason: dice.pick(RunEvent.CompletedReason.literals), ...common }

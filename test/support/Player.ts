@@ -351,6 +351,7 @@ export class Player {
     this.#end = tag
     this.#count({ duration: this.#totals.duration + this.#at - this.#startedAt })
     const end = Parts.end(this.#taste, tag, this.#totals)
+    if ("totals" in end) this.#count({ usage: end.totals.usage })
     if (!(end._tag === "RunAborted" && end.reason === "crashed")) this.#queue = []
     this.#write(end._tag === "RunLimited" && this.#taste.dice.chance(0.2) ? { ...end, loop: this.#loop() } : end)
   }

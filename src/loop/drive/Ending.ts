@@ -12,10 +12,14 @@ import * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as RunStatus from "../../run/RunStatus.ts"
+import * as Usage from "../../run/Usage.ts"
 import * as Detached from "../../services/fibers/Detached.ts"
+import * as Model from "../../services/Model.ts"
+import * as Prices from "../../services/Prices.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
 import * as Unsettled from "../round/Unsettled.ts"
+import * as CurrentModel from "../turn/CurrentModel.ts"
 import type * as Ended from "../turn/Ended.ts"
 import type * as Live from "./Live.ts"
 import * as Stoppable from "./Stoppable.ts"
@@ -77,9 +81,11 @@ const record = (env: Env.Env, live: Live.Live, ending: Ending): void => {
   const totals = RunState.totalsAt(journal.state, journal.now())
   const names = env.leftBehind.names()
   const trace = live.observing?.trace
+  const cutOff = cutOffOf(env)
   const end = {
-    totals,
+    totals: cutOff === undefined ? totals : { ...totals, usage: Usage.add(totals.usage, cutOff.usage) },
     ...(names.length === 0 ? {} : { leftBehind: names }),
+    ...(cutOff === undefined ? {} : { cutOff }),
     ...(trace === undefined ? {} : { trace })
   }
   journal.record(
@@ -87,6 +93,23 @@ const record = (env: Env.Env, live: Live.Live, ending: Ending): void => {
       ? { _tag: "RunFailed", error: RunError.toStored(ending.error), ...end }
       : { ...ending, ...end }
   )
+}
+
+/** What the model call under way has used: no event of its own says that. */
+const cutOffOf = (env: Env.Env): RunEvent.End["cutOff"] => {
+  const used = env.journal.comingIn?.used
+  if (used === undefined || Usage.isNothing(used)) return undefined
+  const { info } = CurrentModel.of(env)
+  return { model: Model.refOf(info), usage: costed(env, info, used) }
+}
+
+/** Prices are the application's, and may throw: the run has its end then too, and what that cost is not known. */
+const costed = ({ prices }: Env.Env, info: Model.ModelInfo, used: Usage.Usage): Usage.Usage => {
+  try {
+    return Prices.costed(prices, info, used)
+  } catch {
+    return used
+  }
 }
 
 /** How long a store may take over an end before the session is given back without it. */

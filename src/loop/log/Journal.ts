@@ -14,6 +14,7 @@ import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
 import * as RunStatus from "../../run/RunStatus.ts"
 import type * as Transcript from "../../run/Transcript.ts"
+import type * as Usage from "../../run/Usage.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as DriveTime from "./DriveTime.ts"
 import type * as Feed from "./Feed.ts"
@@ -27,6 +28,8 @@ type TransientDraft = DistributiveOmit<RunEvent.Transient, "runId">
 export interface ComingIn {
   /** What its deltas came to so far, also those that are still to be shown; joined, without a gap. */
   readonly soFar: () => ReadonlyArray<RunEvent.Delta>
+  /** what it has used, as far as its provider said */
+  readonly used: Usage.Usage
 }
 
 /** A live object: what it holds is as of now. */

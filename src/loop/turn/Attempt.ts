@@ -104,7 +104,7 @@ const failed = (error: AttemptResult.Failed["error"], incoming: Incoming): Attem
   return {
     _tag: "Failed",
     error,
-    usage: incoming.collector.finish?.usage ?? incoming.collector.usedSoFar,
+    usage: incoming.collector.used,
     duration: incoming.now() - incoming.startedAt
   }
 }

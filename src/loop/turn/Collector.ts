@@ -41,8 +41,7 @@ export class Collector {
   readonly attempt: number
   finish: { readonly reason: RunEvent.FinishReason; readonly usage: Usage.Usage } | undefined
   response: AttemptResult.Response | undefined
-  /** what counts where no finish comes */
-  usedSoFar: Usage.Usage
+  #usedSoFar = Usage.zero
   #index = 0
   #content: Array<Entry> = []
   /** the block that goes on, nothing of which is held back */
@@ -58,7 +57,6 @@ export class Collector {
     this.runId = runId
     this.turn = turn
     this.attempt = attempt
-    this.usedSoFar = Usage.zero
   }
 
   /** Takes parts up to a finish, as what comes behind it does not count; gives the deltas to be shown of them. */
@@ -116,12 +114,17 @@ export class Collector {
         return this.#put({ ...part, providerExecuted: true })
       case "response":
         if (part.id !== undefined || part.model !== undefined) this.response = part
-        if (part.usage !== undefined) this.usedSoFar = Usage.counted(part.usage)
+        if (part.usage !== undefined) this.#usedSoFar = Usage.counted(part.usage)
         return
       case "tool-call":
       case "file":
         return this.#put(part)
     }
+  }
+
+  /** What the attempt has used, as far as its provider said. */
+  get used(): Usage.Usage {
+    return this.finish?.usage ?? this.#usedSoFar
   }
 
   /** The content in order of appearance, without empty blocks. */

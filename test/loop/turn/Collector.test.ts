@@ -104,6 +104,6 @@ describe("an answer", () => {
     const collector = new Collector("run", 1, 1)
     collector.push([{ type: "response", ...said }, { type: "response" }, { type: "response", usage }])
     assert.deepInclude(collector.response, said)
-    assert.deepStrictEqual(collector.usedSoFar, usage)
+    assert.deepStrictEqual(collector.used, usage)
   })
 })
