@@ -39,6 +39,12 @@ export const isDelta = (event: RunEvent): event is Delta => (event as { readonly
 
 export const isEnd = (event: RunEvent): event is End => ends.has(event._tag)
 
+/** Whether a drive has died: the one after it goes on with its turn and its calls. */
+export const isCrash = (end: End | undefined): boolean => end?._tag === "RunAborted" && end.reason === "crashed"
+
+/** Whether the end was written by whoever found that its drive had died, and not by that. */
+export const isOfDead = (end: End): boolean => isCrash(end) || (end._tag === "RunLimited" && end.reason === "crashLoop")
+
 /** Why a drive ended, in a word: the tag of the error, where it failed. */
 export const reasonOf = (end: End): string => end._tag === "RunFailed" ? end.error.reason._tag : end.reason
 

@@ -125,13 +125,10 @@ const endDrive = (self: Timeline, end: RunEvent.End | undefined): readonly [Time
   const { drive } = self
   if (drive === undefined) return [self, []]
   // the end of a drive that died was written when it was found
-  const at = end === undefined || isFound(end) ? self.at : end.at
+  const at = end === undefined || RunEvent.isOfDead(end) ? self.at : end.at
   const [spans, found] = Spans.end(self, at)
   return [
     { ...self, ...spans, drive: undefined, at: end?.at ?? self.at },
     [...found.map(placed(drive.runId, drive.drive)), { _tag: "DriveEnded", ...drive, at, end: end ?? null }]
   ]
 }
-
-const isFound = (end: RunEvent.End): boolean =>
-  (end._tag === "RunAborted" && end.reason === "crashed") || (end._tag === "RunLimited" && end.reason === "crashLoop")

@@ -4,6 +4,7 @@
  * Does not own what that end is (`Recovery`), nor what the next drive begins with (`FirstEvent`).
  */
 import * as Effect from "effect/Effect"
+import * as RunEvent from "../../run/RunEvent.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Budget from "../env/Budget.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
@@ -31,7 +32,7 @@ export const recovered = Effect.fnUntraced(function*(
   const isResumed = opened.begin._tag === "Resume"
   yield* Recovery.recover(env, isResumed)
   const state = env.journal.state
-  const wasAborted = state.end?._tag === "RunAborted" && state.end.reason !== "crashed"
+  const wasAborted = state.end?._tag === "RunAborted" && !RunEvent.isCrash(state.end)
   const isOver = isResumed && (state.end?._tag === "RunLimited" || (wasAborted && request.begin._tag === "Start"))
   if (!isOver) return { ...opened, session: second, state, transcript: env.journal.transcript }
   yield* flush

@@ -9,6 +9,7 @@ import type * as Scope from "effect/Scope"
 import * as Canonical from "../../run/Canonical.ts"
 import * as Pointer from "../../run/Pointer.ts"
 import * as RunError from "../../run/RunError.ts"
+import * as RunEvent from "../../run/RunEvent.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as RunStatus from "../../run/RunStatus.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
@@ -99,7 +100,7 @@ const look = Effect.fnUntraced(function*(
 })
 
 /** Its process died, and whoever wrote that down, as with an answer, did not go on with it. */
-const hasDied = ({ end }: RunState.RunState): boolean => end?._tag === "RunAborted" && end.reason === "crashed"
+const hasDied = ({ end }: RunState.RunState): boolean => RunEvent.isCrash(end)
 
 /** It is asked for in the call that it works for, or that paused for it. */
 const isFor = ({ parent }: RunState.RunState, run: Pointer.Run, place: Place.Place | undefined): boolean => {

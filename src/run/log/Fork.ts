@@ -25,7 +25,7 @@ export const places = (events: ReadonlyArray<RunEvent.Durable>): ReadonlyArray<n
 
 /** True where nothing goes behind a copy that ends with `last`, whatever came before. */
 export const isWhole = (last: RunEvent.Durable): boolean =>
-  RunEvent.isEnd(last) && last._tag !== "RunSuspended" && (last._tag !== "RunAborted" || last.reason !== "crashed")
+  RunEvent.isEnd(last) && last._tag !== "RunSuspended" && !RunEvent.isCrash(last)
 
 /**
  * Calls that the run may still carry out by itself, one that a person has allowed too, or has begun to: a copy shares none of them

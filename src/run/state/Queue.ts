@@ -50,11 +50,8 @@ export const evolve = (queue: Queue, event: RunEvent.Durable): Queue => {
  * An end that a drive wrote itself was told to whoever waits, and nothing of it is delivered later. A drive that died
  * has told nobody.
  */
-export const end = (queue: Queue, event: RunEvent.End): Queue => queue.length === 0 || isOfDead(event) ? queue : []
-
-const isOfDead = (event: RunEvent.End): boolean =>
-  (event._tag === "RunAborted" && event.reason === "crashed") ||
-  (event._tag === "RunLimited" && event.reason === "crashLoop")
+export const end = (queue: Queue, event: RunEvent.End): Queue =>
+  queue.length === 0 || RunEvent.isOfDead(event) ? queue : []
 
 /** What the run goes on for although its model has nothing more to do. */
 export const next = (queue: Queue): Queued["kind"] | undefined =>

@@ -3,7 +3,7 @@
  * `RunState.evolve`, total as it is, that write to the state it makes and to nothing else.
  */
 import type * as DurableEvent from "../DurableEvent.ts"
-import type * as RunEvent from "../RunEvent.ts"
+import * as RunEvent from "../RunEvent.ts"
 import type * as RunPolicy from "../RunPolicy.ts"
 import type * as RunState from "../RunState.ts"
 import * as RunStatus from "../RunStatus.ts"
@@ -56,7 +56,7 @@ export const resume = (
 /** The limit that the drive before had, and did not come to say again where it died. */
 const limitOf = ({ end, limitedBy }: RunState.Next): RunEvent.LimitedReason | undefined => {
   if (end?._tag === "RunLimited") return end.reason
-  return end?._tag === "RunAborted" && end.reason === "crashed" ? limitedBy : undefined
+  return RunEvent.isCrash(end) ? limitedBy : undefined
 }
 
 /** What still forbids a model call: these limit what an answer leads to, so that only one that is not used up lets it be made. */
@@ -86,5 +86,5 @@ export const end = (next: RunState.Next, event: RunEvent.End): void => {
   next.end = event
   next.queued = Queue.end(next.queued, event)
   next.abortRequested = undefined
-  next.crashes = event._tag === "RunAborted" && event.reason === "crashed" ? next.crashes + 1 : 0
+  next.crashes = RunEvent.isCrash(event) ? next.crashes + 1 : 0
 }

@@ -73,5 +73,4 @@ const ofHandlers: ReadonlySet<string> = new Set([
 ])
 
 /** The next drive goes on with the calls of this one. */
-const leavesOpen = (end: RunEvent.End): boolean =>
-  end._tag === "RunSuspended" || (end._tag === "RunAborted" && end.reason === "crashed")
+const leavesOpen = (end: RunEvent.End): boolean => end._tag === "RunSuspended" || RunEvent.isCrash(end)
