@@ -2,7 +2,7 @@
  * Goes on with what was under way in a process that died. Until somebody does, a page that comes back waits for an end that
  * nobody writes. For a server whose sessions are all of one agent; `workers.ts` has several processes, and other agents' sessions.
  */
-import { Effect, Option, Stream } from "effect"
+import { Effect, Option, Schedule, Stream } from "effect"
 import { type RunError, SessionStore } from "fiberloop"
 import type { SessionInfo } from "fiberloop/services/SessionStore"
 
@@ -23,13 +23,20 @@ const sessions = Stream.unwrap(
     ))
 )
 
+/** For as long as the server lives: a process that died on another machine, or in another container, is known as dead half a minute later. */
+export const recovering = (agent: Resumes) =>
+  recover(agent).pipe(
+    Effect.catch((error) => Effect.logWarning(`nobody looks for what was left: ${error.message}`)),
+    Effect.repeat(Schedule.spaced("30 seconds"))
+  )
+
 /** Returns once all go on: what goes on does so in the scope of the agent's layer. */
 export const recover = (agent: Resumes) =>
   sessions.pipe(
     Stream.filter(({ end }) => end === undefined),
     Stream.runForEach(({ sessionId }) =>
       agent.resumeStart({ sessionId }).pipe(
-        // it lives in another process
+        // it lives in another process, or its lease is not over yet: the next look has it
         Effect.catchReason("RetryableError", "SessionBusy", () => Effect.void),
         // one that cannot go on is no reason to leave the others
         Effect.catch((error) => Effect.logWarning(`${sessionId} cannot go on: ${error.message}`))

@@ -11,9 +11,9 @@ import * as Model from "../services/Model.ts"
 export interface Options {
   readonly provider?: string | undefined
   readonly name?: string | undefined
-  /** tokens */
+  /** tokens, at least 1: less is a defect where the model is made; `undefined` where it is not known */
   readonly contextWindow?: number | undefined
-  /** tokens */
+  /** tokens, as those */
   readonly maxOutput?: number | undefined
 }
 

@@ -1,4 +1,9 @@
-/** Numbers that a program gives a layer: a wrong one is its bug, told when the layer is made. */
+/**
+ * Numbers that a program gives a layer: a wrong one is its bug, told when the layer is made.
+ *
+ * Does not own those of an agent or a run, which are checked as inputs are.
+ */
+
 /** Throws where a setting is no number of at least `least`. */
 export const atLeast = (name: string, value: number | undefined, least: number): void => {
   if (value !== undefined && !(value >= least)) {

@@ -82,7 +82,7 @@ const failed: Record<RunError.RunError["reason"]["_tag"], readonly [why: string,
   RetriesExhausted: ["no try at the model call succeeded", "resume it later"],
   SessionBusy: ["another run has the session", "try again when that one has ended"],
   StoreUnavailable: ["the store could not be used", "resume it when the store is back"],
-  ShuttingDown: ["its process was shutting down", "start it in another one"],
+  ShuttingDown: ["its agent was closed, as when its process ends", "start it in another process"],
   Authentication: ["the provider refused the key", "set one that it accepts, then resume it"],
   InvalidRequest: [
     "the provider did not take the request",

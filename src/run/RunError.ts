@@ -167,6 +167,6 @@ export const invalidOutput = (problem: string): NonRetryableError =>
 export const shuttingDown = new RetryableError({
   _tag: "ShuttingDown",
   message:
-    "the layer that this agent's runs live in is closed, and takes no more: where the process ends, start the run in " +
-    "another one; where it does not, the layer was provided around Agent.make alone: provide it around what uses the agent"
+    "the agent, or the layer that its runs live in, is closed and begins no more: where the process ends, start the run in " +
+    "another one; where it does not, the scope of one of the two ends too early: provide it around what uses the agent"
 })

@@ -111,10 +111,10 @@ export type ToolPolicyInput = {
   readonly [K in keyof ToolPolicy]?: (K extends "approvalTimeout" ? Duration.Input : ToolPolicy[K]) | undefined
 }
 
-type Guards = { readonly [K in keyof ToolPolicy]?: ToolPolicy[K] | undefined }
+type PolicyPart = { readonly [K in keyof ToolPolicy]?: ToolPolicy[K] | undefined }
 
 /** `base` and `over` together, as JSON holds them: guards of both add up, none replaces the other. */
-export const narrow = (base: Guards, over: Guards): ToolPolicy => {
+export const narrow = (base: PolicyPart, over: PolicyPart): ToolPolicy => {
   const allowList = base.allowList === undefined || over.allowList === undefined
     ? over.allowList ?? base.allowList
     : base.allowList.filter((name) => over.allowList?.includes(name))

@@ -3,6 +3,7 @@
  * URL, which every provider would refuse again and again, becomes a text that says so.
  */
 import * as Prompt from "effect/ai/Prompt"
+import * as FileCheck from "../../run/FileCheck.ts"
 import * as Message from "../../run/Message.ts"
 
 const optionsOf = (part: { readonly metadata?: Message.Metadata }): { readonly options?: Prompt.ProviderOptions } =>
@@ -56,11 +57,9 @@ const resultPart = (part: Message.ToolResultPart): Prompt.ToolResultPart =>
     ...optionsOf(part)
   })
 
-const lostFile = "[a file is missing here: its address is not a valid URL]"
-
 const filePart = (part: Message.FilePart): Prompt.FilePart | Prompt.TextPart => {
   const url = Message.isAddress(part) ? URL.parse(part.data) : undefined
-  if (url === null) return Prompt.textPart({ text: lostFile })
+  if (url === null) return Prompt.textPart({ text: FileCheck.lost.text })
   return Prompt.filePart({
     mediaType: part.mediaType,
     data: url ?? part.data,

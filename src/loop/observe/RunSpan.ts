@@ -104,6 +104,7 @@ const see = (span: Tracer.Span, drive: Sink.Drive, clock: Clock.Clock): Sink.See
     if ("usage" in event && event._tag !== "TurnFinished" && event._tag !== "ToolSettled") {
       usage = Usage.add(usage, event.usage)
     }
+    if ("cutOff" in event && event.cutOff !== undefined) usage = Usage.add(usage, event.cutOff.usage)
     switch (event._tag) {
       case "RetryScheduled":
         return tell("retry", {

@@ -14,7 +14,7 @@ import * as Answering from "../round/Answering.ts"
 import * as Visit from "./Visit.ts"
 
 /**
- * Records an answer, durable when it returns. `SessionBusy` where the session is live in another process; a drive that died
+ * Records an answer, durable when it returns. `SessionBusy` where another process has the session, or a compaction; a drive that died
  * gets its end first. Those that share a `pen` wait for each other where no drive has the session.
  */
 export const decide = Effect.fnUntraced(function*(
@@ -51,12 +51,11 @@ const elsewhere = Effect.fnUntraced(function*(
   )
 })
 
-const drivenElsewhere = (reason: Extract<RunError.RunReason, { readonly _tag: "SessionBusy" }>): RunError.RunError =>
+const inUse = (reason: Extract<RunError.RunReason, { readonly _tag: "SessionBusy" }>): RunError.RunError =>
   new RunError.RetryableError({
     ...reason,
     message:
-      `session "${reason.sessionId}" is driven by another process, which alone takes answers meanwhile: answer ` +
-      "there, or here once its run has ended"
+      `session "${reason.sessionId}" is in use: where its run is live, that process takes the answer; else try again`
   })
 
 /** Appends an answer to the log of a session that no drive has; what is refused does not take the session. */
@@ -73,7 +72,7 @@ const stored = Effect.fnUntraced(function*(
       Visit.open(visitor, sessionId, before),
       "RetryableError",
       "SessionBusy",
-      (reason) => Effect.fail(drivenElsewhere(reason))
+      (reason) => Effect.fail(inUse(reason))
     )
     if (env === undefined) return yield* Effect.die(new Error("fiberloop: a session with a question has a run"))
     yield* Answering.record(env, store, checked)

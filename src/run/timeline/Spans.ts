@@ -9,6 +9,7 @@ import * as Message from "../Message.ts"
 import type * as RunEvent from "../RunEvent.ts"
 import * as OpenCall from "../state/OpenCall.ts"
 import type * as Timeline from "../Timeline.ts"
+import type * as Usage from "../Usage.ts"
 
 /** A span without its place. */
 export type Found = Omit<Timeline.Span, "_tag" | "runId" | "drive">
@@ -103,11 +104,13 @@ export const step = (self: Spans, event: RunEvent.Durable): Step => {
   }
 }
 
-/** The spans at the end of a drive at `at`: what has no end yet had none in it. */
-export const end = (self: Spans, at: number): Step => {
+/** The spans at the end of a drive at `at`: what has no end yet had none in it; `usage` is that of a model call that was cut off. */
+export const end = (self: Spans, at: number, usage: Usage.Usage | undefined): Step => {
   const { asked, calling, started } = self
   const open = [
-    ...(calling === undefined || calling.at > at ? [] : [{ kind: "model", begun: calling } as const]),
+    ...(calling === undefined || calling.at > at
+      ? []
+      : [{ kind: "model", begun: calling, ...(usage === undefined ? {} : { usage }) } as const]),
     ...Array.from(started, ([callId, begun]) => ({ kind: "tool", begun, callId }) as const),
     ...Array.from(asked, ([callId, begun]) => ({ kind: "approval", begun, callId }) as const)
   ]

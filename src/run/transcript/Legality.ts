@@ -4,7 +4,7 @@
  */
 import * as FileCheck from "../FileCheck.ts"
 import * as Bounds from "../log/Bounds.ts"
-import * as Message from "../Message.ts"
+import type * as Message from "../Message.ts"
 
 /** What every provider takes for the id of a call. */
 export const isId = (id: string): boolean => /^[a-zA-Z0-9_-]{1,64}$/.test(id)
@@ -137,10 +137,8 @@ const cleanFile = (part: Message.FilePart): Message.FilePart | Message.TextPart 
   const { data, fileName, mediaType } = part
   const named = fileName === undefined ? part : { ...part, fileName: cleanText(fileName) }
   const file = { ...named, mediaType: cleanText(mediaType), data: cleanText(data) }
-  return FileCheck.wrongIn(file) === undefined ? cleanMetadata(file) : lostFile
+  return FileCheck.wrongIn(file) === undefined ? cleanMetadata(file) : FileCheck.lost
 }
-
-const lostFile = Message.text("[a file is missing here: it cannot be sent]")
 
 const cleanMetadata = <P extends Message.AssistantPart>(part: P): P => {
   if (part.metadata === undefined) return part

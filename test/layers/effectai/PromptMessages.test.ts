@@ -5,7 +5,7 @@ import * as Message from "../../../src/run/Message.ts"
 
 describe("a file at an address that is no URL", () => {
   const file: Message.FilePart = { type: "file", mediaType: "image/png", data: "https://exa mple.com/x.png" }
-  const lost = { type: "text", text: "[a file is missing here: its address is not a valid URL]" }
+  const lost = { type: "text", text: "[a file is missing here: it cannot be sent]" }
 
   it("is a text in its place, whoever sent it", () => {
     const content = [Message.text("look"), file]

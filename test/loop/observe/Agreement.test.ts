@@ -31,6 +31,8 @@ const { look, work } = TestAgent
 const { history, overflow, refused } = Overflows
 const { fail: overloaded } = Overloaded
 const done = ScriptedModel.text("done")
+/** Says at once what the request has cost. */
+const begun = ScriptedModel.parts({ type: "response", id: "m", usage: { inputTokens: 7, outputTokens: 1 } })
 
 type Watched = <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 /** What happens, seen where it is `watched`; gives the stores of the sessions "s" that it was about. */
@@ -126,7 +128,7 @@ const stories: Record<string, Story> = {
     condenser: [overloaded(), ScriptedModel.gate(gate)],
     options: { agent: { retry } }
   }), abort),
-  "is aborted in an answer": cut((gate) => ({ turns: [work(1), [done, ScriptedModel.gate(gate)]] }), abort),
+  "is aborted in an answer": cut((gate) => ({ turns: [work(1), [begun, done, ScriptedModel.gate(gate)]] }), abort),
   "is shut down in an answer": cut(
     (gate) => ({ turns: [work(1), [done, ScriptedModel.gate(gate)]] }),
     (_, { close }) => close

@@ -79,7 +79,7 @@ export const statusOf = (pid: number): Status => {
 export const isDead = (state: string | undefined): boolean => state === "Z" || state === "X"
 
 /** Empty where there is none, and where nobody may read it; `undefined` where it comes or goes at this moment. */
-const environmentOf = (pid: number): Buffer | undefined => {
+export const environmentOf = (pid: number): Buffer | undefined => {
   const environment = contentOf(`/proc/${pid}/environ`)
   if (environment === undefined || environment.at(-1) === 0) return environment ?? none
   // cut off by another program that took its place

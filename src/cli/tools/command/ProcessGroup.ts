@@ -146,7 +146,10 @@ const killLiving = (): void => {
 /** In milliseconds. */
 const lookAgain = 2
 
-/** Becoming another program takes less than a millisecond; who tells nothing of itself for as long as this is nothing to wait for. */
+/**
+ * How often who is left is looked for, while a process tells nothing of itself: to become another program takes it less than a
+ * millisecond. One that never does is not waited for any longer. A look takes a few milliseconds, as there are many processes.
+ */
 const mostLooks = 25
 
 /** Sends the signals to all members, but for those that were told before. `false` where one more may be there. */

@@ -34,7 +34,7 @@ it.effect.runIf(process.platform === "linux")(
 )
 
 it.effect.runIf(process.platform === "linux")(
-  "who has no environment, as who is dead or another user's, keeps no look from being sure",
+  "a process without an environment has none, which is known of it, as of one that is gone",
   () =>
     Effect.gen(function*() {
       const child = yield* Effect.acquireRelease(
@@ -42,9 +42,10 @@ it.effect.runIf(process.platform === "linux")(
         (child) => Effect.sync(() => child.kill("SIGKILL"))
       )
       yield* Effect.promise(() => once(child.stdout, "data"))
-      const { lookOutside } = CommandMark.make()
-      // others on this machine may begin at this moment
-      while (!lookOutside(0).isSure) yield* Effect.yieldNow
-      assert.deepStrictEqual(lookOutside(0).found, [])
+      assert.strictEqual(CommandMark.environmentOf(child.pid!)?.length, 0)
+      child.stdin.end()
+      yield* Effect.promise(() => once(child, "close"))
+      assert.strictEqual(CommandMark.environmentOf(child.pid!)?.length, 0)
+      assert.include(CommandMark.environmentOf(process.pid)?.toString(), "PATH=")
     })
 )
