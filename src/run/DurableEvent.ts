@@ -49,11 +49,12 @@ const end = {
   totals: Totals,
   /** what did not end within the grace period, and was left behind: tools, the model, and what tools could not end */
   leftBehind: Schema.optionalKey(Schema.Array(Schema.String)),
-  /** what the model call that was cut off had used by then, where its provider said; a part of `totals` */
-  cutOff: Schema.optionalKey(Schema.Struct({ model: Message.ModelRef, usage: Usage.Usage })),
   /** of the drive's span, where that is sampled */
   trace: Schema.optionalKey(Trace)
 }
+
+/** The same of one that may cut off a model call: what that had used, where its provider had said so; in `totals` too. */
+const cutShort = { cutOff: Schema.optionalKey(Schema.Struct({ model: Message.ModelRef, usage: Usage.Usage })), ...end }
 
 /** What a log is made of. Events of one type are told by `_tag`; fields that are absent say nothing. */
 export const Durable = Schema.Union([
@@ -236,12 +237,12 @@ export const Durable = Schema.Union([
     loop: Schema.optionalKey(DoomLoop.Loop),
     /** the run around it whose limit that is, where it is not its own */
     around: Schema.optionalKey(Run),
-    ...end
+    ...cutShort
   }),
   /** Every open call waits for a person, and nobody in this process answers. */
   durable("RunSuspended", { reason: SuspendedReason, ...end }),
-  durable("RunFailed", { error: RunError.Stored, ...end }),
-  durable("RunAborted", { reason: AbortedReason, ...end })
+  durable("RunFailed", { error: RunError.Stored, ...cutShort }),
+  durable("RunAborted", { reason: AbortedReason, ...cutShort })
 ])
 export type Durable = typeof Durable.Type
 

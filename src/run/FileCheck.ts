@@ -1,8 +1,8 @@
 /** Whether a file can be one: a provider refuses what cannot, and does so with every request from then on. */
 import * as Message from "./Message.ts"
 
-/** What is sent in the place of a file that cannot be one. */
-export const lost = Message.text("[a file is missing here: it cannot be sent]")
+/** What is sent in the place of a file that cannot be one; many messages share it. */
+export const lost: Message.TextPart = Object.freeze(Message.text("[a file is missing here: it cannot be sent]"))
 
 /** What is wrong with a file and what to do, behind the words "a file"; does not repeat what it holds. */
 export const wrongIn = (file: Message.FilePart): string | undefined => {

@@ -28,6 +28,8 @@ export type Delta = Extract<Transient, { readonly delta: string }>
 /** The end of a drive: every drive has exactly one, which is its last event. */
 export type End = Extract<Durable, { readonly totals: Totals }>
 
+type CutOff = NonNullable<Extract<End, { readonly _tag: "RunAborted" }>["cutOff"]>
+
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
 /** A durable event before the log gave it its place. */
 export type Draft = DistributiveOmit<Durable, "seq" | "at" | "runId" | "version">
@@ -44,6 +46,9 @@ export const isCrash = (end: End | undefined): boolean => end?._tag === "RunAbor
 
 /** Whether the end was written by whoever found that its drive had died, and not by that. */
 export const isOfDead = (end: End): boolean => isCrash(end) || (end._tag === "RunLimited" && end.reason === "crashLoop")
+
+/** The model call that an end cut off, and what it had used by then, where that is known. */
+export const cutOffOf = (end: End): CutOff | undefined => "cutOff" in end ? end.cutOff : undefined
 
 /** Why a drive ended, in a word: the tag of the error, where it failed. */
 export const reasonOf = (end: End): string => end._tag === "RunFailed" ? end.error.reason._tag : end.reason

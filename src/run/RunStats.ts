@@ -194,8 +194,10 @@ const count = (self: RunStats, run: RunTally.RunTally, event: RunEvent.Durable):
     case "ContextCompacted":
     case "CompactionDiscarded":
       return { ...self, usage: Usage.add(self.usage, event.usage) }
-    default:
-      return RunEvent.isEnd(event) && event.cutOff !== undefined ? { ...self, ...unanswered(self, event.cutOff) } : self
+    default: {
+      const cutOff = RunEvent.isEnd(event) ? RunEvent.cutOffOf(event) : undefined
+      return cutOff === undefined ? self : { ...self, ...unanswered(self, cutOff) }
+    }
   }
 }
 

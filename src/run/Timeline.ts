@@ -126,7 +126,7 @@ const endDrive = (self: Timeline, end: RunEvent.End | undefined): readonly [Time
   if (drive === undefined) return [self, []]
   // the end of a drive that died was written when it was found
   const at = end === undefined || RunEvent.isOfDead(end) ? self.at : end.at
-  const [spans, found] = Spans.end(self, at, end?.cutOff?.usage)
+  const [spans, found] = Spans.end(self, at, end && RunEvent.cutOffOf(end)?.usage)
   return [
     { ...self, ...spans, drive: undefined, at: end?.at ?? self.at },
     [...found.map(placed(drive.runId, drive.drive)), { _tag: "DriveEnded", ...drive, at, end: end ?? null }]

@@ -120,7 +120,7 @@ describe("a model call that is cut off", () => {
     ]
   }))
   const totals = (log: ReadonlyArray<DurableEvent.Durable>) =>
-    log.filter(RunEvent.isEnd).map((end) => [end.totals.usage, end.cutOff?.usage])
+    log.filter(RunEvent.isEnd).map((end) => [end.totals.usage, RunEvent.cutOffOf(end)?.usage])
 
   it.effect("counts with what was known of its cost, over all drives, so that maxTokens holds", () =>
     Effect.gen(function*() {

@@ -145,7 +145,7 @@ export const of = (logs: ReadonlyArray<Logs.Log>, since = -Infinity): ReturnType
   const ran = runs.flatMap(ranOf)
   const timed = runs.flatMap(timedTurnsOf)
   const waits = runs.flatMap(waitsOf)
-  const cutOff = runs.flat().filter(RunEvent.isEnd).flatMap((end) => end.cutOff ?? [])
+  const cutOff = runs.flat().filter(RunEvent.isEnd).flatMap((end) => RunEvent.cutOffOf(end) ?? [])
   const usages = [...discarded, ...cutOff, ...answers, ...only("ContextCompacted"), ...only("CompactionDiscarded")]
     .flatMap(({ usage }) => usage ?? [])
   const asked = [

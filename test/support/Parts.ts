@@ -161,7 +161,8 @@ export const input = (taste: Taste, mark: string, isFirst: boolean): RunInput.Ef
 
 export const end = (taste: Taste, _tag: RunEvent.End["_tag"], totals: RunEvent.Totals): RunEvent.Draft => {
   const { dice } = taste
-  const cutOff = dice.chance(0.1) ? { model: dice.pick(Odd.models), usage: usage(taste) } : undefined
+  const mayBeCutOff = _tag !== "RunCompleted" && _tag !== "RunSuspended"
+  const cutOff = mayBeCutOff && dice.chance(0.1) ? { model: dice.pick(Odd.models), usage: usage(taste) } : undefined
   const common = {
     totals: cutOff === undefined ? totals : { ...totals, usage: Usage.add(totals.usage, cutOff.usage) },
     ...(dice.chance(0.1) ? { leftBehind: ["pay"] } : {}),

@@ -96,7 +96,7 @@ const record = (env: Env.Env, live: Live.Live, ending: Ending): void => {
 }
 
 /** What the model call under way has used: no event of its own says that. */
-const cutOffOf = (env: Env.Env): RunEvent.End["cutOff"] => {
+const cutOffOf = (env: Env.Env): ReturnType<typeof RunEvent.cutOffOf> => {
   const used = env.journal.comingIn?.used
   if (used === undefined || Usage.isNothing(used)) return undefined
   const { info } = CurrentModel.of(env)

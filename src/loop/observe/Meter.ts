@@ -114,7 +114,8 @@ class Meter implements Sink.Sink {
       case "RunSuspended":
       case "RunFailed":
       case "RunAborted": {
-        const { cutOff, totals } = event
+        const { totals } = event
+        const cutOff = RunEvent.cutOffOf(event)
         if (cutOff !== undefined) spend(cutOff.usage, Metrics.ofModel(cutOff.model), this.#target)
         const ended = this.#agent.ended(Ends.named(event))
         ended.count(1, this.#target)
