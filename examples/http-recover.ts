@@ -6,12 +6,13 @@ import { Effect, Option, Schedule, Stream } from "effect"
 import { type RunError, SessionStore } from "fiberloop"
 import type { SessionInfo } from "fiberloop/services/SessionStore"
 
-interface Resumes {
+interface Agent {
+  readonly liveIn: (sessionId: string) => Effect.Effect<unknown>
   readonly resumeStart: (input: { readonly sessionId: string }) => Effect.Effect<unknown, RunError.RunError>
 }
 
 /** All sessions, the one that was changed last first, a page at a time. */
-const sessions = Stream.unwrap(
+export const sessions = Stream.unwrap(
   Effect.map(SessionStore, (store) =>
     Stream.paginate(
       undefined as SessionInfo | undefined,
@@ -23,17 +24,24 @@ const sessions = Stream.unwrap(
     ))
 )
 
-/** For as long as the server lives: a process that died on another machine, or in another container, is known as dead half a minute later. */
-export const recovering = (agent: Resumes) =>
+/** For as long as the server lives: of a process on another machine, or in another container, it is known half a minute later that it died. */
+export const recovering = (agent: Agent) =>
   recover(agent).pipe(
     Effect.catch((error) => Effect.logWarning(`nobody looks for what was left: ${error.message}`)),
     Effect.repeat(Schedule.spaced("30 seconds"))
   )
 
+/** Nobody has its end, also by now: one that somebody aborted meanwhile is not to go on. */
+const isLeft = Effect.fnUntraced(function*(agent: Agent, { end, sessionId }: SessionInfo) {
+  if (end !== undefined || (yield* agent.liveIn(sessionId)) !== undefined) return false
+  const now = yield* (yield* SessionStore).info(sessionId)
+  return now !== undefined && now.end === undefined
+})
+
 /** Returns once all go on: what goes on does so in the scope of the agent's layer. */
-export const recover = (agent: Resumes) =>
+export const recover = (agent: Agent) =>
   sessions.pipe(
-    Stream.filter(({ end }) => end === undefined),
+    Stream.filterEffect((session) => isLeft(agent, session)),
     Stream.runForEach(({ sessionId }) =>
       agent.resumeStart({ sessionId }).pipe(
         // it lives in another process, or its lease is not over yet: the next look has it

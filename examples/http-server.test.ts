@@ -84,6 +84,22 @@ it.live("what a process left under way that died goes on, and whoever reads alon
     assert.deepStrictEqual((yield* store.list()).map(({ end }) => end), ["RunCompleted", "RunCompleted"])
   }).pipe(Effect.provide(serving(ScriptedModel.text("Hello."), ScriptedModel.text("As I said.")))))
 
+it.live("a run that is aborted while somebody looks for what was left does not go on", () =>
+  Effect.gen(function*() {
+    const gate = yield* ScriptedModel.makeGate
+    yield* Effect.gen(function*() {
+      const assistant = yield* Assistant
+      const run = yield* assistant.start({ sessionId: "one", input: "A story" })
+      yield* gate.started
+      yield* recover(assistant)
+      const aborted = Effect.andThen(run.abort, Effect.orDie(run.result))
+      yield* recover({ ...assistant, liveIn: (id) => Effect.andThen(aborted, assistant.liveIn(id)) })
+      const log = yield* Stream.runCollect((yield* SessionStore).read("one"))
+      assert.deepStrictEqual(log.filter(RunEvent.isEnd).map(({ _tag }) => _tag), ["RunAborted"])
+      assert.strictEqual(log.at(-1)?._tag, "RunAborted")
+    }).pipe(Effect.provide(serving([ScriptedModel.gate(gate)], ScriptedModel.text("again"))))
+  }))
+
 it.live("a session may have the longest id that there is", () =>
   Effect.gen(function*() {
     for (const id of ["x".repeat(200), "ü".repeat(200)]) {

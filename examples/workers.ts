@@ -7,29 +7,16 @@
  * `node examples/workers.ts ask 1 "Tell me a long story"`, with `kill -9` for one of them, and `node examples/workers.ts recover`
  */
 import { NodeRuntime } from "@effect/platform-node"
-import { Console, Effect, Layer, Option, Stream } from "effect"
-import { Agent, Fiberloop, ModelOpenAi, RunEvent, RunResult, SessionStore } from "fiberloop"
+import { Console, Effect, Layer, Stream } from "effect"
+import { Agent, Fiberloop, ModelOpenAi, RunEvent, RunResult } from "fiberloop"
 import * as SessionStorePg from "fiberloop/layers/SessionStorePg"
 import type { SessionInfo } from "fiberloop/services/SessionStore"
+import { sessions } from "./http-recover.ts"
 
 export class Worker extends Agent.Service<Worker>()("workers/Worker", { instructions: "Be brief." }) {}
 
 /** Whose sessions these are: a store may hold those of other agents too, whose tools this one does not have. */
 const prefix = "worker-"
-
-/** All sessions, the one that was changed last first, a page at a time. */
-const sessions = Stream.unwrap(
-  Effect.map(
-    SessionStore,
-    (store) =>
-      Stream.paginate(
-        undefined as SessionInfo | undefined,
-        (after) =>
-          Effect.map(store.list({ limit: 100, ...(after === undefined ? {} : { after }) }), (page) =>
-            [page, Option.fromUndefinedOr(page.at(-1))] as const)
-      )
-  )
-)
 
 /**
  * No end: the run goes on, or its process died. Suspended, and nobody is asked any more: it may go on. One that was aborted, as
