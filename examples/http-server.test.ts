@@ -113,9 +113,10 @@ it.live("a reader of a session in which nothing happens is connected at once", (
     yield* answer("one", { text: "Hi" })
     const { head } = (yield* (yield* SessionStore).info("one"))!
     // until the first bytes there is no head, and a proxy may wait no longer
-    const connected = yield* Effect.timeoutOption(watch("one", String(head)), "5 seconds")
+    const bytes = Stream.unwrap(Effect.map(watch("one", String(head)), (opened) => opened.stream))
+    const connected = yield* Effect.timeoutOption(Stream.runHead(bytes), "5 seconds")
     assert.isTrue(Option.isSome(connected))
-  }).pipe(Effect.scoped, Effect.provide(serving(ScriptedModel.text("Hello.")))))
+  }).pipe(Effect.provide(serving(ScriptedModel.text("Hello.")))))
 
 it.live("a run goes on without its client, and tabs see what is said as it is said, one that comes late what was said before too", () =>
   Effect.gen(function*() {

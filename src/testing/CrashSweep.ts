@@ -83,14 +83,10 @@ export const sweep = Effect.fnUntraced(function*(options: Sweep): Effect.fn.Retu
   const { subjects } = yield* Effect.promise(() =>
     UserModule.load<{ readonly subjects: Subjects }>(options.module.href)
   )
-  const names = options.only ?? Object.keys(subjects)
-  const ways = names.flatMap((name) => (options.goOn ?? ["resume", "hello"]).map((goOn) => ({ name, goOn })))
+  const { argument = "", every = 1, goOn: ways = ["resume", "hello"], module } = options
   const reports = yield* Effect.forEach(
-    ways,
-    ({ goOn, name }) => {
-      const { argument = "", every = 1, module } = options
-      return sweepOne({ module, name, goOn, make: subjects[name]!, every, argument })
-    },
+    options.only ?? Object.keys(subjects),
+    (name) => sweepOne({ module, name, ways, make: subjects[name]!, every, argument }),
     { concurrency: options.concurrency ?? 2 }
   )
   return { points: reports.reduce((n, { points }) => n + points, 0), failures: reports.flatMap((_) => _.failures) }
@@ -99,35 +95,41 @@ export const sweep = Effect.fnUntraced(function*(options: Sweep): Effect.fn.Retu
 interface One {
   readonly module: URL
   readonly name: string
-  readonly goOn: GoOn
+  readonly ways: ReadonlyArray<GoOn>
   readonly make: Subjects[string]
   readonly every: number
   readonly argument: string
 }
 
 const sweepOne = Effect.fnUntraced(
-  function*({ argument, every, goOn, make, module, name }: One): Effect.fn.Return<Report> {
+  function*({ argument, every, make, module, name, ways }: One): Effect.fn.Return<Report> {
     const failures: Array<Failure> = []
     let points = 0
-    for (let at = 1;; at += every) {
-      const isOver = yield* Effect.scoped(Effect.gen(function*() {
-        const folder = yield* temporary
-        const place = { folder, sessionId: `${name} ${goOn} ${at} ${process.pid}`, argument }
-        const death = yield* kill(module, name, place, at)
-        if (death._tag === "Finished") return true
-        const fail = (what: string) => failures.push({ subject: name, point: death.point, goOn, what })
-        if (death._tag === "Broke") {
-          // it does not come as far as the points behind this one either
-          fail(death.output)
-          return true
-        }
-        points++
-        const found = yield* look(make(place), place, goOn)
-        found.forEach(fail)
-        return false
-      }))
-      if (isOver) return { points, failures }
+    // ways with points to try: a process that ends by itself has none left for any of them
+    let left = ways
+    for (let at = 1; left.length > 0; at += every) {
+      for (const goOn of left) {
+        const died = yield* Effect.scoped(Effect.gen(function*() {
+          const folder = yield* temporary
+          const place = { folder, sessionId: `${name} ${goOn} ${at} ${process.pid}`, argument }
+          const death = yield* kill(module, name, place, at)
+          if (death._tag === "Finished") return death._tag
+          const fail = (what: string) => failures.push({ subject: name, point: death.point, goOn, what })
+          if (death._tag === "Broke") {
+            fail(death.output)
+            return death._tag
+          }
+          points++
+          const found = yield* look(make(place), place, goOn)
+          found.forEach(fail)
+          return death._tag
+        }))
+        if (died === "Finished") return { points, failures }
+        // it does not come as far as the points behind this one either
+        if (died === "Broke") left = left.filter((way) => way !== goOn)
+      }
     }
+    return { points, failures }
   }
 )
 

@@ -24,7 +24,7 @@ it.live(
 
 it.live(
   "Postgres: wherever a process is killed, nothing is lost and nothing is done twice",
-  () => Effect.flatMap(PgDatabases.database, (url) => check("PgSubjects", 17, url)),
+  () => Effect.flatMap(PgDatabases.database, (url) => check("PgSubjects", 29, url)),
   limit
 )
 

@@ -41,7 +41,7 @@ it.live(
         lost("the second answer is lost", "request", 1),
         lost("the connection is lost behind an answer", "answer")
       ],
-      every: isWhole ? undefined : 9
+      every: isWhole ? undefined : 13
     }).pipe(Effect.map(check("lost connections"))),
   1_200_000
 )

@@ -9,7 +9,7 @@ import * as Sweeping from "./Sweeping.ts"
 it.live(
   "wherever a process is killed, what worked for a call counts for whoever made it, once",
   () =>
-    Effect.map(Sweeping.sweep("TeamSubjects", 7), ({ failures, points }) => {
+    Effect.map(Sweeping.sweep("TeamSubjects", 11), ({ failures, points }) => {
       assert.deepStrictEqual(failures, [])
       assert.isAbove(points, 20)
     }),
