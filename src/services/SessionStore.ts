@@ -46,6 +46,10 @@ export interface OpenOptions {
 export interface ListOptions {
   readonly limit?: number | undefined
   readonly after?: SessionInfo | undefined
+  /** only sessions with one of these ends, of which `undefined` is none; what that costs does not grow with the others */
+  readonly ends?: ReadonlyArray<SessionInfo["end"]> | undefined
+  /** `true`: only sessions that `open` would not find busy */
+  readonly unowned?: boolean | undefined
 }
 
 /** What a fork copies, and under which id. */

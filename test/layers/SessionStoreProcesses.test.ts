@@ -57,6 +57,15 @@ it.live("a session opens at once when its owner was killed", () =>
     assert.deepStrictEqual(yield* seqsOf(store, "s"), [1, 2, 3])
   }))
 
+it.live("a session is listed as nobody's once its owner was killed", () =>
+  Effect.gen(function*() {
+    const { child, store } = yield* shared
+    const unowned = Effect.map(store.list({ unowned: true }), (infos) => infos.map(({ sessionId }) => sessionId))
+    assert.deepStrictEqual(yield* unowned, [])
+    yield* child.kill
+    assert.deepStrictEqual(yield* unowned, ["s"])
+  }))
+
 it.live("a session opens at once when its owner closed it", () =>
   Effect.gen(function*() {
     const { child, store } = yield* shared
@@ -131,7 +140,7 @@ it.live("processes that open a new database at once make its tables once", () =>
     assert.deepStrictEqual(answers, [ok, ok, ok])
     const db = new DatabaseSync(file)
     const made = db.prepare("SELECT migration_id AS id FROM fiberloop_migrations ORDER BY id").all()
-    assert.deepStrictEqual(made.map(({ id }) => id), [1, 2, 3])
+    assert.deepStrictEqual(made.map(({ id }) => id), [1, 2, 3, 4])
     db.close()
   }))
 

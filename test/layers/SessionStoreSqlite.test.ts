@@ -20,6 +20,15 @@ suite(
   Layer.unwrap(Effect.map(temporaryFolder, (folder) => SessionStoreSqlite.layer({ filename: join(folder, "s.db") })))
 )
 
+/** How the database answers what it was asked. */
+const plansOf = (file: string, traces: Traces.Traces): ReadonlyArray<string> => {
+  const texts = traces.spans.flatMap(({ attributes }) => {
+    const text = attributes.get("db.query.text")
+    return typeof text === "string" ? [text] : []
+  })
+  return sqlOn(file, (db) => texts.map((text) => JSON.stringify(db.prepare(`EXPLAIN QUERY PLAN ${text}`).all())))
+}
+
 describe("a file", () => {
   it.effect("sessions are there when it is opened again", () =>
     Effect.gen(function*() {
@@ -148,6 +157,21 @@ describe("a file", () => {
       assert.include(inUse, "fiberloop_sessions_owned")
     }))
 
+  it.effect("sessions with few of all ends are found by an index, and not among the others", () =>
+    Effect.gen(function*() {
+      const { file } = yield* database
+      const store = yield* make(file)
+      const traces = Traces.make()
+      const asked = [[undefined], [undefined, "RunSuspended"], ["RunSuspended"]] as const
+      yield* Effect.withTracer(Effect.forEach(asked, (ends) => store.list({ ends, unowned: true })), traces.tracer)
+      const plans = plansOf(file, traces)
+      assert.lengthOf(plans, asked.length)
+      for (const plan of plans) {
+        assert.include(plan, "fiberloop_sessions_ended (ended=?)")
+        assert.notInclude(plan, "SCAN")
+      }
+    }))
+
   it.effect("what opening a session asks is in its span, where a tracer sees it", () =>
     Effect.gen(function*() {
       const { file } = yield* database
@@ -172,15 +196,8 @@ describe("a file", () => {
         Effect.forEach(looks, ([type, runId]) => store.lastOf("s", type, runId)),
         traces.tracer
       )
-      const texts = traces.spans.flatMap(({ attributes }) => {
-        const text = attributes.get("db.query.text")
-        return typeof text === "string" ? [text] : []
-      })
-      assert.lengthOf(texts, looks.length)
-      const plans = sqlOn(
-        file,
-        (db) => texts.map((text) => JSON.stringify(db.prepare(`EXPLAIN QUERY PLAN ${text}`).all()))
-      )
+      const plans = plansOf(file, traces)
+      assert.lengthOf(plans, looks.length)
       for (const plan of plans) {
         assert.notInclude(plan, "TEMP B-TREE")
         assert.notInclude(plan, "SCAN")
@@ -305,7 +322,7 @@ describe("a database of another state", () => {
       const reason = yield* reasonOf(Effect.scoped(make(file)))
       assert.strictEqual(reason._tag, "StoreRefused")
       assert.include(reason.message, "version 7")
-      assert.include(reason.message, "knows 3")
+      assert.include(reason.message, "knows 4")
       assert.isTrue(before.equals(readFileSync(file)))
     }))
 

@@ -69,6 +69,19 @@ for (const [version, more] of [[1, of1], [2, ""]] as const) {
     }))
 }
 
+it.effect("one of version 3 gets what finds sessions by their ends", () =>
+  Effect.gen(function*() {
+    const { db, file } = yield* database()
+    yield* Effect.scoped(make(file))
+    db.exec("DROP INDEX fiberloop_sessions_ended; DELETE FROM fiberloop_migrations WHERE migration_id = 4")
+    const store = yield* make(file)
+    assert.deepStrictEqual(yield* readAll(store, "whole"), whole)
+    const unended = yield* store.list({ ends: [undefined] })
+    assert.isTrue(unended.some(({ sessionId }) => sessionId === "dead"))
+    assert.isUndefined(unended.find(({ end }) => end !== undefined))
+    db.exec("DROP INDEX fiberloop_sessions_ended")
+  }))
+
 it.effect("one of version 2 is written to, also where its writer died", () =>
   Effect.gen(function*() {
     const { file } = yield* database()

@@ -3,7 +3,6 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Questions from "../../loop/log/Questions.ts"
-import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Database from "../Database.ts"
 import * as KeptSession from "../KeptSession.ts"
 import * as Messages from "../Messages.ts"
@@ -53,8 +52,8 @@ const sessions = Effect.fnUntraced(function*(
   if (session !== undefined) return [yield* KeptSession.find(place, session)]
   const store = yield* Database.existing(place)
   if (store === undefined) return []
-  const all = yield* Effect.mapError(store.list(), Messages.refusal)
-  return all.filter(({ end }: SessionStore.SessionInfo) => end === "RunSuspended").map((info) => ({ info, store }))
+  const suspended = yield* Effect.mapError(store.list({ ends: ["RunSuspended"] }), Messages.refusal)
+  return suspended.map((info) => ({ info, store }))
 })
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>

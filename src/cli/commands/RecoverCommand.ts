@@ -112,7 +112,7 @@ const leftBehind = Effect.fnUntraced(function*(
   const { stderr } = yield* Output
   const store = yield* Database.existing(settings)
   if (store === undefined) return { left: [], others: 0, unread: 0 }
-  const unfinished = (yield* Effect.mapError(store.list(), Messages.refusal)).filter(({ end }) => end === undefined)
+  const unfinished = yield* Effect.mapError(store.list({ ends: [undefined] }), Messages.refusal)
   const left: Array<Left> = []
   let alive = 0
   let others = 0

@@ -38,7 +38,7 @@ export interface SessionClaims {
   /** The row of a session that has events; fails where there is none. */
   readonly get: (sessionId: string) => Effect.Effect<SessionRows.SeenRow, Fault>
   /** The owner that keeps others from a session. */
-  readonly ownerOf: (row: SessionRows.SeenRow) => { readonly runId: string } | undefined
+  readonly ownerOf: (row: SessionRows.OwnedRow) => { readonly runId: string } | undefined
   readonly claim: (sessionId: string, options: SessionStore.OpenOptions) => Effect.Effect<Claim, Fault>
   /** Adds a session that nobody holds, still without events, in the transaction under way. Refuses an id that is in use. */
   readonly add: (sessionId: string, now: number) => Effect.Effect<Claim["session"], Fault>
@@ -77,7 +77,7 @@ export const make = Effect.fnUntraced(function*(
         Effect.map(statements.look(sessionId, now), (row) => row === undefined || row.head === 0 ? undefined : row)
     )
 
-  const ownerOf = (row: SessionRows.SeenRow) => {
+  const ownerOf = (row: SessionRows.OwnedRow) => {
     const owner = SessionRows.toOwner(row)
     if (row.owner === null || owner === undefined || releases.isGiven(row.owner)) return undefined
     if (held.has(row.owner)) return owner

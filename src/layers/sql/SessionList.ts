@@ -3,6 +3,7 @@
  *
  * Does not own who has a session (`SessionClaims`), nor how rows are made to what is listed (`SessionRows`).
  */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
@@ -23,18 +24,48 @@ interface SessionList {
   readonly remove: (sessionId: string) => Effect.Effect<void, Fault>
 }
 
-export const make = (sql: SqlClient.SqlClient, claims: SessionClaims.SessionClaims): SessionList => {
-  const { events, sessions, within } = SessionDialect.make(sql)
+/** How many rows are looked at in one step, where it may take many to find few. */
+const leastLookedAt = 100
 
-  const list = ({ after, limit }: SessionStore.ListOptions) => {
+export const make = (sql: SqlClient.SqlClient, claims: SessionClaims.SessionClaims): SessionList => {
+  const { events, leaseTime, sessions, within } = SessionDialect.make(sql)
+
+  const pageOf = ({ after, ends }: SessionStore.ListOptions, limit: number, now: number) => {
     const before = after === undefined
       ? sql.literal("")
       : sql`AND (updated_at, id) < (${after.updatedAt}, ${after.sessionId})`
-    const rows = sql<SessionRows.InfoRow>`
-      SELECT id, head, title, turns, ended, created_at, updated_at FROM ${sessions}
-      WHERE head > 0 ${before} ORDER BY updated_at DESC, id DESC LIMIT ${Ranges.count(limit, Number.MAX_SAFE_INTEGER)}`
-    return Effect.map(rows, (rows) => rows.map(SessionRows.toInfo))
+    return sql<SessionRows.ListedRow>`
+      SELECT id, head, title, turns, ended, created_at, updated_at, owner, lease > ${leaseTime(now)} AS leased
+      FROM ${sessions} WHERE head > 0 ${ends === undefined ? sql.literal("") : endsIn(ends)} ${before}
+      ORDER BY updated_at DESC, id DESC LIMIT ${limit}`
   }
+
+  // no constant stands among them: SQLite would not use its index then
+  const endsIn = (ends: ReadonlyArray<SessionStore.SessionInfo["end"]>) => {
+    const tags = ends.filter((end) => end !== undefined)
+    const found = [
+      ...(ends.includes(undefined) ? [sql.literal("ended IS NULL")] : []),
+      ...(tags.length === 0 ? [] : [sql.in("ended", tags)])
+    ]
+    return found.length === 0 ? sql.literal("AND FALSE") : sql`AND ${sql.or(found)}`
+  }
+
+  const list = Effect.fnUntraced(function*(options: SessionStore.ListOptions) {
+    const most = Ranges.count(options.limit, Number.MAX_SAFE_INTEGER)
+    const isUnowned = options.unowned === true
+    const page = isUnowned ? Math.max(most, leastLookedAt) : most
+    const now = yield* Clock.currentTimeMillis
+    const infos: Array<SessionStore.SessionInfo> = []
+    for (let { after } = options; infos.length < most;) {
+      const rows = yield* pageOf({ ...options, after }, page, now)
+      // whether an owner lives is not for a database to tell
+      const listed = isUnowned ? rows.filter((row) => claims.ownerOf(row) === undefined) : rows
+      infos.push(...listed.slice(0, most - infos.length).map(SessionRows.toInfo))
+      if (rows.length < page) break
+      after = SessionRows.toInfo(rows.at(-1)!)
+    }
+    return infos
+  })
 
   const info = (sessionId: string) =>
     Effect.map(claims.find(sessionId), (row) => row === undefined ? undefined : SessionRows.toInfo(row))

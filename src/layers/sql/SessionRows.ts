@@ -28,11 +28,17 @@ export interface SessionRow extends InfoRow {
   readonly lease: Integer
 }
 
-/** A row as it was looked at. */
-export interface SeenRow extends SessionRow {
+/** Who has a session, as a row that was looked at tells. */
+export interface OwnedRow extends Pick<SessionRow, "owner"> {
   /** whether the lease of its owner was still running then */
   readonly leased: boolean | number
 }
+
+/** A row as it was looked at. */
+export interface SeenRow extends SessionRow, OwnedRow {}
+
+/** The same, as far as a list needs it. */
+export interface ListedRow extends InfoRow, OwnedRow {}
 
 /** As values in the order of the query: a third faster to read than objects. */
 export type EventRow = readonly [
@@ -55,7 +61,7 @@ export const toInfo = (row: InfoRow): SessionStore.SessionInfo => ({
 })
 
 /** `undefined` in a session that is free, also where the column is damaged: the fence protects the log. */
-export const toOwner = (row: SessionRow): Owner | undefined =>
+export const toOwner = (row: Pick<SessionRow, "owner">): Owner | undefined =>
   row.owner === null ? undefined : parseObject(row.owner) as Owner | undefined
 
 /** A title that every database can keep. */

@@ -1,5 +1,5 @@
 /**
- * The tables of sessions and events, as versioned migrations, in SQL that SQLite and Postgres share; the last one is SQLite's.
+ * The tables of sessions and events, as versioned migrations, in SQL that SQLite and Postgres share; the third one is SQLite's.
  * How they are read is in `SessionDialect`.
  *
  * JSON is kept as text: Postgres can hold NUL neither in `jsonb` nor in text, and JSON escapes it.
@@ -99,8 +99,14 @@ const keyEvents = Effect.gen(function*() {
     FROM fiberloop_sessions AS row WHERE owner IS NOT NULL`
 })
 
+/** Where few sessions of many are looked for: those that have no end, or wait for people. */
+const indexEnds = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`CREATE INDEX fiberloop_sessions_ended ON fiberloop_sessions (ended)`
+})
+
 /** By `<number>_<name>`; what is released never changes, what comes is added. */
-const migrations = { "1_sessions": createSessions, "2_landmarks": indexLandmarks }
+const migrations = { "1_sessions": createSessions, "2_landmarks": indexLandmarks, "4_ends": indexEnds }
 const migrationsOf = (sql: SqlClient.SqlClient) =>
   sql.onDialectOrElse({ pg: () => migrations, orElse: () => ({ ...migrations, "3_keys": keyEvents }) })
 

@@ -49,6 +49,20 @@ export const answer = (place: Place, text = "answer"): Durable => ({
 
 export const completed = (place: Place): Durable => ({ _tag: "RunCompleted", ...base(place), reason: "stop", totals })
 
+export const suspended = (place: Place): Durable => ({
+  _tag: "RunSuspended",
+  ...base(place),
+  reason: "approval",
+  totals
+})
+
+export const aborted = (place: Place, reason: RunEvent.AbortedReason): Durable => ({
+  _tag: "RunAborted",
+  ...base(place),
+  reason,
+  totals
+})
+
 /** Notices with the sequence numbers `from` to `to`. */
 export const notices = (from: number, to: number, text?: string): Arr.NonEmptyArray<Durable> =>
   Arr.map(Arr.range(from, to), (seq) => notice({ seq }, text))

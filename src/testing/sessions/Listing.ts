@@ -3,7 +3,7 @@ import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as RunEvent from "../../run/RunEvent.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
-import { answer, completed, notice, started, write } from "./Fixtures.ts"
+import { aborted, answer, completed, notice, open, started, suspended, write } from "./Fixtures.ts"
 import { assert, describe, type Test } from "./TestRunner.ts"
 
 export const listing = (name: string, test: Test): void => {
@@ -95,6 +95,54 @@ export const listing = (name: string, test: Test): void => {
         })
       )
     }
+
+    test(
+      "sessions are listed by how they ended, those that somebody wrote down of a dead process as those without an end",
+      Effect.gen(function*() {
+        const store = yield* SessionStore.SessionStore
+        yield* write("goes on", [started({ seq: 1, at: 1 })])
+        yield* write("completed", [started({ seq: 1, at: 2 }), completed({ seq: 2, at: 2 })])
+        yield* write("suspended", [started({ seq: 1, at: 3 }), suspended({ seq: 2, at: 3 })])
+        yield* write("crashed", [started({ seq: 1, at: 4 }), aborted({ seq: 2, at: 4 }, "crashed")])
+        yield* write("aborted", [started({ seq: 1, at: 5 }), aborted({ seq: 2, at: 5 }, "requested")])
+        const listed = (options: SessionStore.ListOptions) =>
+          Effect.map(store.list(options), (infos) => infos.map(({ sessionId }) => sessionId))
+        assert.deepStrictEqual(yield* listed({ ends: [undefined] }), ["crashed", "goes on"])
+        assert.deepStrictEqual(yield* listed({ ends: ["RunSuspended"] }), ["suspended"])
+        assert.deepStrictEqual(yield* listed({ ends: ["RunSuspended", undefined] }), [
+          "crashed",
+          "suspended",
+          "goes on"
+        ])
+        assert.deepStrictEqual(yield* listed({ ends: ["RunAborted", "RunFailed"] }), ["aborted"])
+        assert.deepStrictEqual(yield* listed({ ends: [] }), [])
+        const [first] = yield* store.list({ ends: ["RunSuspended", undefined], limit: 1 })
+        assert.deepStrictEqual(yield* listed({ ends: ["RunSuspended", undefined], limit: 1, after: first }), [
+          "suspended"
+        ])
+      })
+    )
+
+    test(
+      "sessions that nobody has open are listed alone, in pages too",
+      Effect.gen(function*() {
+        const store = yield* SessionStore.SessionStore
+        const ids = Arr.range(1, 7).map((n) => `s${n}`)
+        for (const [at, id] of ids.entries()) yield* write(id, [started({ seq: 1, at })])
+        const unowned = (options: SessionStore.ListOptions = {}) =>
+          Effect.map(store.list({ ...options, unowned: true }), (infos) => infos.map(({ sessionId }) => sessionId))
+        yield* Effect.scoped(Effect.gen(function*() {
+          for (const id of ["s7", "s6", "s5", "s2"]) yield* open(id)
+          assert.deepStrictEqual(yield* unowned(), ["s4", "s3", "s1"])
+          assert.deepStrictEqual(yield* unowned({ limit: 2 }), ["s4", "s3"])
+          const [info] = yield* store.list({ limit: 1, unowned: true })
+          assert.deepStrictEqual(yield* unowned({ limit: 2, after: info }), ["s3", "s1"])
+          assert.deepStrictEqual(yield* unowned({ ends: ["RunCompleted"] }), [])
+          assert.lengthOf(yield* store.list(), 7)
+        }))
+        assert.deepStrictEqual(yield* unowned(), ids.toReversed())
+      })
+    )
 
     test(
       "all of many sessions are listed where no limit is given",
