@@ -1,10 +1,9 @@
 import { assert, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Option, Stream } from "effect"
-import { RunError, RunEvent, SessionStore } from "fiberloop"
+import { Deferred, Effect, Fiber, Layer, Option, Stream } from "effect"
+import { Agent, RunError, RunEvent, SessionStore } from "fiberloop"
 import { ScriptedModel } from "fiberloop/testing"
 import { answer, events, messages, type Response, start, stream, watch } from "./http-client.ts"
 import { serving } from "./http-loopback.ts"
-import { recover } from "./http-recover.ts"
 import { Assistant } from "./http-server.ts"
 
 // Real sockets take real time, hence `it.live`.
@@ -78,27 +77,11 @@ it.live("what a process left under way that died goes on, and whoever reads alon
     yield* Effect.scoped(writes)
     // behind the end of the drive that died, which is the first thing that is written
     const reading = yield* Effect.forkChild(Stream.runCollect(facts(watch("two", "2"))))
-    yield* recover(yield* Assistant)
+    yield* Layer.build(Agent.recovering(Assistant))
     const seen = yield* Fiber.join(reading)
     assert.deepInclude(seen.at(-1)?.event, { _tag: "RunCompleted", runId: "left" })
     assert.deepStrictEqual((yield* store.list()).map(({ end }) => end), ["RunCompleted", "RunCompleted"])
   }).pipe(Effect.provide(serving(ScriptedModel.text("Hello."), ScriptedModel.text("As I said.")))))
-
-it.live("a run that is aborted while somebody looks for what was left does not go on", () =>
-  Effect.gen(function*() {
-    const gate = yield* ScriptedModel.makeGate
-    yield* Effect.gen(function*() {
-      const assistant = yield* Assistant
-      const run = yield* assistant.start({ sessionId: "one", input: "A story" })
-      yield* gate.started
-      yield* recover(assistant)
-      const aborted = Effect.andThen(run.abort, Effect.orDie(run.result))
-      yield* recover({ ...assistant, liveIn: (id) => Effect.andThen(aborted, assistant.liveIn(id)) })
-      const log = yield* Stream.runCollect((yield* SessionStore).read("one"))
-      assert.deepStrictEqual(log.filter(RunEvent.isEnd).map(({ _tag }) => _tag), ["RunAborted"])
-      assert.strictEqual(log.at(-1)?._tag, "RunAborted")
-    }).pipe(Effect.provide(serving([ScriptedModel.gate(gate)], ScriptedModel.text("again"))))
-  }))
 
 it.live("a session may have the longest id that there is", () =>
   Effect.gen(function*() {

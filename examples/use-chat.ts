@@ -31,7 +31,6 @@ import {
 } from "fiberloop"
 import { createServer } from "node:http"
 import { toResponse } from "./http-errors.ts"
-import { recovering } from "./http-recover.ts"
 import { routerConfig } from "./http-server.ts"
 
 const Tools = Toolkit.make(
@@ -164,7 +163,6 @@ if (process.argv[1] === import.meta.filename) {
     port: 3000,
     gracefulShutdownTimeout: "3 seconds"
   })
-  const Recovering = Layer.effectDiscard(Effect.forkScoped(Effect.flatMap(Assistant, recovering)))
-  const App = Layer.mergeAll(Recovering, HttpRouter.serve(Routes, { routerConfig }))
+  const App = Layer.mergeAll(Agent.recovering(Assistant), HttpRouter.serve(Routes, { routerConfig }))
   NodeRuntime.runMain(Layer.launch(App.pipe(Layer.provide([Agents, Server]))))
 }

@@ -25,7 +25,8 @@ import * as ToolExecutor from "./services/ToolExecutor.ts"
 export type { Run } from "./Run.ts"
 
 export type { Options, Source } from "./AgentOptions.ts"
-export type { Client } from "./Client.ts"
+export type { Client, Recovered } from "./Client.ts"
+export { recovering } from "./Recovering.ts"
 
 /** Nothing for `any`, which stands for needs that nobody knows. */
 type Known<R> = 0 extends 1 & R ? never : R
@@ -125,6 +126,8 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
       resume: (input) => Started.whileRead(resume(input, true)),
       resumeRun: (input) => result(resume(input, false)),
       resumeStart: (input) => held(resume(input, true)),
+      recover: (input = {}) =>
+        Effect.map(inContext(launch.recover(input)), ({ refused, runs }) => ({ runs: runs.map(toRun<A>), refused })),
       approvals: (sessionId) => inContext(launch.approvals(sessionId)),
       decide: (decision) => inContext(launch.decide(decision)),
       compact: (sessionId) => inContext(launch.compact(sessionId)),

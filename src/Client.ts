@@ -11,6 +11,14 @@ import type * as RunEvent from "./run/RunEvent.ts"
 import type * as RunInput from "./run/RunInput.ts"
 import type * as RunResult from "./run/RunResult.ts"
 
+/** What became of runs that nobody drove. */
+export interface Recovered<A> {
+  /** They go on in the layer's scope, or have the end now that their process could not write. */
+  readonly runs: ReadonlyArray<Run<A>>
+  /** They cannot go on, and are as they were. */
+  readonly refused: ReadonlyArray<{ readonly sessionId: string; readonly error: RunError.RunError }>
+}
+
 /**
  * An agent as its callers have it: the service that `Agent.Service` defines, or what `Agent.make` gives. `A` is what
  * its runs answer: text, or what its output schema decodes. A run belongs to whoever reads `stream` or `resume` or
@@ -32,6 +40,13 @@ export interface Client<A> {
   readonly resumeRun: (input: RunInput.ResumeInput) => Effect.Effect<RunResult.RunResult<A>, RunError.RunError>
   /** Goes on as `resume` does, in the layer's scope, as `start`: a consumer may leave and come back. */
   readonly resumeStart: (input: RunInput.ResumeInput) => Effect.Effect<Run<A>, RunError.RunError>
+  /**
+   * Takes up the runs of this agent that ended with their process, which died or was shut down: they go on as `resumeStart` has them go
+   * on, but for those that were to be aborted, and those that die again and again. Each is taken up only as it was found, so that what ends or is
+   * aborted meanwhile does not go on. A run that works for a call is left to the run that made the call, and what another process
+   * drives to that. `InvalidInput`, `StoreUnavailable` and `ShuttingDown` where none could be looked for.
+   */
+  readonly recover: (input?: RunInput.RecoverInput) => Effect.Effect<Recovered<A>, RunError.RunError>
   /** The questions of a session that wait, in call order, but for expired ones. `SessionNotFound` when unknown. */
   readonly approvals: (sessionId: string) => Effect.Effect<ReadonlyArray<RunResult.Approval>, RunError.RunError>
   /**

@@ -4,7 +4,7 @@
  * Does not own what single arguments have to be: messages (`MessageCheck`), limits and policies (`PolicyCheck`).
  */
 import * as Result from "effect/Result"
-import { type Checked, json, names, noOthers, notGiven, text } from "./input/Checked.ts"
+import { type Checked, json, names, noOthers, notGiven, refuse, text } from "./input/Checked.ts"
 import { historyMessages, userMessages } from "./input/MessageCheck.ts"
 import { limits, policy } from "./input/PolicyCheck.ts"
 import * as RunError from "./RunError.ts"
@@ -74,6 +74,22 @@ const inputNames: Record<keyof RunInput.RunInput, true> = {
 const isBare = ({ allowedTools, data, history, instructions, limits, toolOrder, toolPolicy }: RunInput.RunInput) =>
   !limits && !toolPolicy && !allowedTools && !toolOrder &&
   history === undefined && instructions === undefined && data === undefined
+
+/** What is looked for by `recover`, defaults filled in. */
+export interface Recovery {
+  readonly limit: number
+  readonly answered: boolean
+}
+
+export const recovery = (input: RunInput.RecoverInput): Checked<Recovery> => {
+  const others = noOthers("recover", input, { limit: true, answered: true })
+  if (Result.isFailure(others)) return Result.fail(others.failure)
+  const { answered = false, limit = 100 } = input
+  if (typeof answered !== "boolean") return refuse("answered", "answered must be true or false")
+  return limit === Infinity || (Number.isInteger(limit) && limit >= 1)
+    ? Result.succeed({ answered, limit })
+    : refuse("limit", `limit must be a whole number of at least 1; it is ${limit}`)
+}
 
 const nothing: Checked<{}> = Result.succeed({})
 

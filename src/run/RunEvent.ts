@@ -47,6 +47,10 @@ export const isCrash = (end: End | undefined): boolean => end?._tag === "RunAbor
 /** Whether the end was written by whoever found that its drive had died, and not by that. */
 export const isOfDead = (end: End): boolean => isCrash(end) || (end._tag === "RunLimited" && end.reason === "crashLoop")
 
+/** Whether a drive ended with its process, which died or was shut down: nobody wanted the run to end. */
+export const isOfProcess = (end: End): boolean =>
+  end._tag === "RunAborted" && (end.reason === "crashed" || end.reason === "shutdown")
+
 /** The model call that an end cut off, and what it had used by then, where that is known. */
 export const cutOffOf = (end: End): CutOff | undefined => "cutOff" in end ? end.cutOff : undefined
 

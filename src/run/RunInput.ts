@@ -62,6 +62,14 @@ export interface ResumeInput {
   readonly data?: Schema.Json | undefined
 }
 
+/** What `recover` takes. */
+export interface RecoverInput {
+  /** at most so many are taken up by one call. Default 100. */
+  readonly limit?: number | undefined
+  /** `true`: runs that wait for people too, once no question of theirs waits any more. Default `false`: whoever answers resumes. */
+  readonly answered?: boolean | undefined
+}
+
 /** What `decide` takes. */
 export interface DecideInput {
   readonly sessionId: string

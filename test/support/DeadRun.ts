@@ -8,12 +8,25 @@ import * as TestStore from "./TestStore.ts"
 /** A store with the session "s", whose log is these events, of "run-1" unless a draft says otherwise. */
 export const of = Effect.fnUntraced(function*(drafts: ReadonlyArray<Drafts.Placed>) {
   const store = yield* TestStore.make()
-  yield* Effect.scoped(Effect.flatMap(
-    store.service.open("s", { runId: "run-1", create: true }),
-    (session) => session.append(Drafts.log(...drafts) as never)
-  ))
+  yield* write(store, "s", drafts)
   return store
 }, Effect.orDie)
+
+/** Stores a log, of "run-1" unless a draft says otherwise, and gives the session back. */
+export const write = Effect.fnUntraced(function*(
+  { service }: TestStore.TestStore,
+  sessionId: string,
+  drafts: ReadonlyArray<Drafts.Placed>
+) {
+  const session = yield* service.open(sessionId, { runId: "run-1", create: true })
+  yield* session.append(Drafts.log(...drafts) as never)
+}, Effect.scoped)
+
+/** A run of an agent, with an id of its session, that died before its model had answered. */
+export const unanswered = (agent = "test/Tested", sessionId = "s"): ReadonlyArray<Drafts.Placed> => [
+  { ...Drafts.started("go"), agent, runId: `${sessionId} run` },
+  { ...Drafts.turnStarted(1), runId: `${sessionId} run` }
+]
 
 /** A run that died in these tools: each was called with its place, and started. */
 export const inTools = (...tools: ReadonlyArray<string>): ReadonlyArray<Drafts.Placed> => [

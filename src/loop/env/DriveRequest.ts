@@ -19,8 +19,17 @@ export type Begin =
   & { readonly input: RunInput.Effective }
   & (
     | { readonly _tag: "Start"; readonly create: boolean }
-    | { readonly _tag: "Resume"; readonly limits: RunPolicy.Limits | undefined; readonly data: Json | undefined }
+    | {
+      readonly _tag: "Resume"
+      readonly limits: RunPolicy.Limits | undefined
+      readonly data: Json | undefined
+      /** of a run that was found: it goes on only where this is the last event of its log still, and nobody wanted it aborted */
+      readonly foundAt?: number
+    }
   )
+
+/** The run was found, and nobody asks for it. */
+export const isFound = (begin: Begin): boolean => begin._tag === "Resume" && begin.foundAt !== undefined
 
 /** What a turn is offered besides the conversation. */
 export interface Offer {

@@ -20,7 +20,15 @@ export const waiting = Effect.fnUntraced(function*(
   store: Store,
   sessionId: string
 ): Effect.fn.Return<ReadonlyArray<RunResult.Approval>, SessionStore.StoreError> {
-  const { state } = yield* Fold.lastRun(store, sessionId)
+  return yield* waitingIn(store, sessionId, (yield* Fold.lastRun(store, sessionId)).state)
+})
+
+/** The same of a log that is folded to its end. */
+export const waitingIn = Effect.fnUntraced(function*(
+  store: Store,
+  sessionId: string,
+  state: RunState.RunState
+): Effect.fn.Return<ReadonlyArray<RunResult.Approval>, SessionStore.StoreError> {
   const now = yield* Clock.currentTimeMillis
   return (yield* of(store, sessionId, state)).filter((approval) => !OpenCall.isExpired(approval, now))
 })

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Budget from "../env/Budget.ts"
-import type * as DriveRequest from "../env/DriveRequest.ts"
+import * as DriveRequest from "../env/DriveRequest.ts"
 import * as Env from "../env/Env.ts"
 import * as Observing from "../observe/Observing.ts"
 import * as HeldBack from "./HeldBack.ts"
@@ -33,8 +33,11 @@ export const recovered = Effect.fnUntraced(function*(
   yield* Recovery.recover(env, isResumed)
   const state = env.journal.state
   const wasAborted = state.end?._tag === "RunAborted" && !RunEvent.isCrash(state.end)
-  const isOver = isResumed && (state.end?._tag === "RunLimited" || (wasAborted && request.begin._tag === "Start"))
+  const isOver = isResumed && (state.end?._tag === "RunLimited" || (wasAborted && !isAskedFor(request.begin)))
   if (!isOver) return { ...opened, session: second, state, transcript: env.journal.transcript }
   yield* flush
   return { _tag: "Replay", past: { from: opened.from, to: state.seq, state } }
 })
+
+/** By somebody who knows that it was aborted. */
+const isAskedFor = (begin: DriveRequest.Begin): boolean => begin._tag === "Resume" && !DriveRequest.isFound(begin)

@@ -74,6 +74,7 @@ const look = Effect.fnUntraced(function*(
   const isDead = RunState.isOpen(state)
   const ready: Ready = { _tag: "Ready", session, ...folded, begin, from: state.seq + 1 }
   if (begin._tag === "Resume") {
+    if (begin.foundAt !== undefined && begin.foundAt !== state.seq) return yield* RunError.sessionBusy(sessionId)
     return state.runId === runId && (isDead || RunStatus.isResumable(state.status))
       ? ready
       : yield* nothingToResume(sessionId, runId, state)

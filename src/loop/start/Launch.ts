@@ -26,6 +26,7 @@ import * as Brief from "./Brief.ts"
 import * as CompactByHand from "./CompactByHand.ts"
 import * as Deciding from "./Deciding.ts"
 import * as Identity from "./Identity.ts"
+import * as Recovering from "./Recovering.ts"
 import * as Start from "./Start.ts"
 import type * as Started from "./Started.ts"
 import type * as Visit from "./Visit.ts"
@@ -35,6 +36,8 @@ interface Launch {
   readonly start: (input: RunInput.RunInput, isWatched: boolean) => Started.Starting
   /** Starts the next drive of a session's last run. */
   readonly resume: (input: RunInput.ResumeInput, isWatched: boolean) => Started.Starting
+  /** Takes up the runs of this agent that nobody drives. */
+  readonly recover: (input: RunInput.RecoverInput) => Effect.Effect<Recovering.Recovered, RunError.RunError>
   /** The questions of a session that wait. */
   readonly approvals: (sessionId: string) => Effect.Effect<ReadonlyArray<RunResult.Approval>, RunError.RunError>
   /** Answers one of them. */
@@ -70,6 +73,7 @@ export const make = (services: Env.Services, definition: Definition.Definition):
   return {
     start: (input, isWatched) => start(launcher, input, isWatched),
     resume: (input, isWatched) => resume(launcher, input, isWatched),
+    recover: (input) => recover(launcher, input),
     approvals: (sessionId) =>
       Effect.flatMap(Identity.ofSession(sessionId), () => Questions.waiting(services.store, sessionId)),
     decide: (decision) => visit(launcher, decision.sessionId, (visitor) => Deciding.decide(visitor, pen, decision)),
@@ -118,7 +122,7 @@ const launch = (
 }
 
 const resume = Effect.fnUntraced(function*(
-  { definition, services, settings: shared, track }: Launcher,
+  launcher: Launcher,
   input: RunInput.ResumeInput,
   isWatched: boolean
 ): Effect.fn.Return<Started.Started, RunError.RunError> {
@@ -128,18 +132,50 @@ const resume = Effect.fnUntraced(function*(
   if (noText !== undefined) return yield* noText
   const limits = input.limits === undefined ? undefined : yield* Effect.fromResult(InputCheck.limits(input.limits))
   const data = input.data === undefined ? undefined : yield* Effect.fromResult(InputCheck.json("data", input.data))
-  const folded = yield* Effect.interruptible(Fold.fold(services.store, sessionId, Fold.nothing))
+  const folded = yield* Effect.interruptible(Fold.fold(launcher.services.store, sessionId, Fold.nothing))
+  const runId = input.runId ?? folded.state.runId
+  return yield* goOn(launcher, { sessionId, runId, folded, limits, data, isWatched })
+})
+
+/** What is known of a run that is to go on. */
+interface GoingOn extends Omit<Extract<DriveRequest.Begin, { _tag: "Resume" }>, "_tag" | "input"> {
+  readonly sessionId: string
+  readonly runId: string | undefined
+  readonly folded: Fold.Folded
+  readonly isWatched: boolean
+}
+
+const goOn = Effect.fnUntraced(function*(
+  { definition, services, settings: shared, track }: Launcher,
+  { folded, isWatched, runId, sessionId, ...resume }: GoingOn
+): Effect.fn.Return<Started.Started, RunError.RunError> {
   const { state } = folded
-  const runId = input.runId ?? state.runId
   const started = yield* Effect.interruptible(Fold.inputOf(services.store, sessionId, state))
   if (runId === undefined || started === undefined) {
     return yield* Opening.nothingToResume(sessionId, runId, state)
   }
   const settings = yield* shared
   const brief = yield* Brief.ofLog(definition, started, yield* Effect.fromResult(settings.timeouts))
-  const begin: DriveRequest.Begin = { _tag: "Resume", input: started, limits, data }
+  const begin: DriveRequest.Begin = { _tag: "Resume", input: started, ...resume }
   return yield* Start.start(services, { sessionId, runId, begin, brief, settings, folded, isWatched }, track)
 })
+
+const recover = (
+  launcher: Launcher,
+  given: RunInput.RecoverInput
+): Effect.Effect<Recovering.Recovered, RunError.RunError> =>
+  Effect.flatMap(Effect.fromResult(InputCheck.recovery(given)), (input) =>
+    Recovering.recover({
+      store: launcher.services.store,
+      agent: launcher.definition.name,
+      input,
+      takeUp: (sessionId, folded) => {
+        const { runId, seq: foundAt } = folded.state
+        const found = { sessionId, runId, folded, foundAt, limits: undefined, data: undefined }
+        // its readers come later, if any do
+        return goOn(launcher, { ...found, isWatched: false })
+      }
+    }))
 
 const resumeNames: Record<keyof RunInput.ResumeInput, true> = { sessionId: true, runId: true, limits: true, data: true }
 

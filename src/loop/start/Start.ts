@@ -10,7 +10,7 @@ import * as Drive from "../drive/Drive.ts"
 import * as Live from "../drive/Live.ts"
 import * as Telling from "../drive/Telling.ts"
 import type * as Track from "../drive/Track.ts"
-import type * as DriveRequest from "../env/DriveRequest.ts"
+import * as DriveRequest from "../env/DriveRequest.ts"
 import type * as Env from "../env/Env.ts"
 import * as Place from "../env/Place.ts"
 import * as Kin from "../open/Kin.ts"
@@ -42,7 +42,7 @@ const startNow = (
   const started = Effect.flatMap(
     services.runs.start(run, (forget) => Drive.drive(services, request, run, forget)),
     (known): Started.Starting => {
-      if (known === run) return begun(run)
+      if (known === run) return begun(run, DriveRequest.isFound(begin))
       // limits and data of its own are nothing to attach with
       return isResume
         ? Effect.fail(busy())
@@ -62,13 +62,16 @@ const attached = (run: Runs.LiveRun, place: Place.Place | undefined): Started.St
   return { run, isAttached: true }
 }
 
-/** The run, once it has begun. */
-const begun = (run: Live.Live): Started.Starting => {
+/** The run, once it has begun. One that was found is nobody's who may leave. */
+const begun = (run: Live.Live, isFound: boolean): Started.Starting => {
   const started = { run, isAttached: false } as const
   // a store that answers at once leaves nothing to wait for
   const { effect } = run.firstEvent
   return effect === undefined
-    ? Effect.onInterrupt(Effect.interruptible(Effect.as(run.begun, started)), () => Started.leave(started))
+    ? Effect.onInterrupt(
+      Effect.interruptible(Effect.as(run.begun, started)),
+      () => isFound ? Effect.void : Started.leave(started)
+    )
     : Effect.mapEager(effect, () => started)
 }
 

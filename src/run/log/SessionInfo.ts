@@ -4,7 +4,7 @@
  * Does not own where it is kept; that is a store's.
  */
 import * as Message from "../Message.ts"
-import type * as RunEvent from "../RunEvent.ts"
+import * as RunEvent from "../RunEvent.ts"
 
 /**
  * What `list` shows of a session; times in milliseconds since the epoch. A fork was created and updated when it was
@@ -20,7 +20,7 @@ export interface SessionInfo {
   /** `seq` of the last event */
   readonly head: number
   readonly turns: number
-  /** how the last run ended, `undefined` while none has or after its process died */
+  /** how the last run ended, `undefined` while none has, and where only its process has ended: it died or was shut down */
   readonly end: RunEvent.End["_tag"] | undefined
 }
 
@@ -43,10 +43,9 @@ export const evolveInfo = (info: SessionInfo, event: RunEvent.Durable): SessionI
     case "RunLimited":
     case "RunSuspended":
     case "RunFailed":
-      return { ...next, end: event._tag }
     case "RunAborted":
-      // whoever wrote that down of a dead process, as with an answer, did not go on with the run
-      return { ...next, end: event.reason === "crashed" ? undefined : event._tag }
+      // whoever wrote an end down for a process, as with an answer, did not go on with the run
+      return { ...next, end: RunEvent.isOfProcess(event) ? undefined : event._tag }
     default:
       return next
   }

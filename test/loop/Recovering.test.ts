@@ -1,0 +1,290 @@
+/** Runs that ended with their process, and are taken up by another one. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import * as SessionErrors from "../../src/layers/store/SessionErrors.ts"
+import * as RunEvent from "../../src/run/RunEvent.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as DeadRun from "../support/DeadRun.ts"
+import * as Drafts from "../support/Drafts.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+import * as TestStore from "../support/TestStore.ts"
+
+const idsOf = (runs: ReadonlyArray<{ readonly sessionId: string }>) => runs.map(({ sessionId }) => sessionId)
+const ends = (log: ReadonlyArray<RunEvent.RunEvent>) => log.filter(RunEvent.isEnd).map((end) => RunLog.endOf([end]))
+
+describe("what is taken up", () => {
+  it.effect("a run whose process died goes on, with its calls as they are to go on", () =>
+    Effect.gen(function*() {
+      const store = yield* DeadRun.leftBy([ScriptedModel.call("again", { n: 1 })])
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("done")], { store })
+      const { refused, runs } = yield* agent.recover()
+      assert.deepStrictEqual(refused, [])
+      assert.deepStrictEqual(idsOf(runs), ["s"])
+      const result = yield* runs[0]!.result
+      assert.deepStrictEqual([result._tag, result.text], ["Completed", "done"])
+      const log = yield* store.log("s")
+      assert.deepStrictEqual(ends(log), ["RunAborted(crashed)", "RunCompleted(stop)"])
+      assert.deepStrictEqual(RunLog.violations(log), [])
+      assert.deepStrictEqual(RunLog.only(log, "RunResumed").map(({ cause }) => cause), ["recovery"])
+      assert.deepStrictEqual((yield* agent.recover()).runs, [])
+    }))
+
+  it.effect("so does one whose process was shut down, in the one that comes after", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const first = yield* TestAgent.make([[ScriptedModel.text("Once"), ScriptedModel.gate(gate)]])
+      yield* first.agent.start({ sessionId: "s", input: "A story" })
+      yield* gate.started
+      yield* first.close
+      assert.deepStrictEqual(ends(yield* first.store.log("s")), ["RunAborted(shutdown)"])
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("The end.")], { store: first.store })
+      const { runs } = yield* agent.recover()
+      assert.strictEqual((yield* runs[0]!.result).text, "The end.")
+    }))
+
+  it.effect("and what its readers see begins with the drive", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make()
+      yield* DeadRun.write(store, "s", DeadRun.unanswered())
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("done")], { store })
+      const { runs: [run] } = yield* agent.recover()
+      const events = yield* Stream.runCollect(run!.events)
+      const facts = events.filter(RunEvent.isDurable)
+      assert.deepStrictEqual(facts, (yield* store.log("s")).slice(-facts.length))
+      assert.include(facts.map(({ _tag }) => _tag), "RunResumed")
+    }))
+
+  it.effect("no more than asked for, the others with the next look", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make()
+      const ids = Array.from({ length: 5 }, (_, n) => `s${n}`)
+      for (const id of ids) yield* DeadRun.write(store, id, DeadRun.unanswered("test/Tested", id))
+      const { agent } = yield* TestAgent.make(ids.map(() => ScriptedModel.text("done")), { store })
+      const taken: Array<string> = []
+      for (const expected of [2, 2, 1, 0]) {
+        const { runs } = yield* agent.recover({ limit: 2 })
+        assert.lengthOf(runs, expected)
+        yield* Effect.forEach(runs, ({ result }) => result)
+        taken.push(...idsOf(runs))
+      }
+      assert.sameMembers(taken, ids)
+    }))
+
+  it.effect("all of more than a page of them, behind others", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make()
+      const ids = Array.from({ length: 240 }, (_, n) => `s${n}`)
+      for (const [n, id] of ids.entries()) {
+        yield* DeadRun.write(store, id, DeadRun.unanswered(n % 2 === 0 ? "app/Other" : "test/Tested", id))
+      }
+      const { agent } = yield* TestAgent.make(
+        ids.map(() => ScriptedModel.text("done")),
+        { store }
+      )
+      const { runs } = yield* agent.recover({ limit: Infinity })
+      assert.sameMembers(idsOf(runs), ids.filter((_, n) => n % 2 === 1))
+    }))
+
+  it.effect("a run that dies again and again gets its end, and is not found any more", () =>
+    Effect.gen(function*() {
+      const store = yield* DeadRun.of([...DeadRun.inTools("work"), ...DeadRun.again(5)].map(ours))
+      const { agent, script } = yield* TestAgent.make([], { store })
+      const { runs } = yield* agent.recover()
+      assert.strictEqual((yield* runs[0]!.result)._tag, "Limited")
+      assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunLimited(crashLoop)")
+      assert.deepStrictEqual((yield* agent.recover()).runs, [])
+      assert.lengthOf(yield* script.requests, 0)
+    }))
+
+  it.effect("a run that was being aborted gets that for its end, and does not go on", () =>
+    Effect.gen(function*() {
+      const store = yield* DeadRun.left({ wasAborted: true })
+      const { agent, script } = yield* TestAgent.make([], { store })
+      const { runs } = yield* agent.recover()
+      assert.strictEqual((yield* runs[0]!.result)._tag, "Aborted")
+      assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunAborted(requested)")
+      assert.deepStrictEqual((yield* agent.recover()).runs, [])
+      assert.lengthOf(yield* script.requests, 0)
+    }))
+})
+
+/** By the agent that goes on with it. */
+const ours = (draft: Drafts.Placed): Drafts.Placed =>
+  draft._tag === "RunStarted" ? { ...draft, agent: "test/Tested" } : draft
+
+describe("what is left alone", () => {
+  it.effect("runs that have their end, those that somebody aborted too", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make()
+      const log = [Drafts.started("go"), Drafts.turnStarted(1)].map(ours)
+      yield* DeadRun.write(store, "requested", [...log, { ...Drafts.aborted, reason: "requested" }])
+      yield* DeadRun.write(store, "consumer", [...log, { ...Drafts.aborted, reason: "consumer" }])
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("done")], { store })
+      yield* agent.run({ sessionId: "completed", input: "go" })
+      assert.deepStrictEqual(yield* agent.recover(), { runs: [], refused: [] })
+    }))
+
+  it.effect("runs of other agents, and those that work for a call", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make()
+      yield* DeadRun.write(store, "other", DeadRun.unanswered("app/Other"))
+      const parent = { sessionId: "outer", runId: "outer run", callId: "1.0" }
+      yield* DeadRun.write(
+        store,
+        "below",
+        DeadRun.unanswered().map((draft) => draft._tag === "RunStarted" ? { ...draft, parent } : draft)
+      )
+      const before = [yield* store.log("other"), yield* store.log("below")]
+      const { agent } = yield* TestAgent.make([], { store })
+      assert.deepStrictEqual(yield* agent.recover({ answered: true }), { runs: [], refused: [] })
+      assert.deepStrictEqual([yield* store.log("other"), yield* store.log("below")], before)
+    }))
+
+  it.effect("a run that lives", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const store = yield* TestStore.make()
+      const first = yield* TestAgent.make([[ScriptedModel.gate(gate), ScriptedModel.text("done")]], { store })
+      const run = yield* first.agent.start({ sessionId: "s", input: "go" })
+      yield* gate.started
+      const second = yield* TestAgent.make([], { store })
+      for (const { agent } of [first, second]) assert.deepStrictEqual(yield* agent.recover(), { runs: [], refused: [] })
+      yield* gate.release
+      assert.strictEqual((yield* run.result)._tag, "Completed")
+    }))
+
+  for (
+    const [what, end] of [
+      ["ends", Drafts.completed()],
+      ["is aborted", { ...Drafts.aborted, reason: "requested" as const }],
+      ["dies again", DeadRun.crashed]
+    ] as const
+  ) {
+    it.effect(`a run that another process took up and that ${what} while it is looked at`, () =>
+      Effect.gen(function*() {
+        const store = yield* TestStore.make()
+        yield* DeadRun.write(store, "s", DeadRun.unanswered())
+        const other = Effect.gen(function*() {
+          const session = yield* store.service.open("s", { runId: "r", create: false })
+          const drafts = [...DeadRun.unanswered(), DeadRun.crashed, Drafts.resumed(2, { cause: "recovery" }), end]
+          yield* session.append(Drafts.log(...drafts).slice(2) as never)
+        }).pipe(Effect.scoped, Effect.orDie)
+        let isFirst = true
+        const open: typeof store.service.open = (id, options) => {
+          if (!isFirst) return store.service.open(id, options)
+          isFirst = false
+          return Effect.andThen(other, store.service.open(id, options))
+        }
+        const raced = TestStore.over({ ...store.service, open })
+        const { agent, script } = yield* TestAgent.make([], { store: raced })
+        assert.deepStrictEqual(yield* agent.recover(), { runs: [], refused: [] })
+        assert.isFalse(isFirst)
+        assert.lengthOf(yield* script.requests, 0)
+        assert.lengthOf(yield* store.log("s"), 5)
+      }))
+  }
+})
+
+describe("runs that wait for people", () => {
+  const asking = { agent: { toolPolicy: { requireApprovalByDefault: true } } }
+
+  it.effect("are taken up where that is asked for, once all is answered", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* TestAgent.make(
+        [[TestAgent.work(1), TestAgent.work(2)], ScriptedModel.text("done")],
+        asking
+      )
+      yield* agent.run({ sessionId: "s", runId: "r", input: "go" })
+      const nothing = { runs: [], refused: [] }
+      for (const n of [0, 1]) {
+        assert.deepStrictEqual(yield* agent.recover({ answered: true }), nothing)
+        yield* agent.decide({ sessionId: "s", approvalId: `r/1.${n}`, approved: true })
+      }
+      assert.deepStrictEqual(yield* agent.recover(), nothing)
+      const { runs: [run] } = yield* agent.recover({ answered: true })
+      assert.strictEqual((yield* run!.result).text, "done")
+      assert.deepStrictEqual(RunLog.only(yield* store.log("s"), "RunResumed").map(({ cause }) => cause), ["approval"])
+    }))
+
+  it.effect("are taken up once their questions have expired", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("done")], {
+        agent: { toolPolicy: { requireApprovalByDefault: true, approvalTimeout: "1 hour" } }
+      })
+      yield* agent.run({ sessionId: "s", input: "go" })
+      assert.lengthOf((yield* agent.recover({ answered: true })).runs, 0)
+      yield* TestClock.adjust("2 hours")
+      const { runs: [run] } = yield* agent.recover({ answered: true })
+      assert.strictEqual((yield* run!.result).text, "done")
+      assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), ["1.0 Denied"])
+    }))
+})
+
+describe("what cannot be taken up", () => {
+  it.effect("is told with its error, and keeps none from going on", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make()
+      const [started, turn] = DeadRun.unanswered()
+      yield* DeadRun.write(store, "newer", [started!, { ...turn!, version: RunEvent.version + 1 } as never])
+      yield* DeadRun.write(store, "s", DeadRun.unanswered())
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("done")], { store })
+      const { refused, runs } = yield* agent.recover({ limit: 1 })
+      assert.deepStrictEqual(idsOf(runs), ["s"])
+      const again = yield* agent.recover()
+      assert.deepStrictEqual(again.refused.map(({ error, sessionId }) => [sessionId, error.reason._tag]), [
+        ["newer", "StoreRefused"]
+      ])
+      assert.isAtMost(refused.length, 1)
+    }))
+
+  it.effect("is all where the store cannot be asked", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make()
+      const down = TestStore.over({ ...store.service, list: () => Effect.fail(SessionErrors.unavailable("down")) })
+      const { agent } = yield* TestAgent.make([], { store: down })
+      assert.strictEqual((yield* Effect.flip(agent.recover())).reason._tag, "StoreUnavailable")
+    }))
+
+  it.effect("is all where the agent is closed or the input is wrong", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make()
+      yield* DeadRun.write(store, "s", DeadRun.unanswered())
+      const { agent, close } = yield* TestAgent.make([ScriptedModel.text("done")], { store })
+      const reasonOf = (input: object) =>
+        Effect.map(Effect.flip(agent.recover(input)), ({ message, reason }) => [reason._tag, message])
+      for (
+        const [input, says] of [
+          [{ limit: 0 }, "limit must be a whole number of at least 1; it is 0"],
+          [{ limit: 1.5 }, "limit must be a whole number of at least 1; it is 1.5"],
+          [{ answered: "yes" }, "answered must be true or false"],
+          [{ every: 1 }, `recover has no "every"; it has limit, answered`]
+        ] as const
+      ) {
+        assert.deepStrictEqual(yield* reasonOf(input), ["InvalidInput", says])
+      }
+      yield* close
+      assert.strictEqual((yield* reasonOf({}))[0], "ShuttingDown")
+      assert.lengthOf(yield* store.log("s"), 2)
+    }))
+
+  it.effect("whoever looks may leave as a run is taken up: it goes on", () =>
+    Effect.gen(function*() {
+      const [began, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const store = yield* TestStore.make()
+      yield* DeadRun.write(store, "s", DeadRun.unanswered())
+      store.onAppend = ({ n, store }) =>
+        n === 2 ? Effect.andThen(Deferred.succeed(began, undefined), Effect.andThen(Deferred.await(go), store)) : store
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("done")], { store })
+      const looking = yield* Effect.forkChild(agent.recover())
+      yield* Deferred.await(began)
+      yield* Fiber.interrupt(looking)
+      const run = yield* agent.liveIn("s")
+      yield* Deferred.succeed(go, undefined)
+      assert.strictEqual((yield* run!.result)._tag, "Completed")
+    }))
+})
