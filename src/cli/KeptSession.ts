@@ -1,7 +1,9 @@
 /** A session that is in the database, found by its id, the beginning of it, or as the last one. Makes no database. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type * as SessionStore from "../services/SessionStore.ts"
+import type * as RunResult from "../run/RunResult.ts"
+import * as SessionStore from "../services/SessionStore.ts"
+import * as Sessions from "../Sessions.ts"
 import * as Database from "./Database.ts"
 import * as Messages from "./Messages.ts"
 import * as SessionModel from "./model/SessionModel.ts"
@@ -16,6 +18,13 @@ export interface Kept {
   readonly store: SessionStore.SessionStore["Service"]
   readonly info: SessionStore.SessionInfo
 }
+
+/** The questions that wait in it and below it. */
+export const approvals = ({ info, store }: Kept): Effect.Effect<ReadonlyArray<RunResult.Approval>, Refusal> =>
+  Sessions.approvals(info.sessionId).pipe(
+    Effect.provideService(SessionStore.SessionStore, store),
+    Effect.mapError(Messages.refusal)
+  )
 
 /** Stands for the session that was changed last. */
 const last = "last"

@@ -8,10 +8,10 @@ import * as Layer from "effect/Layer"
 import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type * as Agent from "../Agent.ts"
-import * as Fold from "../loop/log/Fold.ts"
 import * as OpenCall from "../run/state/OpenCall.ts"
 import type * as Approver from "../services/Approver.ts"
 import * as SessionStore from "../services/SessionStore.ts"
+import * as Sessions from "../Sessions.ts"
 import * as TerminalApprover from "./approval/TerminalApprover.ts"
 import * as CliAgent from "./CliAgent.ts"
 import * as Database from "./Database.ts"
@@ -77,7 +77,8 @@ const agent = Effect.fnUntraced(function*(settings: Settings) {
 })
 
 const openCalls = (store: SessionStore.SessionStore["Service"]): Worker["openCalls"] => (sessionId) =>
-  Fold.fold(store, sessionId, Fold.nothing).pipe(
+  Sessions.current(sessionId).pipe(
+    Effect.provideService(SessionStore.SessionStore, store),
     Effect.map(({ state }) => new Map(state.openCalls.map((call) => [call.callId, OpenCall.final(call)]))),
     Effect.orElseSucceed(() => new Map())
   )

@@ -10,6 +10,7 @@ import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as DeadRun from "../support/DeadRun.ts"
 import * as Drafts from "../support/Drafts.ts"
+import * as Family from "../support/Family.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
@@ -209,6 +210,20 @@ describe("runs that wait for people", () => {
       const { runs: [run] } = yield* agent.recover({ answered: true })
       assert.strictEqual((yield* run!.result).text, "done")
       assert.deepStrictEqual(RunLog.only(yield* store.log("s"), "RunResumed").map(({ cause }) => cause), ["approval"])
+    }))
+
+  it.effect("are taken up by the run around them, once what is asked below a call is answered", () =>
+    Effect.gen(function*() {
+      const { agent, logs, root } = yield* Family.make()
+      yield* root({ turns: [[{ turns: [[{ by: "buy" }]] }]] })
+      assert.lengthOf((yield* agent.recover({ answered: true })).runs, 0)
+      for (const { id, sessionId } of yield* agent.approvals("root")) {
+        yield* agent.decide({ sessionId, approvalId: id, approved: true })
+      }
+      const { runs } = yield* agent.recover({ answered: true })
+      assert.deepStrictEqual(idsOf(runs), ["root"])
+      assert.strictEqual((yield* runs[0]!.result)._tag, "Completed")
+      assert.deepStrictEqual(Family.violations(yield* logs, false), [])
     }))
 
   it.effect("are taken up once their questions have expired", () =>

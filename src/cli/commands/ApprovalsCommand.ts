@@ -2,7 +2,10 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import * as Questions from "../../loop/log/Questions.ts"
+import * as Stream from "effect/Stream"
+import type * as RunResult from "../../run/RunResult.ts"
+import * as SessionStore from "../../services/SessionStore.ts"
+import * as Sessions from "../../Sessions.ts"
 import * as Database from "../Database.ts"
 import * as KeptSession from "../KeptSession.ts"
 import * as Messages from "../Messages.ts"
@@ -27,13 +30,10 @@ const list = Effect.fnUntraced(function*(
   const { stderr } = yield* Output
   const now = yield* Clock.currentTimeMillis
   let count = 0
-  for (const { info, store } of yield* sessions(place, session)) {
-    const { sessionId, title } = info
-    const all = yield* Effect.mapError(Questions.waiting(store, sessionId), Messages.refusal)
-    // what is asked below a session that is not named stands with the session that asks it
-    const approvals = session === undefined ? all.filter((approval) => approval.sessionId === sessionId) : all
+  for (const { approvals, info, store } of yield* asking(place, session)) {
     if (approvals.length === 0) continue
     count += approvals.length
+    const { sessionId, title } = info
     const waiting = { sessionId, title, approvals, agent: yield* SessionAgent.foreign({ info, store }) }
     yield* Print.print(place.json ? RenderApprovals.json(waiting) : RenderApprovals.lines(waiting, now))
   }
@@ -45,15 +45,25 @@ const list = Effect.fnUntraced(function*(
   }
 })
 
-const sessions = Effect.fnUntraced(function*(
+interface Asking extends KeptSession.Kept {
+  readonly approvals: ReadonlyArray<RunResult.Approval>
+}
+
+const asking = Effect.fnUntraced(function*(
   place: Settings,
   session: string | undefined
-): Effect.fn.Return<ReadonlyArray<KeptSession.Kept>, Refusal, Scope.Scope> {
-  if (session !== undefined) return [yield* KeptSession.find(place, session)]
+): Effect.fn.Return<ReadonlyArray<Asking>, Refusal, Scope.Scope> {
+  if (session !== undefined) {
+    const kept = yield* KeptSession.find(place, session)
+    return [{ ...kept, approvals: yield* KeptSession.approvals(kept) }]
+  }
   const store = yield* Database.existing(place)
   if (store === undefined) return []
-  const suspended = yield* Effect.mapError(store.list({ ends: ["RunSuspended"] }), Messages.refusal)
-  return suspended.map((info) => ({ info, store }))
+  const found = yield* Stream.runCollect(Sessions.asking).pipe(
+    Effect.provideService(SessionStore.SessionStore, store),
+    Effect.mapError(Messages.refusal)
+  )
+  return found.map(({ approvals, session }) => ({ approvals, info: session, store }))
 })
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>

@@ -7,14 +7,15 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Counter from "../../loop/env/Counter.ts"
-import * as Fold from "../../loop/log/Fold.ts"
 import * as Unsettled from "../../loop/round/Unsettled.ts"
 import type * as Message from "../../run/Message.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
 import * as Measure from "../../run/state/Measure.ts"
 import * as Transcript from "../../run/Transcript.ts"
+import * as SessionStore from "../../services/SessionStore.ts"
 import { Tokenizer } from "../../services/Tokenizer.ts"
+import * as Sessions from "../../Sessions.ts"
 import * as CliAgent from "../CliAgent.ts"
 import * as Instructions from "../Instructions.ts"
 import * as KeptSession from "../KeptSession.ts"
@@ -43,8 +44,10 @@ const show = Effect.fnUntraced(function*(
   const kept = yield* KeptSession.find(place, session)
   const { sessionId } = kept.info
   const model = yield* SessionModel.last(kept)
-  const folded = yield* Effect.mapError(Fold.fold(kept.store, sessionId, Fold.nothing), Messages.refusal)
-  const { state, transcript } = folded
+  const { state, transcript } = yield* Sessions.current(sessionId).pipe(
+    Effect.provideService(SessionStore.SessionStore, kept.store),
+    Effect.mapError(Messages.refusal)
+  )
   const counter = new Counter.Counter((yield* Tokenizer).count)
   const by = contextWindow === undefined || model === undefined
     ? 1

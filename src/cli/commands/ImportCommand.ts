@@ -1,11 +1,12 @@
 /** `fiberloop import`: a session from the lines of JSON that an export made, whole or not at all. */
 import * as Effect from "effect/Effect"
-import * as Fold from "../../loop/log/Fold.ts"
 import * as InputCheck from "../../run/InputCheck.ts"
 import { count } from "../../run/Quantity.ts"
+import * as RunState from "../../run/RunState.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import * as SessionLines from "../../SessionLines.ts"
+import * as Sessions from "../../Sessions.ts"
 import * as Database from "../Database.ts"
 import * as LineFile from "../LineFile.ts"
 import * as Messages from "../Messages.ts"
@@ -56,12 +57,12 @@ const importLines = Effect.fnUntraced(function*(
     const store = yield* SessionStore.SessionStore
     const isForeign = (yield* SessionAgent.foreign({ store, info })) !== undefined
     // what cannot be folded cannot be gone on with
-    const { state } = yield* Effect.orElseSucceed(
-      Fold.fold(store, info.sessionId, Fold.nothing),
-      () => Fold.nothing
+    const { openCalls } = yield* Sessions.current(info.sessionId).pipe(
+      Effect.map(({ state }) => state),
+      Effect.orElseSucceed(() => RunState.empty)
     )
     // one that paused runs again as well
-    const decided = state.openCalls.filter(({ decision, phase }) =>
+    const decided = openCalls.filter(({ decision, phase }) =>
       phase === "paused" || (phase !== "started" && decision?.approved === true)
     )
     const [allowed, answered] = [

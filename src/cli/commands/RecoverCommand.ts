@@ -3,9 +3,9 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
-import * as Fold from "../../loop/log/Fold.ts"
 import { count } from "../../run/Quantity.ts"
-import type * as SessionStore from "../../services/SessionStore.ts"
+import * as SessionStore from "../../services/SessionStore.ts"
+import * as Sessions from "../../Sessions.ts"
 import * as Database from "../Database.ts"
 import type { Input } from "../Input.ts"
 import * as Messages from "../Messages.ts"
@@ -127,7 +127,8 @@ const leftBehind = Effect.fnUntraced(function*(
       continue
     }
     const open = store.open(sessionId, { runId: "recover", create: false })
-    const folded = yield* Effect.result(Effect.scoped(Effect.andThen(open, Fold.fold(store, sessionId, Fold.nothing))))
+    const taken = Effect.scoped(Effect.andThen(open, Sessions.current(sessionId)))
+    const folded = yield* Effect.result(Effect.provideService(taken, SessionStore.SessionStore, store))
     if (Result.isFailure(folded)) {
       if (folded.failure.reason._tag === "SessionBusy") alive++
       else {

@@ -2,8 +2,8 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import * as Questions from "../../loop/log/Questions.ts"
-import type * as SessionStore from "../../services/SessionStore.ts"
+import * as SessionStore from "../../services/SessionStore.ts"
+import * as Sessions from "../../Sessions.ts"
 import * as Database from "../Database.ts"
 import * as Messages from "../Messages.ts"
 import { Output } from "../Output.ts"
@@ -54,7 +54,8 @@ const decidedOf = Effect.fnUntraced(function*(
   for (const { end, sessionId } of infos) {
     if (end !== "RunSuspended") continue
     // one that cannot be read, or is removed meanwhile, is listed as it was
-    const waiting = yield* Questions.waiting(store, sessionId).pipe(
+    const waiting = yield* Sessions.approvals(sessionId).pipe(
+      Effect.provideService(SessionStore.SessionStore, store),
       Effect.catchReasons("NonRetryableError", {
         SessionNotFound: () => Effect.succeed(undefined),
         StoreRefused: () => Effect.succeed(undefined)

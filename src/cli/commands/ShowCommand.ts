@@ -2,7 +2,6 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import * as Questions from "../../loop/log/Questions.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as KeptSession from "../KeptSession.ts"
 import * as Messages from "../Messages.ts"
@@ -56,7 +55,7 @@ const show = Effect.fnUntraced(function*(
 
 /** Of a suspended run: whether anything waits in it or below it, and which session to go on with then. */
 const courseOf = Effect.fnUntraced(function*(kept: KeptSession.Kept) {
-  const waiting = yield* Effect.mapError(Questions.waiting(kept.store, kept.info.sessionId), Messages.refusal)
+  const waiting = yield* KeptSession.approvals(kept)
   const { info } = yield* SessionAgent.outermost(kept)
   return { isDecided: waiting.length === 0, goesOn: info.sessionId }
 })

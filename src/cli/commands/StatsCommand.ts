@@ -4,7 +4,8 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as RunStats from "../../run/RunStats.ts"
-import type * as SessionStore from "../../services/SessionStore.ts"
+import * as SessionStore from "../../services/SessionStore.ts"
+import * as Sessions from "../../Sessions.ts"
 import * as Database from "../Database.ts"
 import * as KeptSession from "../KeptSession.ts"
 import * as Messages from "../Messages.ts"
@@ -25,8 +26,6 @@ export interface Options {
 }
 
 type Store = SessionStore.SessionStore["Service"]
-
-const sessionsPerPage = 200
 
 const stats = Effect.fnUntraced(function*(
   { agent, place, session, since: typed }: Options
@@ -76,30 +75,27 @@ const ofAll = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Found, Refusal, Scope.Scope> {
   const store = yield* Database.existing(place)
   let stats = RunStats.make(filter)
+  let isEmpty = true
   const leftOut: Array<string> = []
-  let after: SessionStore.SessionInfo | undefined
-  while (store !== undefined) {
-    const page = yield* Effect.mapError(
-      store.list({ limit: sessionsPerPage, ...(after === undefined ? {} : { after }) }),
-      Messages.refusal
-    )
-    if (after === undefined && page.length === 0) break
+  if (store === undefined) return { stats, isEmpty, leftOut }
+  const count = Effect.fnUntraced(function*({ sessionId, updatedAt }: SessionStore.SessionInfo) {
+    isEmpty = false
     // last changed first: nothing behind one that is too old is new enough
-    const old = page.findIndex(({ updatedAt }) => filter.since !== undefined && updatedAt < filter.since)
-    for (const { sessionId } of old < 0 ? page : page.slice(0, old)) {
-      stats = yield* fold(store, sessionId, stats).pipe(
-        Effect.catchReason("NonRetryableError", "SessionNotFound", () => Effect.succeed(stats)),
-        Effect.catchReason("NonRetryableError", "StoreRefused", (_, error) => {
-          leftOut.push(`session ${JSON.stringify(sessionId)} is left out: ${error.message}`)
-          return Effect.succeed(stats)
-        }),
-        Effect.mapError(Messages.refusal)
-      )
-    }
-    if (old >= 0 || page.length < sessionsPerPage) return { stats, isEmpty: false, leftOut }
-    after = page.at(-1)
-  }
-  return { stats, isEmpty: after === undefined, leftOut }
+    if (filter.since !== undefined && updatedAt < filter.since) return false
+    stats = yield* fold(store, sessionId, stats).pipe(
+      Effect.catchReason("NonRetryableError", "SessionNotFound", () => Effect.succeed(stats)),
+      Effect.catchReason("NonRetryableError", "StoreRefused", (_, error) => {
+        leftOut.push(`session ${JSON.stringify(sessionId)} is left out: ${error.message}`)
+        return Effect.succeed(stats)
+      })
+    )
+    return true
+  })
+  yield* Stream.runForEachWhile(Sessions.list(), count).pipe(
+    Effect.provideService(SessionStore.SessionStore, store),
+    Effect.mapError(Messages.refusal)
+  )
+  return { stats, isEmpty, leftOut }
 })
 
 /** The numbers with those of a session, all of it or nothing. */

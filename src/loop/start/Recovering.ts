@@ -5,12 +5,14 @@
  */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
+import * as Stream from "effect/Stream"
 import type * as InputCheck from "../../run/InputCheck.ts"
 import type * as RunError from "../../run/RunError.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as Runs from "../../services/Runs.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Fold from "../log/Fold.ts"
+import * as Listing from "../log/Listing.ts"
 import * as Questions from "../log/Questions.ts"
 import type * as Started from "./Started.ts"
 
@@ -29,27 +31,21 @@ interface Options {
   readonly takeUp: (sessionId: string, folded: Fold.Folded) => Started.Starting
 }
 
-/** Sessions that are looked at in one step. */
-const page = 100
-
 export const recover = Effect.fnUntraced(function*(options: Options): Effect.fn.Return<Recovered, RunError.RunError> {
   const { input: { answered, limit }, store } = options
   const runs: Array<Runs.LiveRun> = []
   const refused: Array<Recovered["refused"][number]> = []
+  const look = Effect.fnUntraced(function*({ sessionId }: SessionStore.SessionInfo) {
+    const taken = yield* Effect.result(takeUp(options, sessionId))
+    if (Result.isSuccess(taken)) {
+      if (taken.success !== undefined) runs.push(taken.success.run)
+    } else if (taken.failure.reason._tag === "ShuttingDown") return yield* taken.failure
+    else if (!isElsewhere(taken.failure)) refused.push({ sessionId, error: taken.failure })
+    return runs.length < limit
+  })
   const ends = answered ? [undefined, "RunSuspended" as const] : [undefined]
-  for (let after: SessionStore.SessionInfo | undefined;;) {
-    const found = yield* store.list({ ends, unowned: true, limit: page, after })
-    for (const { sessionId } of found) {
-      if (runs.length >= limit) return { runs, refused }
-      const taken = yield* Effect.result(takeUp(options, sessionId))
-      if (Result.isSuccess(taken)) {
-        if (taken.success !== undefined) runs.push(taken.success.run)
-      } else if (taken.failure.reason._tag === "ShuttingDown") return yield* taken.failure
-      else if (!isElsewhere(taken.failure)) refused.push({ sessionId, error: taken.failure })
-    }
-    after = found.at(-1)
-    if (found.length < page) return { runs, refused }
-  }
+  yield* Stream.runForEachWhile(Listing.all(store, { ends, unowned: true }), look)
+  return { runs, refused }
 })
 
 /** Somebody was faster, to go on with it, or to end or remove it: the next look finds what they left. */

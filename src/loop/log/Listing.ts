@@ -1,0 +1,19 @@
+/** The sessions of a store, one after the other: asked for page by page, as they are taken. */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import type * as SessionStore from "../../services/SessionStore.ts"
+
+/** Sessions that are asked for in one step. */
+const page = 100
+
+/** Those that `list` gives, the last changed first. One that is changed meanwhile is passed over where it was not taken yet. */
+export const all = (
+  { list }: Pick<SessionStore.SessionStore["Service"], "list">,
+  options: Omit<SessionStore.ListOptions, "limit"> = {}
+): Stream.Stream<SessionStore.SessionInfo, SessionStore.StoreError> =>
+  Stream.paginate(options.after, (after) =>
+    Effect.map(
+      list({ ...options, after, limit: page }),
+      (infos) => [infos, Option.fromUndefinedOr(infos.length < page ? undefined : infos.at(-1))] as const
+    ))

@@ -1,0 +1,98 @@
+/** Where sessions stand, as whoever has no agent finds out. */
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import * as RunEvent from "../src/run/RunEvent.ts"
+import * as RunState from "../src/run/RunState.ts"
+import * as Transcript from "../src/run/Transcript.ts"
+import { SessionStore } from "../src/services/SessionStore.ts"
+import * as Sessions from "../src/Sessions.ts"
+import * as ScriptedModel from "../src/testing/ScriptedModel.ts"
+import * as DeadRun from "./support/DeadRun.ts"
+import * as Drafts from "./support/Drafts.ts"
+import * as Family from "./support/Family.ts"
+import * as TestAgent from "./support/TestAgent.ts"
+import * as TestStore from "./support/TestStore.ts"
+
+const asks = { toolPolicy: { requireApprovalByDefault: true } }
+
+const asking = Effect.map(
+  Stream.runCollect(Sessions.asking),
+  (all) => all.map(({ approvals, session }) => [session.sessionId, ...approvals.map(({ id }) => id)])
+)
+
+it.effect("what waits in all sessions is found, the session that asked last first, and is over once it is answered", () =>
+  Effect.gen(function*() {
+    const { agent, store } = yield* TestAgent.make(
+      [TestAgent.work(1), [TestAgent.work(1), TestAgent.work(2)], ScriptedModel.text("done")],
+      { agent: asks }
+    )
+    const found = Effect.provideService(asking, SessionStore, store.service)
+    assert.deepStrictEqual(yield* found, [])
+    for (const [sessionId, runId] of [["one", "r1"], ["two", "r2"], ["three", "r3"]] as const) {
+      yield* TestClock.adjust("1 second")
+      yield* agent.run({ sessionId, runId, input: "go" })
+    }
+    assert.deepStrictEqual(yield* found, [["two", "r2/1.0", "r2/1.1"], ["one", "r1/1.0"]])
+    yield* agent.decide({ sessionId: "two", approvalId: "r2/1.0", approved: true })
+    yield* agent.decide({ sessionId: "one", approvalId: "r1/1.0", approved: false })
+    assert.deepStrictEqual(yield* found, [["two", "r2/1.1"]])
+  }))
+
+it.effect("a question below a call is found once, where it is decided, and in the session around it", () =>
+  Effect.gen(function*() {
+    const made = yield* Family.make()
+    yield* made.root({ turns: [[{ turns: [[{ by: "buy" }]] }]] })
+    const child = "root//1.0"
+    const found = Effect.provideService(asking, SessionStore, made.store.service)
+    assert.deepStrictEqual(yield* found, [[child, `${child}/1.0`]])
+    const around = Effect.provideService(Sessions.approvals("root"), SessionStore, made.store.service)
+    assert.deepStrictEqual((yield* around).map(({ sessionId }) => sessionId), [child])
+  }))
+
+it.effect("a session that cannot be read hides none of the others", () =>
+  Effect.gen(function*() {
+    const { agent, store } = yield* TestAgent.make([TestAgent.work(1)], { agent: asks })
+    yield* agent.run({ sessionId: "s", runId: "r", input: "go" })
+    const newer = { ...Drafts.suspended, version: RunEvent.version + 1 } as never
+    yield* DeadRun.write(store, "newer", [Drafts.started("go"), newer])
+    assert.deepStrictEqual(yield* Effect.provideService(asking, SessionStore, store.service), [["s", "r/1.0"]])
+  }))
+
+it.effect("a session is as its log says, also behind a compaction", () =>
+  Effect.gen(function*() {
+    const { agent, store } = yield* TestAgent.make([ScriptedModel.text("one"), ScriptedModel.text("two")])
+    for (const input of ["a", "b"]) yield* agent.run({ sessionId: "s", input })
+    const current = Effect.provideService(Sessions.current("s"), SessionStore, store.service)
+    const { state, transcript } = yield* current
+    const log = yield* store.log("s")
+    assert.deepStrictEqual(state, log.reduce(RunState.evolve, RunState.empty))
+    assert.deepStrictEqual(
+      Transcript.messages(transcript),
+      Transcript.messages(log.reduce(Transcript.append, Transcript.empty))
+    )
+    const unknown = Effect.provideService(Sessions.current("t"), SessionStore, store.service)
+    assert.strictEqual((yield* Effect.flip(unknown)).reason._tag, "SessionNotFound")
+  }))
+
+it.effect("all of many sessions are listed, and no more pages are asked for than are taken", () =>
+  Effect.gen(function*() {
+    const store = yield* TestStore.make()
+    const ids = Array.from({ length: 250 }, (_, n) => `s${n}`)
+    for (const id of ids) yield* DeadRun.write(store, id, DeadRun.unanswered("test/Tested", id))
+    let pages = 0
+    const counting = SessionStore.of({
+      ...store.service,
+      list: (options) => Effect.suspend(() => (pages++, store.service.list(options)))
+    })
+    const listed = (options?: Sessions.ListOptions) =>
+      Stream.provideService(Sessions.list(options), SessionStore, counting)
+    const first = yield* Stream.runCollect(Stream.take(listed(), 3))
+    assert.strictEqual(pages, 1)
+    const all = yield* Stream.runCollect(listed())
+    assert.deepStrictEqual(all, [...yield* store.service.list()])
+    assert.deepStrictEqual(all.slice(0, 3), first)
+    assert.deepStrictEqual(yield* Stream.runCollect(listed({ after: first[2]! })), all.slice(3))
+    assert.deepStrictEqual(yield* Stream.runCollect(listed({ ends: ["RunCompleted"] })), [])
+  }))
