@@ -18,7 +18,7 @@ export class Worker extends Agent.Service<Worker>()("workers/Worker", { instruct
  * `Agent.recovering(Worker, { answered: true })`.
  */
 export const recover = Effect.gen(function*() {
-  const { refused, runs } = yield* (yield* Worker).recover({ answered: true })
+  const { refused, runs } = yield* (yield* Worker).recover({ answered: true, limit: Infinity })
   for (const { error, sessionId } of refused) yield* Console.error(`${sessionId}: ${error.message}`)
   yield* Effect.forEach(
     runs,

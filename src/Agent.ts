@@ -127,7 +127,7 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
       resumeRun: (input) => result(resume(input, false)),
       resumeStart: (input) => held(resume(input, true)),
       recover: (input = {}) =>
-        Effect.map(inContext(launch.recover(input)), ({ refused, runs }) => ({ runs: runs.map(toRun<A>), refused })),
+        Effect.map(inContext(launch.recover(input)), (found) => ({ ...found, runs: found.runs.map(toRun<A>) })),
       approvals: (sessionId) => inContext(launch.approvals(sessionId)),
       decide: (decision) => inContext(launch.decide(decision)),
       compact: (sessionId) => inContext(launch.compact(sessionId)),

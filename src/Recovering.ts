@@ -3,13 +3,16 @@
  *
  * Does not own which runs those are, nor how one is taken up: `recover` of the agent does that.
  */
-import type * as Context from "effect/Context"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
-import type { Client } from "./Client.ts"
+import * as Tracer from "effect/Tracer"
+import type { Client, Recovered } from "./Client.ts"
 import * as InputCheck from "./run/InputCheck.ts"
+import * as RunError from "./run/RunError.ts"
 import type * as RunInput from "./run/RunInput.ts"
 
 /** What `recovering` takes. Wrong values are a defect. */
@@ -20,7 +23,8 @@ export interface Options extends RunInput.RecoverInput {
 
 /**
  * While this layer lives, runs of the agent whose process died go on here: looks for them at once, and again and again. Any number
- * of processes may look: each run goes on in one. What cannot go on is logged as a warning, once.
+ * of processes may look: each run goes on in one. What cannot go on is logged as a warning, once. Runs that are taken up have the hooks,
+ * observers and other settings of the agent's layer and of this one.
  *
  * ```ts
  * const Live = Layer.provideMerge(Agent.recovering(Assistant), Assistant.layer)
@@ -32,18 +36,26 @@ export const recovering = <Self, A>(
 ): Layer.Layer<never, never, Self> =>
   Layer.effectDiscard(Effect.gen(function*() {
     yield* Effect.orDie(Effect.fromResult(InputCheck.recovery(input)))
+    const pause = yield* Effect.orDie(Effect.fromResult(InputCheck.every(every)))
     const { recover } = yield* agent
-    const told = new Map<string, string>()
-    const tell = (sessionId: string, message: string) => {
-      if (told.get(sessionId) === message) return Effect.void
-      told.set(sessionId, message)
-      return Effect.logWarning(`session "${sessionId}" cannot go on: ${message}`)
-    }
-    const look = recover(input).pipe(
-      Effect.flatMap(({ refused }) =>
-        Effect.forEach(refused, ({ error, sessionId }) => tell(sessionId, error.message), { discard: true })
-      ),
-      Effect.catch(({ message }) => Effect.logWarning(`runs that were left are not looked for: ${message}`))
+    let told: ReadonlyMap<string, string> = new Map()
+    const tell = Effect.fnUntraced(function*({ refused, stoppedBy }: Recovered<A>) {
+      const now = new Map(refused.map(({ error, sessionId }) => [sessionId, error.message]))
+      for (const [sessionId, message] of now) {
+        if (told.get(sessionId) === message) continue
+        yield* Effect.logWarning(`session "${sessionId}" cannot go on: ${message}`)
+      }
+      told = now
+      if (stoppedBy !== undefined) yield* Effect.logWarning(notAll(stoppedBy))
+    })
+    const look = Effect.catchCause(
+      Effect.flatMap(recover(input), tell),
+      (cause) => Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logWarning(notAll(RunError.fromCause(cause)))
     )
-    yield* Effect.forkScoped(Effect.repeat(look, Schedule.spaced(every)))
+    // what is gone on with is no part of how the layer was made
+    const apart = (context: Context.Context<never>) => Context.omit(Tracer.ParentSpan)(context)
+    const looking: Effect.Effect<unknown> = Effect.repeat(look, Schedule.spaced(pause))
+    yield* Effect.forkScoped(Effect.updateContext(looking, apart))
   }))
+
+const notAll = ({ message }: RunError.RunError) => `not all runs that were left have been looked for: ${message}`

@@ -5,14 +5,17 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as Agent from "../src/Agent.ts"
 import * as RunError from "../src/run/RunError.ts"
+import * as RunEvent from "../src/run/RunEvent.ts"
 import * as ScriptedModel from "../src/testing/ScriptedModel.ts"
 import * as DeadRun from "./support/DeadRun.ts"
 import * as TestAgent from "./support/TestAgent.ts"
 import * as TestStore from "./support/TestStore.ts"
+import * as Traces from "./support/Traces.ts"
 
 class Held extends Context.Service<Held, Agent.Client<string>>()("test/Held") {}
 
@@ -36,27 +39,47 @@ it.effect("looks at once, and every half minute for what was left since", () =>
     yield* completed("s2")
   }))
 
-it.effect("says once of each what cannot go on, and goes on looking where it cannot look", () =>
+it.effect("says once of each what cannot go on, and goes on looking whatever becomes of a look", () =>
   Effect.gen(function*() {
     const said: Array<unknown> = []
     const refused = [{ sessionId: "s", error: RunError.invalidInput("input", "it is broken") }]
     let looks = 0
-    const recover = () =>
-      Effect.suspend(() =>
-        ++looks === 2 ? Effect.fail(RunError.sessionNotFound("x")) : Effect.succeed({ runs: [], refused })
-      )
+    const looked: Record<number, Effect.Effect<unknown, unknown>> = {
+      2: Effect.fail(RunError.shuttingDown),
+      3: Effect.die(new Error("a bug")),
+      5: Effect.succeed({ runs: [], refused: [], stoppedBy: RunError.sessionNotFound("gone") })
+    }
+    const recover = () => Effect.suspend(() => looked[++looks] ?? Effect.succeed({ runs: [], refused }))
     const agent = Layer.succeed(Held, { recover } as unknown as Agent.Client<string>)
     const logger = Logger.layer([Logger.make(({ message }) => said.push(message))])
     yield* Layer.build(Layer.provide(Agent.recovering(Held, { every: "1 minute" }), [agent, logger]))
-    yield* TestClock.adjust("3 minutes")
-    assert.strictEqual(looks, 4)
-    assert.lengthOf(said, 2)
-    assert.include(JSON.stringify(said), "it is broken")
+    yield* TestClock.adjust("6 minutes")
+    assert.strictEqual(looks, 7)
+    const of = (text: string) => said.filter((message) => JSON.stringify(message).includes(text)).length
+    // behind a look in which it was not refused, it is news
+    assert.deepStrictEqual([of("it is broken"), of("not all runs"), said.length], [2, 3, 5])
   }))
 
-it.effect("wrong values are a defect", () =>
+it.effect("what goes on is no part of how the layer was made", () =>
   Effect.gen(function*() {
-    const { agent } = yield* TestAgent.make([])
-    const built = Layer.build(Layer.provide(Agent.recovering(Held, { limit: 0 }), Layer.succeed(Held, agent)))
-    assert.isTrue(Exit.hasDies(yield* Effect.exit(built)))
+    const { spans, tracer } = Traces.make()
+    const store = yield* TestStore.make()
+    yield* DeadRun.write(store, "s", DeadRun.unanswered())
+    const { agent } = yield* TestAgent.make([ScriptedModel.text("done")], { store })
+    yield* Layer.build(Layer.provide(Agent.recovering(Held), Layer.succeed(Held, agent))).pipe(
+      Effect.withSpan("startup"),
+      Effect.withTracer(tracer)
+    )
+    yield* store.service.watch("s").pipe(Stream.filter(RunEvent.isEnd), Stream.take(2), Stream.runDrain)
+    const [run] = spans.filter(({ name }) => name.startsWith("invoke_agent"))
+    assert.isTrue(run !== undefined && Option.isNone(run.parent))
   }))
+
+for (const wrong of [{ limit: 0 }, { every: 0 }, { every: Infinity }, { every: NaN }, { every: "often" as never }]) {
+  it.effect(`${JSON.stringify(wrong)} is a defect`, () =>
+    Effect.gen(function*() {
+      const { agent } = yield* TestAgent.make([])
+      const built = Layer.build(Layer.provide(Agent.recovering(Held, wrong), Layer.succeed(Held, agent)))
+      assert.isTrue(Exit.hasDies(yield* Effect.exit(built)))
+    }))
+}

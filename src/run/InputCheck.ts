@@ -3,6 +3,8 @@
  *
  * Does not own what single arguments have to be: messages (`MessageCheck`), limits and policies (`PolicyCheck`).
  */
+import * as Duration from "effect/Duration"
+import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import { type Checked, json, names, noOthers, notGiven, refuse, text } from "./input/Checked.ts"
 import { historyMessages, userMessages } from "./input/MessageCheck.ts"
@@ -89,6 +91,14 @@ export const recovery = (input: RunInput.RecoverInput): Checked<Recovery> => {
   return limit === Infinity || (Number.isInteger(limit) && limit >= 1)
     ? Result.succeed({ answered, limit })
     : refuse("limit", `limit must be a whole number of at least 1; it is ${limit}`)
+}
+
+/** How long `recovering` waits from one look to the next. */
+export const every = (given: Duration.Input): Checked<Duration.Duration> => {
+  const duration = Option.getOrUndefined(Duration.fromInput(given))
+  return duration !== undefined && Duration.isFinite(duration) && Duration.toMillis(duration) >= 1
+    ? Result.succeed(duration)
+    : refuse("every", "every must be a duration of at least 1 millisecond")
 }
 
 const nothing: Checked<{}> = Result.succeed({})

@@ -40,3 +40,35 @@ it.effect("the spans of its statements say which server and database they are of
       assert.deepStrictEqual(of, [hostname, Number(port), pathname.slice(1)])
     }
   }))
+
+it.live("sessions with few of all ends are found by an index, and not among the others", () =>
+  Effect.gen(function*() {
+    const { spans, tracer } = Traces.make()
+    const inSchema = yield* PgDatabases.schema(url)
+    const store = yield* SessionStorePg.make({ url: inSchema })
+    yield* PgDatabases.query(
+      inSchema,
+      `INSERT INTO fiberloop_sessions (id, epoch, lease, head, title, turns, ended, created_at, updated_at)
+      SELECT 's' || n, 1, 0, 1, '', 1, CASE WHEN n <= 200 THEN 'RunSuspended' ELSE 'RunCompleted' END, n, n
+      FROM generate_series(1, 20000) AS n`
+    )
+    yield* PgDatabases.query(inSchema, "ANALYZE fiberloop_sessions")
+    const [after] = yield* store.list({ ends: ["RunSuspended"], limit: 1 })
+    assert.strictEqual(after?.sessionId, "s200")
+    const asked = [{ ends: [undefined] }, { ends: [undefined, "RunSuspended"] }, {
+      ends: ["RunSuspended"],
+      after
+    }] as const
+    yield* Effect.withTracer(Effect.forEach(asked, (options) => store.list({ ...options, limit: 100 })), tracer)
+    const texts = spans.flatMap(({ attributes }) => {
+      const text = attributes.get("db.query.text")
+      return typeof text === "string" ? [text] : []
+    })
+    assert.lengthOf(texts, asked.length)
+    for (const text of texts) {
+      const plan = yield* PgDatabases.query(inSchema, `EXPLAIN ${text.replaceAll(/\$\d+/g, "'1'")}`)
+      const lines = plan.map((row) => JSON.stringify(row)).join("\n")
+      assert.include(lines, "fiberloop_sessions_ended")
+      assert.notMatch(lines, /Seq Scan|fiberloop_sessions_newest|Filter/)
+    }
+  }))

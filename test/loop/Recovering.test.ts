@@ -91,14 +91,86 @@ describe("what is taken up", () => {
       assert.sameMembers(idsOf(runs), ids.filter((_, n) => n % 2 === 1))
     }))
 
-  it.effect("a run that dies again and again gets its end, and is not found any more", () =>
+  it.effect("a run that dies again and again waits longer each time, and gets its end then", () =>
     Effect.gen(function*() {
+      for (const [deaths, minutes] of [[1, 0], [2, 1], [3, 4], [4, 16]] as const) {
+        const store = yield* DeadRun.of([...DeadRun.inTools("look"), ...DeadRun.again(deaths)].map(ours))
+        const { agent } = yield* TestAgent.make([ScriptedModel.text("done")], { store })
+        const { at } = (yield* store.log("s")).at(-1)!
+        yield* TestClock.setTime(at + minutes * 60_000 - 1)
+        if (minutes > 0) assert.lengthOf((yield* agent.recover()).runs, 0)
+        yield* TestClock.adjust(1)
+        const { runs } = yield* agent.recover()
+        assert.strictEqual((yield* runs[0]!.result)._tag, "Completed")
+      }
       const store = yield* DeadRun.of([...DeadRun.inTools("work"), ...DeadRun.again(5)].map(ours))
       const { agent, script } = yield* TestAgent.make([], { store })
+      yield* TestClock.adjust("2 hours")
       const { runs } = yield* agent.recover()
       assert.strictEqual((yield* runs[0]!.result)._tag, "Limited")
       assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunLimited(crashLoop)")
       assert.deepStrictEqual((yield* agent.recover()).runs, [])
+      assert.lengthOf(yield* script.requests, 0)
+    }))
+
+  it.effect("runs that died again and again are taken up one with each look", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make()
+      for (const id of ["a", "b", "c"]) {
+        const runId = `${id} run`
+        const log = [
+          ...DeadRun.unanswered("test/Tested", id),
+          ...DeadRun.again(3).map((draft) => ({ ...draft, runId }))
+        ]
+        yield* DeadRun.write(store, id, log)
+      }
+      yield* DeadRun.write(store, "well", DeadRun.unanswered("test/Tested", "well"))
+      const { agent } = yield* TestAgent.make(Array.from({ length: 4 }, () => ScriptedModel.text("done")), { store })
+      yield* TestClock.adjust("1 hour")
+      for (const expected of [2, 1, 1, 0]) {
+        const { runs } = yield* agent.recover()
+        yield* Effect.forEach(runs, ({ result }) => result)
+        assert.lengthOf(runs, expected)
+      }
+    }))
+
+  it.effect("the same request again goes on with a run whose process was shut down", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const first = yield* TestAgent.make([[ScriptedModel.text("Once"), ScriptedModel.gate(gate)]])
+      const request = { sessionId: "s", runId: "r", input: "A story" }
+      yield* first.agent.start(request)
+      yield* gate.started
+      yield* first.close
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("The end.")], { store: first.store })
+      assert.strictEqual((yield* agent.run(request)).text, "The end.")
+    }))
+
+  it.effect("a run that is aborted as it is taken up has that for its end", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make()
+      yield* DeadRun.write(store, "s", DeadRun.unanswered())
+      const [opening, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const slow = TestStore.over({
+        ...store.service,
+        open: (id, options) =>
+          Deferred.succeed(opening, undefined).pipe(
+            Effect.andThen(Deferred.await(go)),
+            Effect.andThen(store.service.open(id, options))
+          )
+      })
+      const { agent, script } = yield* TestAgent.make([ScriptedModel.text("done")], { store: slow })
+      const looking = yield* Effect.forkChild(agent.recover())
+      yield* Deferred.await(opening)
+      const run = yield* agent.liveIn("s")
+      const aborting = yield* Effect.forkChild(run!.abort)
+      yield* Effect.yieldNow
+      yield* Deferred.succeed(go, undefined)
+      yield* Fiber.join(aborting)
+      yield* Fiber.join(looking)
+      assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunAborted(requested)")
+      assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
+      assert.deepStrictEqual(yield* agent.recover(), { runs: [], refused: [] })
       assert.lengthOf(yield* script.requests, 0)
     }))
 
@@ -263,6 +335,23 @@ describe("what cannot be taken up", () => {
       const down = TestStore.over({ ...store.service, list: () => Effect.fail(SessionErrors.unavailable("down")) })
       const { agent } = yield* TestAgent.make([], { store: down })
       assert.strictEqual((yield* Effect.flip(agent.recover())).reason._tag, "StoreUnavailable")
+    }))
+
+  it.effect("is what comes behind the store's end, where that is lost in the midst of a look", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make()
+      const ids = Array.from({ length: 5 }, (_, n) => `s${n}`)
+      for (const id of ids) yield* DeadRun.write(store, id, DeadRun.unanswered("test/Tested", id))
+      let opened = 0
+      const failing = TestStore.over({
+        ...store.service,
+        open: (id, options) =>
+          ++opened === 3 ? Effect.fail(SessionErrors.unavailable("down")) : store.service.open(id, options)
+      })
+      const { agent } = yield* TestAgent.make(ids.map(() => ScriptedModel.text("done")), { store: failing })
+      const { refused, runs, stoppedBy } = yield* agent.recover()
+      assert.deepStrictEqual([runs.length, refused.length, stoppedBy?.reason._tag], [2, 0, "StoreUnavailable"])
+      assert.lengthOf((yield* agent.recover()).runs, 3)
     }))
 
   it.effect("is all where the agent is closed or the input is wrong", () =>

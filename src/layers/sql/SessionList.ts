@@ -7,6 +7,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
+import type * as Statement from "effect/sql/Statement"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Ranges from "../store/Ranges.ts"
 import * as SessionErrors from "../store/SessionErrors.ts"
@@ -30,24 +31,24 @@ const leastLookedAt = 100
 export const make = (sql: SqlClient.SqlClient, claims: SessionClaims.SessionClaims): SessionList => {
   const { events, leaseTime, sessions, within } = SessionDialect.make(sql)
 
+  const newestFirst = (limit: number) => sql`ORDER BY updated_at DESC, id DESC LIMIT ${limit}`
+
+  /** Those of an end by themselves: databases find no way through an index for several at once. */
   const pageOf = ({ after, ends }: SessionStore.ListOptions, limit: number, now: number) => {
     const before = after === undefined
       ? sql.literal("")
       : sql`AND (updated_at, id) < (${after.updatedAt}, ${after.sessionId})`
-    return sql<SessionRows.ListedRow>`
-      SELECT id, head, title, turns, ended, created_at, updated_at, owner, lease > ${leaseTime(now)} AS leased
-      FROM ${sessions} WHERE head > 0 ${ends === undefined ? sql.literal("") : endsIn(ends)} ${before}
-      ORDER BY updated_at DESC, id DESC LIMIT ${limit}`
-  }
-
-  // no constant stands among them: SQLite would not use its index then
-  const endsIn = (ends: ReadonlyArray<SessionStore.SessionInfo["end"]>) => {
-    const tags = ends.filter((end) => end !== undefined)
-    const found = [
-      ...(ends.includes(undefined) ? [sql.literal("ended IS NULL")] : []),
-      ...(tags.length === 0 ? [] : [sql.in("ended", tags)])
-    ]
-    return found.length === 0 ? sql.literal("AND FALSE") : sql`AND ${sql.or(found)}`
+    const select = (withEnd: Statement.Fragment) =>
+      sql`
+        SELECT id, head, title, turns, ended, created_at, updated_at, owner, lease > ${leaseTime(now)} AS leased
+        FROM ${sessions} WHERE head > 0 ${withEnd} ${before} ${newestFirst(limit)}`
+    if (ends === undefined) return sql<SessionRows.ListedRow>`${select(sql.literal(""))}`
+    const [first, ...others] = new Set(ends).values().map((end) =>
+      sql`SELECT * FROM (${select(end === undefined ? sql`AND ended IS NULL` : sql`AND ended = ${end}`)}) AS found`
+    )
+    if (first === undefined) return Effect.succeed([])
+    const all = others.reduce((all, more) => sql`${all} UNION ALL ${more}`, first)
+    return sql<SessionRows.ListedRow>`${all} ${newestFirst(limit)}`
   }
 
   const list = Effect.fnUntraced(function*(options: SessionStore.ListOptions) {

@@ -102,7 +102,7 @@ const keyEvents = Effect.gen(function*() {
 /** Where few sessions of many are looked for: those that have no end, or wait for people. */
 const indexEnds = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
-  yield* sql`CREATE INDEX fiberloop_sessions_ended ON fiberloop_sessions (ended)`
+  yield* sql`CREATE INDEX fiberloop_sessions_ended ON fiberloop_sessions (ended, updated_at, id) WHERE head > 0`
 })
 
 /** By `<number>_<name>`; what is released never changes, what comes is added. */

@@ -28,7 +28,7 @@ import * as Grace from "../../services/Grace.ts"
 import type * as Runs from "../../services/Runs.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Budget from "../env/Budget.ts"
-import type * as DriveRequest from "../env/DriveRequest.ts"
+import * as DriveRequest from "../env/DriveRequest.ts"
 import type * as Env from "../env/Env.ts"
 import * as Inbox from "../env/Inbox.ts"
 import * as Feed from "../log/Feed.ts"
@@ -68,6 +68,7 @@ export class Live implements Runs.LiveRun {
   interrupt: (() => void) | undefined
   readonly #store: SessionStore.SessionStore["Service"]
   readonly #input: unknown
+  readonly #isFound: boolean
   #isAnnounced = false
 
   constructor(
@@ -83,6 +84,7 @@ export class Live implements Runs.LiveRun {
     this.decodeOutput = brief.decodeOutput
     this.#store = store
     this.#input = begin.input
+    this.#isFound = DriveRequest.isFound(begin)
   }
 
   get canonicalInput() {
@@ -155,6 +157,13 @@ export class Live implements Runs.LiveRun {
   }
 
   #stop(reason: RunEvent.AbortedReason): Effect.Effect<void> {
+    // nothing of an abort that comes before the first event is stored: a run that was found would be found again
+    return this.#isFound && this.env === undefined && reason === "requested"
+      ? Effect.andThen(Grace.within(this.begun), Effect.suspend(() => this.#stopNow(reason)))
+      : this.#stopNow(reason)
+  }
+
+  #stopNow(reason: RunEvent.AbortedReason): Effect.Effect<void> {
     const cut = () => cutOff(this, { _tag: "Abort", reason })
     if (reason !== "requested" || this.env === undefined || this.stopped !== undefined) return Effect.sync(cut)
     if (this.#isAnnounced) return Effect.void

@@ -20,15 +20,7 @@ export const waiting = Effect.fnUntraced(function*(
   store: Store,
   sessionId: string
 ): Effect.fn.Return<ReadonlyArray<RunResult.Approval>, SessionStore.StoreError> {
-  return yield* waitingIn(store, sessionId, (yield* Fold.lastRun(store, sessionId)).state)
-})
-
-/** The same of a log that is folded to its end. */
-export const waitingIn = Effect.fnUntraced(function*(
-  store: Store,
-  sessionId: string,
-  state: RunState.RunState
-): Effect.fn.Return<ReadonlyArray<RunResult.Approval>, SessionStore.StoreError> {
+  const { state } = yield* Fold.lastRun(store, sessionId)
   const now = yield* Clock.currentTimeMillis
   return (yield* of(store, sessionId, state)).filter((approval) => !OpenCall.isExpired(approval, now))
 })
@@ -77,6 +69,75 @@ const ofLast = Effect.fnUntraced(function*(store: Store, { runId, sessionId }: P
   // behind its end, where people answer; the questions of one that another run follows are over
   return state.runId === runId ? yield* all(store, sessionId, state, seen) : []
 })
+
+/**
+ * Whether a run that is suspended goes on when it is resumed: nobody can answer anything any more, in it and in the runs that its
+ * calls wait for, and since it was suspended somebody has, or a question expired. Not where that is not known, as of runs in
+ * another store: resumed, it would be suspended again.
+ */
+export const isAnswered = Effect.fnUntraced(function*(
+  store: Store,
+  sessionId: string,
+  { end, openCalls, runId, seq }: RunState.RunState
+): Effect.fn.Return<boolean, SessionStore.StoreError> {
+  if (end?._tag !== "RunSuspended") return false
+  const now = yield* Clock.currentTimeMillis
+  const seen = new Set([keyOf({ sessionId, runId: runId ?? "" })])
+  const last = yield* lastNews(store, openCalls, now, seen)
+  return last !== undefined && (seq > end.seq || last >= end.at)
+})
+
+/**
+ * When the questions of these calls, and of the runs that they wait for, last expired or those runs went on; `undefined` where one
+ * waits, and where that is not known.
+ */
+const lastNews = Effect.fnUntraced(function*(
+  store: Store,
+  openCalls: ReadonlyArray<OpenCall.OpenCall>,
+  now: number,
+  seen: Set<string>
+): Effect.fn.Return<number | undefined, SessionStore.StoreError> {
+  let last = -Infinity
+  for (const { expiresAt = Infinity, phase, waitsFor = [] } of openCalls) {
+    if (phase === "awaiting") {
+      if (now < expiresAt) return undefined
+      last = Math.max(last, expiresAt)
+    }
+    if (phase !== "paused") continue
+    if (waitsFor.length === 0) return undefined
+    for (const run of waitsFor) {
+      const key = keyOf(run)
+      if (seen.has(key)) continue
+      seen.add(key)
+      const news = yield* newsBelow(store, run, now, seen)
+      if (news === undefined) return undefined
+      last = Math.max(last, news)
+    }
+  }
+  return last
+})
+
+const newsBelow = (
+  store: Store,
+  { runId, sessionId }: Pointer.Run,
+  now: number,
+  seen: Set<string>
+): ReturnType<typeof lastNews> =>
+  Fold.lastRun(store, sessionId).pipe(
+    Effect.flatMap(({ state }): ReturnType<typeof lastNews> =>
+      // its questions are over where another run follows it, or where it goes on or has ended otherwise
+      state.runId !== runId || state.end?._tag !== "RunSuspended"
+        ? Effect.succeed(state.at)
+        : Effect.map(
+          lastNews(store, state.openCalls, now, seen),
+          (last) => last === undefined ? undefined : Math.max(last, state.at)
+        )
+    ),
+    Effect.catchReasons("NonRetryableError", {
+      StoreRefused: () => Effect.succeed(undefined),
+      SessionNotFound: () => Effect.succeed(undefined)
+    })
+  )
 
 const nothing: Found = Effect.succeed([])
 

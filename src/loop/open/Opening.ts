@@ -86,7 +86,7 @@ const look = Effect.fnUntraced(function*(
     // the run around it may have been resumed with other data, which the call hands on
     if (!(isAsked ? isSameButData : isSame)(past, begin)) return yield* RunError.runConflict(runId)
     if (state.runId === runId) {
-      if (!isDead && !hasDied(state) && !isAwaited) return { _tag: "Replay", past }
+      if (!isDead && !wasLeft(state) && !isAwaited) return { _tag: "Replay", past }
       const data = isAsked && !isSame({ input: state.input! }, begin) ? begin.input.data : undefined
       return { ...ready, begin: { _tag: "Resume", input: past.input, limits: undefined, data }, from: past.from }
     }
@@ -100,8 +100,8 @@ const look = Effect.fnUntraced(function*(
   return ready
 })
 
-/** Its process died, and whoever wrote that down, as with an answer, did not go on with it. */
-const hasDied = ({ end }: RunState.RunState): boolean => RunEvent.isCrash(end)
+/** Its process died or was shut down, and whoever wrote that down, as with an answer, did not go on with it. */
+const wasLeft = ({ end }: RunState.RunState): boolean => end !== undefined && RunEvent.isOfProcess(end)
 
 /** It is asked for in the call that it works for, or that paused for it. */
 const isFor = ({ parent }: RunState.RunState, run: Pointer.Run, place: Place.Place | undefined): boolean => {
@@ -125,7 +125,7 @@ export const past = Effect.fnUntraced(function*(
   const found = yield* Fold.find(store, sessionId, runId, Fold.nothing)
   if (found?.state.end === undefined) return undefined
   // the last run of a session may be gone on with
-  if (hasDied(found.state) && (yield* store.lastOf(sessionId, "RunStarted")) === found.state.startSeq) return undefined
+  if (wasLeft(found.state) && (yield* store.lastOf(sessionId, "RunStarted")) === found.state.startSeq) return undefined
   return isSame(found, begin) ? found : yield* RunError.runConflict(runId)
 })
 

@@ -70,10 +70,16 @@ export const make = (services: Env.Services, definition: Definition.Definition):
   }
   const { track } = launcher
   const pen = Semaphore.makeUnsafe(1)
+  const recovering = new Recovering.Recovering({
+    store: services.store,
+    agent: definition.name,
+    takeUp: takeUp(launcher)
+  })
   return {
     start: (input, isWatched) => start(launcher, input, isWatched),
     resume: (input, isWatched) => resume(launcher, input, isWatched),
-    recover: (input) => recover(launcher, input),
+    recover: (input) =>
+      Effect.flatMap(Effect.fromResult(InputCheck.recovery(input)), (checked) => recovering.look(checked)),
     approvals: (sessionId) =>
       Effect.flatMap(Identity.ofSession(sessionId), () => Questions.waiting(services.store, sessionId)),
     decide: (decision) => visit(launcher, decision.sessionId, (visitor) => Deciding.decide(visitor, pen, decision)),
@@ -160,22 +166,13 @@ const goOn = Effect.fnUntraced(function*(
   return yield* Start.start(services, { sessionId, runId, begin, brief, settings, folded, isWatched }, track)
 })
 
-const recover = (
-  launcher: Launcher,
-  given: RunInput.RecoverInput
-): Effect.Effect<Recovering.Recovered, RunError.RunError> =>
-  Effect.flatMap(Effect.fromResult(InputCheck.recovery(given)), (input) =>
-    Recovering.recover({
-      store: launcher.services.store,
-      agent: launcher.definition.name,
-      input,
-      takeUp: (sessionId, folded) => {
-        const { runId, seq: foundAt } = folded.state
-        const found = { sessionId, runId, folded, foundAt, limits: undefined, data: undefined }
-        // its readers come later, if any do
-        return goOn(launcher, { ...found, isWatched: false })
-      }
-    }))
+/** A run that was found goes on as it was found; its readers come later, if any do. */
+const takeUp = (launcher: Launcher) => (sessionId: string, foundAt: number): Started.Starting =>
+  Effect.flatMap(Effect.interruptible(Fold.fold(launcher.services.store, sessionId, Fold.nothing)), (folded) => {
+    const { runId } = folded.state
+    const found = { sessionId, runId, folded, foundAt, limits: undefined, data: undefined }
+    return goOn(launcher, { ...found, isWatched: false })
+  })
 
 const resumeNames: Record<keyof RunInput.ResumeInput, true> = { sessionId: true, runId: true, limits: true, data: true }
 

@@ -1,68 +1,127 @@
 /**
- * Finds the runs of an agent that nobody drives, and takes each up.
+ * Looks for the runs of an agent that nobody drives, and takes each up.
  *
- * Does not own how a run is taken up (`Launch`), nor what a drive that died has left open (`Recovery`).
+ * Does not own which runs those are (`Left`), how one is taken up (`Launch`), nor what a drive that died has left open (`Recovery`).
  */
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Result from "effect/Result"
+import * as Exit from "effect/Exit"
 import * as Stream from "effect/Stream"
 import type * as InputCheck from "../../run/InputCheck.ts"
-import type * as RunError from "../../run/RunError.ts"
-import * as RunEvent from "../../run/RunEvent.ts"
+import * as RunError from "../../run/RunError.ts"
 import type * as Runs from "../../services/Runs.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
-import * as Fold from "../log/Fold.ts"
 import * as Listing from "../log/Listing.ts"
-import * as Questions from "../log/Questions.ts"
+import * as Left from "./Left.ts"
 import type * as Started from "./Started.ts"
 
 /** What became of them. */
 export interface Recovered {
   readonly runs: ReadonlyArray<Runs.LiveRun>
   readonly refused: ReadonlyArray<{ readonly sessionId: string; readonly error: RunError.RunError }>
+  /** why the others were not looked at */
+  readonly stoppedBy?: RunError.RunError
 }
 
 interface Options {
   readonly store: SessionStore.SessionStore["Service"]
   /** the name of the agent */
   readonly agent: string
-  readonly input: InputCheck.Recovery
-  /** takes a run up, as it was found */
-  readonly takeUp: (sessionId: string, folded: Fold.Folded) => Started.Starting
+  /** takes the last run of a session up, where `seq` is the last event of its log */
+  readonly takeUp: (sessionId: string, seq: number) => Started.Starting
 }
 
-export const recover = Effect.fnUntraced(function*(options: Options): Effect.fn.Return<Recovered, RunError.RunError> {
-  const { input: { answered, limit }, store } = options
-  const runs: Array<Runs.LiveRun> = []
-  const refused: Array<Recovered["refused"][number]> = []
-  const look = Effect.fnUntraced(function*({ sessionId }: SessionStore.SessionInfo) {
-    const taken = yield* Effect.result(takeUp(options, sessionId))
-    if (Result.isSuccess(taken)) {
-      if (taken.success !== undefined) runs.push(taken.success.run)
-    } else if (taken.failure.reason._tag === "ShuttingDown") return yield* taken.failure
-    else if (!isElsewhere(taken.failure)) refused.push({ sessionId, error: taken.failure })
-    return runs.length < limit
-  })
-  const ends = answered ? [undefined, "RunSuspended" as const] : [undefined]
-  yield* Stream.runForEachWhile(Listing.all(store, { ends, unowned: true }), look)
-  return { runs, refused }
-})
+/** Looks, as often as it is asked to. Logs that nothing is to be done about are read once, until something is added to them. */
+export class Recovering {
+  readonly #options: Options
+  /** the heads of those logs, by session */
+  #passed: ReadonlyMap<string, number> = new Map()
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  look({ answered, limit }: InputCheck.Recovery): Effect.Effect<Recovered, RunError.RunError> {
+    return Effect.suspend(() => {
+      const { store } = this.#options
+      const ends = answered ? [undefined, "RunSuspended" as const] : [undefined]
+      const looking = new Look(this.#options, limit, this.#passed)
+      return Effect.matchEffect(
+        Stream.runForEachWhile(Listing.all(store, { ends, unowned: true }), (info) => looking.at(info)),
+        {
+          onSuccess: () => {
+            if (!looking.isFull()) this.#passed = looking.passed
+            return Effect.succeed(looking.found)
+          },
+          // what was taken up by then is under way
+          onFailure: (error) =>
+            looking.found.runs.length === 0
+              ? Effect.fail(error)
+              : Effect.succeed({ ...looking.found, stoppedBy: error })
+        }
+      )
+    })
+  }
+}
+
+/** One look. */
+class Look {
+  readonly passed = new Map<string, number>()
+  readonly #runs: Array<Runs.LiveRun> = []
+  readonly #refused: Array<Recovered["refused"][number]> = []
+  readonly #options: Options
+  readonly #limit: number
+  readonly #passedBefore: ReadonlyMap<string, number>
+  #hasSuspect = false
+
+  constructor(options: Options, limit: number, passedBefore: ReadonlyMap<string, number>) {
+    this.#options = options
+    this.#limit = limit
+    this.#passedBefore = passedBefore
+  }
+
+  get found(): Recovered {
+    return { runs: this.#runs, refused: this.#refused }
+  }
+
+  isFull(): boolean {
+    return this.#runs.length >= this.#limit
+  }
+
+  /** Takes a run up where that is for it; `false` where no more are to be looked at. Fails where none can be. */
+  at({ head, sessionId }: SessionStore.SessionInfo): Effect.Effect<boolean, RunError.RunError> {
+    if (this.#passedBefore.get(sessionId) === head) {
+      this.passed.set(sessionId, head)
+      return Effect.succeed(true)
+    }
+    return Effect.flatMap(Effect.exit(this.#taken(sessionId)), (exit) => {
+      if (Exit.isSuccess(exit)) {
+        if (exit.value !== undefined) this.#runs.push(exit.value.run)
+        return Effect.succeed(!this.isFull())
+      }
+      if (Cause.hasInterrupts(exit.cause)) return Effect.failCause(exit.cause)
+      const error = RunError.fromCause(exit.cause)
+      const { _tag } = error.reason
+      if (_tag === "ShuttingDown" || _tag === "StoreUnavailable") return Effect.fail(error)
+      if (!isElsewhere(_tag)) this.#refused.push({ sessionId, error })
+      return Effect.succeed(true)
+    })
+  }
+
+  #taken(sessionId: string): Effect.Effect<Started.Started | undefined, RunError.RunError> {
+    const { agent, store, takeUp } = this.#options
+    return Effect.flatMap(Left.judge(store, sessionId, agent), ({ seq, verdict }) => {
+      if (verdict === "never") this.passed.set(sessionId, seq)
+      const isSuspect = verdict === "takeUpAlone"
+      if (verdict !== "takeUp" && !(isSuspect && !this.#hasSuspect)) return Effect.undefined
+      this.#hasSuspect ||= isSuspect
+      return takeUp(sessionId, seq)
+    })
+  }
+}
 
 /** Somebody was faster, to go on with it, or to end or remove it: the next look finds what they left. */
-const isElsewhere = ({ reason: { _tag } }: RunError.RunError): boolean =>
-  _tag === "SessionBusy" || _tag === "StaleWriter" || _tag === "SessionNotFound" || _tag === "NothingToResume"
-
-const takeUp = Effect.fnUntraced(function*(
-  { agent, store, takeUp }: Options,
-  sessionId: string
-): Effect.fn.Return<Started.Started | undefined, RunError.RunError> {
-  const started = yield* Fold.lastStart(store, sessionId)
-  // a run that works for a call is asked for where the call is made again
-  if (started?.agent !== agent || started.parent !== undefined) return undefined
-  const folded = yield* Fold.fold(store, sessionId, Fold.nothing)
-  const { state } = folded
-  const { end } = state
-  const isLeft = end === undefined || RunEvent.isOfProcess(end) ||
-    (end._tag === "RunSuspended" && (yield* Questions.waitingIn(store, sessionId, state)).length === 0)
-  return isLeft ? yield* takeUp(sessionId, folded) : undefined
-})
+const isElsewhere = (reason: RunError.RunError["reason"]["_tag"]): boolean =>
+  reason === "SessionBusy" || reason === "StaleWriter" || reason === "SessionNotFound" ||
+  reason === "NothingToResume" ||
+  reason === "AbortedBeforeStart"

@@ -25,7 +25,7 @@ export const places = (events: ReadonlyArray<RunEvent.Durable>): ReadonlyArray<n
 
 /** True where nothing goes behind a copy that ends with `last`, whatever came before. */
 export const isWhole = (last: RunEvent.Durable): boolean =>
-  RunEvent.isEnd(last) && last._tag !== "RunSuspended" && !RunEvent.isCrash(last)
+  RunEvent.isEnd(last) && last._tag !== "RunSuspended" && !RunEvent.isOfProcess(last)
 
 /**
  * Calls that the run may still carry out by itself, one that a person has allowed too, or has begun to: a copy shares none of them
@@ -37,7 +37,8 @@ export const underWay = ({ openCalls, status }: RunState.RunState): ReadonlyArra
 /**
  * What goes behind a copy that ends with `last`, `state` being its fold, written at `at`: the end of a run that was cut
  * in its middle; behind the end of a drive that died or is suspended, outcomes of the calls that are the original's to carry
- * out, or to ask for by their idempotency keys.
+ * out, or to ask for by their idempotency keys; and behind one that ended with its process a drive that ends as a copy's, so that
+ * nobody takes it for a run that is to go on.
  */
 export const closing = (
   state: RunState.RunState,
@@ -45,18 +46,26 @@ export const closing = (
   at: number
 ): ReadonlyArray<RunEvent.Durable> => {
   const end = endOf(state, last, at)
-  return end !== undefined ? [end] : underWay(state).map((call, i) => ({
+  if (end !== undefined) return [end]
+  const { runId } = last
+  const placed = (i: number) => ({ seq: last.seq + 1 + i, at, runId, version: RunEvent.version })
+  const settled: ReadonlyArray<RunEvent.Durable> = underWay(state).map((call, i) => ({
     _tag: "ToolSettled",
-    seq: last.seq + 1 + i,
-    at,
-    runId: last.runId,
-    version: RunEvent.version,
+    ...placed(i),
     turn: call.turn,
     callId: call.callId,
     tool: call.tool,
     outcome: OpenCall.hasStarted(call) ? { _tag: "OutcomeUnknown" } : { _tag: "NotExecuted", reason: "stopped" },
     duration: 0
   }))
+  if (!RunEvent.isEnd(last) || !RunEvent.isOfProcess(last)) return settled
+  const { length } = settled
+  const { totals } = last
+  return [
+    ...settled,
+    { _tag: "RunResumed", ...placed(length), drive: state.drive + 1, cause: "resume" },
+    { _tag: "RunAborted", ...placed(length + 1), reason: "forked", totals }
+  ]
 }
 
 /** The end of a run that is cut behind `last`; the time between is not the run's, so its totals count up to `last`. */

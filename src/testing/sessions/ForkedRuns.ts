@@ -108,7 +108,8 @@ export const forkedRuns = (name: string, test: Test): void => {
         yield* write("s", log)
         const info = yield* fork("s", "copy", 5)
         const copy = yield* readAll("copy")
-        assert.deepStrictEqual([info.head, info.end, seqs(copy)], [7, undefined, Arr.range(1, 7)])
+        assert.deepStrictEqual([info.head, info.end, seqs(copy)], [9, "RunAborted", Arr.range(1, 9)])
+        assert.deepInclude(copy.at(-1), { reason: "forked" })
         const outcomes = copy.flatMap((event) => event._tag === "ToolSettled" ? [[event.callId, event.outcome]] : [])
         assert.deepStrictEqual(outcomes, [
           ["1.0", { _tag: "OutcomeUnknown" }],
