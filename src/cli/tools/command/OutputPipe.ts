@@ -44,10 +44,15 @@ export const make = Effect.fnUntraced(function*(
     isHeld: Effect.promise(async () => {
       // A pipe holds less than Node reads in one turn of its loop; the end is told in the next.
       for (let turn = 0; turn < 10 && !hasEnded; turn++) await new Promise((resolve) => setImmediate(resolve))
+      // A process that was killed gives up its environment, by which it is found, before its descriptors.
+      for (let look = 0; look < mostLooks && !hasEnded; look++) await new Promise((resolve) => setTimeout(resolve, 10))
       return !hasEnded
     })
   }
 })
+
+/** How often, 10 ms apart, a pipe is looked at that somebody holds who is not there: on a busy machine to end takes a while. */
+const mostLooks = 25
 
 /** The name is gone when the ends are open. */
 const open = Effect.gen(function*() {
