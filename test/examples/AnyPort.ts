@@ -6,7 +6,7 @@ const listen = Server.prototype.listen
 Server.prototype.listen = function(this: Server, options: ListenOptions, ...rest: ReadonlyArray<never>) {
   this.once("listening", () => {
     const place = this.address()
-    if (typeof place === "object") console.log(`listens on ${place?.address}`)
+    if (typeof place === "object") console.log(`listens on ${place?.address}\nat port ${place?.port}.`)
   })
   return listen.call(this, { ...options, port: 0 }, ...rest)
 } as typeof listen

@@ -52,7 +52,10 @@ export const start = Effect.fnUntraced(function*({ args = [], env, folder, model
       }),
     write: (text: string) => Effect.sync(() => child.stdin.write(text)),
     end: Effect.sync(() => child.stdin.end()),
+    /** What it has written so far. */
+    written: Effect.sync(() => out.text),
     interrupt: Effect.sync(() => child.kill("SIGINT")),
+    terminate: Effect.sync(() => child.kill("SIGTERM")),
     /** Waits for its end; all it wrote, and its exit code. */
     result: Effect.promise(() => closed).pipe(Effect.map(() => ({ out: out.text, code: child.exitCode })))
   }

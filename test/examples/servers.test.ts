@@ -1,7 +1,8 @@
-/** Examples that are servers, each as a process of its own: who can reach them where nobody says. */
+/** Examples that are servers, each as a process of its own: who can reach them where nobody says, and what a deploy does. */
 import { assert, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import { data, delta, done, events, finish, make } from "../support/OpenAiServer.ts"
+import { data, delta, done, events, finish, make, open } from "../support/OpenAiServer.ts"
 import { temporaryFolder } from "../support/Processes.ts"
 import * as Example from "./Example.ts"
 
@@ -24,4 +25,44 @@ it.live.each(["http-server.ts", "use-chat.ts", "observability.ts"])(
       listens(name, "127.0.0.1", { HOST: "" }),
       listens(name, "0.0.0.0", { HOST: "0.0.0.0" })
     )
+)
+
+const urlOf = Effect.fnUntraced(function*(example: Effect.Success<ReturnType<typeof Example.start>>) {
+  yield* example.wrote(".\n")
+  const [, port] = /at port (\d+)\./.exec(yield* example.written) ?? []
+  return `http://127.0.0.1:${port}/sessions/one`
+})
+
+it.live(
+  "a run that a deploy cuts off goes on in the next process, and so does whoever reads along",
+  () =>
+    Effect.gen(function*() {
+      const folder = yield* temporaryFolder
+      const [slow, quick] = [yield* make(open(data(delta({ content: "Once" })))), yield* make(answer)]
+      const serve = (model: typeof quick) =>
+        Example.start({ name: "http-server.ts", model, folder, env: { NODE_OPTIONS: `--import=${anyPort}`, HOST: "" } })
+      const first = yield* serve(slow)
+      const body = JSON.stringify({ text: "A story" })
+      const headers = { "content-type": "application/json" }
+      const start = `${yield* urlOf(first)}/start`
+      assert.strictEqual((yield* Effect.promise(() => fetch(start, { method: "POST", body, headers }))).status, 202)
+      yield* Deferred.await(slow.received)
+      yield* first.terminate
+      yield* first.result
+      const read = `${yield* urlOf(yield* serve(quick))}/events`
+      const seen = yield* Effect.promise(async (signal) => {
+        let text = ""
+        const { body } = await fetch(read, { signal })
+        for await (const bytes of body!.pipeThrough(new TextDecoderStream())) {
+          text += bytes
+          if (text.includes("event: RunCompleted")) break
+        }
+        return text
+      })
+      const facts = [...seen.matchAll(/^event: (Run\w+|AssistantMessage)$/gm)].map(([, tag]) => tag)
+      assert.deepStrictEqual(facts, ["RunStarted", "RunAborted", "RunResumed", "AssistantMessage", "RunCompleted"])
+      assert.include(seen, "\"reason\":\"shutdown\"")
+      assert.strictEqual(quick.requests.length, 1)
+    }),
+  120_000
 )
