@@ -14,11 +14,11 @@ import * as SessionStorePg from "fiberloop/layers/SessionStorePg"
 export class Worker extends Agent.Service<Worker>()("workers/Worker", { instructions: "Be brief." }) {}
 
 /**
- * Goes on with all that was left, to the end of each. A process that serves has a layer in place of that, which looks again and again:
- * `Agent.recovering(Worker, { answered: true })`.
+ * Goes on with what was left, up to eight runs at once, to the end of each. A process that serves has a layer in place of that, which looks
+ * again and again: `Agent.recovering(Worker, { answered: true })`.
  */
 export const recover = Effect.gen(function*() {
-  const { refused, runs } = yield* (yield* Worker).recover({ answered: true, limit: Infinity })
+  const { refused, runs } = yield* (yield* Worker).recover({ answered: true, limit: 8 })
   for (const { error, sessionId } of refused) yield* Console.error(`${sessionId}: ${error.message}`)
   yield* Effect.forEach(
     runs,

@@ -17,7 +17,7 @@ export interface Recovered<A> {
   readonly runs: ReadonlyArray<Run<A>>
   /** They cannot go on, and are as they were. */
   readonly refused: ReadonlyArray<{ readonly sessionId: string; readonly error: RunError.RunError }>
-  /** Why the look ended before it had seen all: the store failed in its midst. The next look sees the others. */
+  /** Why the look ended before it had seen all: the store failed, or the agent was closed. */
   readonly stoppedBy?: RunError.RunError
 }
 
@@ -46,8 +46,8 @@ export interface Client<A> {
    * Takes up the runs of this agent that ended with their process, which died or was shut down: they go on as `resumeStart` has them go
    * on, but for those that were to be aborted, and those that died five times in a row. One that died twice waits a minute, then four times as
    * long each time. Each is taken up only as it was found, so that what ends or is aborted meanwhile does not go on. A run that works for a
-   * call is left to the run that made the call, and what another process drives to that. `InvalidInput`, `StoreUnavailable` and
-   * `ShuttingDown` where none was taken up.
+   * call is left to the run that made the call, and what another process drives to that. Where nothing was taken up it fails as
+   * `SessionStore.list` does, with `ShuttingDown`, and with `InvalidInput`.
    */
   readonly recover: (input?: RunInput.RecoverInput) => Effect.Effect<Recovered<A>, RunError.RunError>
   /** The questions of a session that wait, in call order, but for expired ones. `SessionNotFound` when unknown. */

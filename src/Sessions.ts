@@ -53,8 +53,8 @@ export interface Asking {
 }
 
 /**
- * All questions that wait, each once, by session, the one that changed last first. Sessions are read as they are taken, and no
- * others than suspended ones; one that cannot be read is passed over.
+ * All questions of suspended runs that wait, each once, by session, the one that changed last first. Sessions are read as they are taken,
+ * and no others than suspended ones; one that cannot be read is passed over.
  */
 export const asking: Stream.Stream<Asking, SessionStore.StoreError, SessionStore.SessionStore> = Stream.unwrap(
   SessionStore.SessionStore.useSync((store) =>

@@ -81,15 +81,19 @@ const isBare = ({ allowedTools, data, history, instructions, limits, toolOrder, 
 export interface Recovery {
   readonly limit: number
   readonly answered: boolean
+  /** milliseconds */
+  readonly within: number
 }
 
 export const recovery = (input: RunInput.RecoverInput): Checked<Recovery> => {
-  const others = noOthers("recover", input, { limit: true, answered: true })
+  const others = noOthers("recover", input, { limit: true, answered: true, within: true })
   if (Result.isFailure(others)) return Result.fail(others.failure)
-  const { answered = false, limit = 100 } = input
+  const { answered = false, limit = 100, within: given = "7 days" } = input
+  const within = Option.match(Duration.fromInput(given), { onNone: () => NaN, onSome: Duration.toMillis })
   if (typeof answered !== "boolean") return refuse("answered", "answered must be true or false")
+  if (!(within > 0)) return refuse("within", "within must be a duration, or Infinity")
   return limit === Infinity || (Number.isInteger(limit) && limit >= 1)
-    ? Result.succeed({ answered, limit })
+    ? Result.succeed({ answered, limit, within })
     : refuse("limit", `limit must be a whole number of at least 1; it is ${limit}`)
 }
 

@@ -7,6 +7,9 @@ export type Run = typeof Run.Type
 
 export const isSameRun = (a: Run, b: Run): boolean => a.sessionId === b.sessionId && a.runId === b.runId
 
+/** A run as a key of maps and sets. */
+export const keyOf = ({ runId, sessionId }: Run): string => JSON.stringify([sessionId, runId])
+
 /** A call of a run, which other runs may work for. */
 export const Parent = Schema.Struct({ sessionId: Schema.String, runId: Schema.String, callId: Schema.String })
 export type Parent = typeof Parent.Type

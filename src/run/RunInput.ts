@@ -3,6 +3,7 @@
  *
  * Does not own what may be given, nor how the one becomes the other (`InputCheck`).
  */
+import type * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"
 import * as Message from "./Message.ts"
 import * as RunPolicy from "./RunPolicy.ts"
@@ -68,6 +69,8 @@ export interface RecoverInput {
   readonly limit?: number | undefined
   /** `true`: runs that wait for people too, once no question of theirs waits any more. Default `false`: whoever answers resumes. */
   readonly answered?: boolean | undefined
+  /** only those whose log was written to so long ago at most. Default 7 days; `Infinity` for all. */
+  readonly within?: Duration.Input | undefined
 }
 
 /** What `decide` takes. */

@@ -46,7 +46,7 @@ export interface OpenOptions {
 export interface ListOptions {
   readonly limit?: number | undefined
   readonly after?: SessionInfo | undefined
-  /** only sessions with one of these ends, of which `undefined` is none; what that costs does not grow with the others */
+  /** only sessions with one of these ends, of which `undefined` is none; in a database the others are not looked through */
   readonly ends?: ReadonlyArray<SessionInfo["end"]> | undefined
   /** `true`: only sessions that `open` would not find busy */
   readonly unowned?: boolean | undefined
@@ -127,7 +127,7 @@ export class SessionStore extends Context.Service<SessionStore, {
    * Copies the log up to `at` into a new session, as it is: with its run ids, times, and events of types that are not
    * known. All or nothing, in one step; the two are independent then. A session that somebody writes to can be forked,
    * with what is stored by now. A copy that ends inside a run, or with its process, gets a `RunAborted` (`forked`) behind it,
-   * so that it takes a new message, or resumes, at once, and goes on only where somebody asks for that.
+   * so that it takes a new message, or resumes, at once, and does not go on by itself.
    *
    * No call runs at such a place, and idempotency keys contain the session id: what the two do later never shares a
    * key. Behind a drive that died, calls that had started are `OutcomeUnknown` in the copy and others `NotExecuted`;

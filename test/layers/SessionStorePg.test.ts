@@ -7,6 +7,7 @@ import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
 import { afterAll, beforeAll } from "vitest"
 import * as SessionStorePg from "../../src/layers/SessionStorePg.ts"
+import { aborted, started } from "../../src/testing/sessions/Fixtures.ts"
 import { suite } from "../../src/testing/SessionStoreSuite.ts"
 import * as PgDatabases from "../support/PgDatabases.ts"
 import * as Traces from "../support/Traces.ts"
@@ -71,4 +72,26 @@ it.live("sessions with few of all ends are found by an index, and not among the 
       assert.include(lines, "fiberloop_sessions_ended")
       assert.notMatch(lines, /Seq Scan|fiberloop_sessions_newest|Filter/)
     }
+  }))
+
+it.live("one of version 2 gets that too, and sessions that were shut down have no end", () =>
+  Effect.gen(function*() {
+    const inSchema = yield* PgDatabases.schema(url)
+    yield* Effect.scoped(Effect.gen(function*() {
+      const store = yield* SessionStorePg.make({ url: inSchema })
+      for (const reason of ["shutdown", "requested"] as const) {
+        const session = yield* store.open(reason, { runId: "run-1", create: true })
+        yield* session.append([started({ seq: 1 }), aborted({ seq: 2 }, reason)])
+      }
+    }))
+    for (
+      const statement of [
+        "UPDATE fiberloop_sessions SET ended = 'RunAborted'",
+        "DROP INDEX fiberloop_sessions_ended",
+        "DELETE FROM fiberloop_migrations WHERE migration_id = 4"
+      ]
+    ) yield* PgDatabases.query(inSchema, statement)
+    const store = yield* SessionStorePg.make({ url: inSchema })
+    const ends = (yield* store.list()).map(({ end, sessionId }) => [sessionId, end])
+    assert.sameDeepMembers(ends, [["shutdown", undefined], ["requested", "RunAborted"]])
   }))

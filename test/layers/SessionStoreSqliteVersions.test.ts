@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import type * as SessionStore from "../../src/services/SessionStore.ts"
-import { answer, completed, notice, notices, reasonOf, started } from "../../src/testing/sessions/Fixtures.ts"
+import { aborted, answer, completed, notice, notices, reasonOf, started } from "../../src/testing/sessions/Fixtures.ts"
 import { temporaryFolder } from "../support/Processes.ts"
 
 const dump = readFileSync(new URL("../golden/sqlite-v2.sql", import.meta.url), "utf8")
@@ -69,16 +69,24 @@ for (const [version, more] of [[1, of1], [2, ""]] as const) {
     }))
 }
 
-it.effect("one of version 3 gets what finds sessions by their ends", () =>
+it.effect("one of version 3 gets what finds sessions by their ends, and those that were shut down have none", () =>
   Effect.gen(function*() {
     const { db, file } = yield* database()
-    yield* Effect.scoped(make(file))
-    db.exec("DROP INDEX fiberloop_sessions_ended; DELETE FROM fiberloop_migrations WHERE migration_id = 4")
+    yield* Effect.scoped(Effect.gen(function*() {
+      const store = yield* make(file)
+      for (const reason of ["shutdown", "requested"] as const) {
+        const session = yield* store.open(reason, { runId: "run-1", create: true })
+        yield* session.append([started({ seq: 1 }), aborted({ seq: 2 }, reason)])
+      }
+    }))
+    db.exec(`UPDATE fiberloop_sessions SET ended = 'RunAborted' WHERE id = 'shutdown';
+      DROP INDEX fiberloop_sessions_ended; DELETE FROM fiberloop_migrations WHERE migration_id = 4`)
     const store = yield* make(file)
     assert.deepStrictEqual(yield* readAll(store, "whole"), whole)
-    const unended = yield* store.list({ ends: [undefined] })
-    assert.isTrue(unended.some(({ sessionId }) => sessionId === "dead"))
-    assert.isUndefined(unended.find(({ end }) => end !== undefined))
+    const idsOf = (end: SessionStore.SessionInfo["end"]) =>
+      Effect.map(store.list({ ends: [end] }), (infos) => infos.map(({ sessionId }) => sessionId))
+    assert.includeMembers([...yield* idsOf(undefined)], ["shutdown", "dead"])
+    assert.deepStrictEqual(yield* idsOf("RunAborted"), ["requested"])
     db.exec("DROP INDEX fiberloop_sessions_ended")
   }))
 

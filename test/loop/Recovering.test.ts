@@ -5,12 +5,15 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
+import { join } from "node:path"
+import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import * as SessionErrors from "../../src/layers/store/SessionErrors.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as DeadRun from "../support/DeadRun.ts"
 import * as Drafts from "../support/Drafts.ts"
 import * as Family from "../support/Family.ts"
+import { temporaryFolder } from "../support/Processes.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
@@ -91,6 +94,29 @@ describe("what is taken up", () => {
       assert.sameMembers(idsOf(runs), ids.filter((_, n) => n % 2 === 1))
     }))
 
+  it.live("each in one process only, however many look at once", () =>
+    Effect.gen(function*() {
+      const filename = join(yield* temporaryFolder, "sessions.db")
+      const ids = Array.from({ length: 20 }, (_, n) => `s${n}`)
+      const stores = yield* Effect.replicateEffect(SessionStoreSqlite.make({ filename }), 3)
+      for (const id of ids) {
+        yield* DeadRun.write(TestStore.over(stores[0]!), id, DeadRun.unanswered("test/Tested", id))
+      }
+      const looks = yield* Effect.forEach(stores, (store) =>
+        Effect.gen(function*() {
+          const { agent } = yield* TestAgent.make(() => ScriptedModel.text("done"), { store: TestStore.over(store) })
+          const { refused, runs } = yield* agent.recover({ within: Infinity })
+          assert.deepStrictEqual(refused, [])
+          yield* Effect.forEach(runs, ({ result }) => result)
+          return idsOf(runs)
+        }), { concurrency: "unbounded" })
+      assert.deepStrictEqual(looks.flat().toSorted(), ids.toSorted())
+      for (const id of ids) {
+        const log = yield* Stream.runCollect(stores[0]!.read(id))
+        assert.deepStrictEqual(ends(log), ["RunAborted(crashed)", "RunCompleted(stop)"])
+      }
+    }))
+
   it.effect("a run that dies again and again waits longer each time, and gets its end then", () =>
     Effect.gen(function*() {
       for (const [deaths, minutes] of [[1, 0], [2, 1], [3, 4], [4, 16]] as const) {
@@ -113,25 +139,27 @@ describe("what is taken up", () => {
       assert.lengthOf(yield* script.requests, 0)
     }))
 
-  it.effect("runs that died again and again are taken up one with each look", () =>
+  it.effect("runs that died again and again are taken up one after the other, and none waits for one that cannot be", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make()
-      for (const id of ["a", "b", "c"]) {
-        const runId = `${id} run`
-        const log = [
-          ...DeadRun.unanswered("test/Tested", id),
-          ...DeadRun.again(3).map((draft) => ({ ...draft, runId }))
-        ]
-        yield* DeadRun.write(store, id, log)
-      }
+      for (const id of ["a", "b", "c"]) yield* DeadRun.write(store, id, dyingAgain(3, id))
       yield* DeadRun.write(store, "well", DeadRun.unanswered("test/Tested", "well"))
-      const { agent } = yield* TestAgent.make(Array.from({ length: 4 }, () => ScriptedModel.text("done")), { store })
+      const gates = yield* Effect.replicateEffect(ScriptedModel.makeGate, 3)
+      const open: typeof store.service.open = (id, options) =>
+        id === "c" ? Effect.fail(SessionErrors.refused("broken")) : store.service.open(id, options)
+      const { agent } = yield* TestAgent.make(
+        gates.map((gate) => [ScriptedModel.gate(gate), ScriptedModel.text("done")]),
+        { store: TestStore.over({ ...store.service, open }) }
+      )
       yield* TestClock.adjust("1 hour")
-      for (const expected of [2, 1, 1, 0]) {
-        const { runs } = yield* agent.recover()
-        yield* Effect.forEach(runs, ({ result }) => result)
-        assert.lengthOf(runs, expected)
-      }
+      const first = yield* agent.recover()
+      assert.deepStrictEqual(idsOf(first.runs).toSorted(), ["b", "well"])
+      assert.deepStrictEqual(idsOf(first.refused), ["c"])
+      // that one is still at work
+      assert.lengthOf((yield* agent.recover()).runs, 0)
+      for (const gate of gates) yield* gate.release
+      yield* Effect.forEach(first.runs, ({ result }) => result)
+      assert.deepStrictEqual(idsOf((yield* agent.recover()).runs), ["a"])
     }))
 
   it.effect("the same request again goes on with a run whose process was shut down", () =>
@@ -186,6 +214,13 @@ describe("what is taken up", () => {
     }))
 })
 
+/** A run that died so often in a row before its model answered. */
+const dyingAgain = (deaths: number, id: string): ReadonlyArray<Drafts.Placed> =>
+  [...DeadRun.unanswered("test/Tested", id), ...DeadRun.again(deaths)].map((draft) => ({
+    ...draft,
+    runId: `${id} run`
+  }))
+
 /** By the agent that goes on with it. */
 const ours = (draft: Drafts.Placed): Drafts.Placed =>
   draft._tag === "RunStarted" ? { ...draft, agent: "test/Tested" } : draft
@@ -216,6 +251,17 @@ describe("what is left alone", () => {
       const { agent } = yield* TestAgent.make([], { store })
       assert.deepStrictEqual(yield* agent.recover({ answered: true }), { runs: [], refused: [] })
       assert.deepStrictEqual([yield* store.log("other"), yield* store.log("below")], before)
+    }))
+
+  it.effect("a run of which nothing was heard for longer than is asked for", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make()
+      yield* DeadRun.write(store, "s", DeadRun.unanswered())
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("done")], { store })
+      yield* TestClock.setTime(8 * 86_400_000)
+      assert.lengthOf((yield* agent.recover()).runs, 0)
+      assert.lengthOf((yield* agent.recover({ within: "190 hours" })).runs, 0)
+      assert.lengthOf((yield* agent.recover({ within: Infinity })).runs, 1)
     }))
 
   it.effect("a run that lives", () =>
@@ -340,18 +386,20 @@ describe("what cannot be taken up", () => {
   it.effect("is what comes behind the store's end, where that is lost in the midst of a look", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make()
-      const ids = Array.from({ length: 5 }, (_, n) => `s${n}`)
+      const ids = Array.from({ length: 6 }, (_, n) => `s${n}`)
       for (const id of ids) yield* DeadRun.write(store, id, DeadRun.unanswered("test/Tested", id))
       let opened = 0
+      let isDown = true
       const failing = TestStore.over({
         ...store.service,
         open: (id, options) =>
-          ++opened === 3 ? Effect.fail(SessionErrors.unavailable("down")) : store.service.open(id, options)
+          ++opened > 2 && isDown ? Effect.fail(SessionErrors.unavailable("down")) : store.service.open(id, options)
       })
       const { agent } = yield* TestAgent.make(ids.map(() => ScriptedModel.text("done")), { store: failing })
       const { refused, runs, stoppedBy } = yield* agent.recover()
-      assert.deepStrictEqual([runs.length, refused.length, stoppedBy?.reason._tag], [2, 0, "StoreUnavailable"])
-      assert.lengthOf((yield* agent.recover()).runs, 3)
+      assert.deepStrictEqual([runs.length, refused.length, stoppedBy?.reason._tag], [2, 2, "StoreUnavailable"])
+      isDown = false
+      assert.lengthOf((yield* agent.recover()).runs, 4)
     }))
 
   it.effect("is all where the agent is closed or the input is wrong", () =>
@@ -366,7 +414,9 @@ describe("what cannot be taken up", () => {
           [{ limit: 0 }, "limit must be a whole number of at least 1; it is 0"],
           [{ limit: 1.5 }, "limit must be a whole number of at least 1; it is 1.5"],
           [{ answered: "yes" }, "answered must be true or false"],
-          [{ every: 1 }, `recover has no "every"; it has limit, answered`]
+          [{ every: 1 }, `recover has no "every"; it has limit, answered, within`],
+          [{ within: "long" }, "within must be a duration, or Infinity"],
+          [{ within: 0 }, "within must be a duration, or Infinity"]
         ] as const
       ) {
         assert.deepStrictEqual(yield* reasonOf(input), ["InvalidInput", says])

@@ -1,6 +1,7 @@
 /** Runs that work for calls, or wait for those that do, and what of them is taken up by itself when their process has ended. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as TestClock from "effect/testing/TestClock"
 import type * as ToolOutcome from "../../src/run/ToolOutcome.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as DeadRun from "../support/DeadRun.ts"
@@ -90,25 +91,98 @@ it.effect("a fork of a session whose process was shut down does not go on by its
     assert.deepInclude((yield* store.log("copy")).at(-1), { _tag: "RunAborted", reason: "forked" })
   }))
 
-it.effect("logs that nothing is to be done about are read once, until something is added to them", () =>
+it.effect("logs that nothing is to be done about are read once, until something is added to them, or another has their name", () =>
   Effect.gen(function*() {
     const store = yield* TestStore.make()
-    for (let n = 0; n < 50; n++) yield* DeadRun.write(store, `s${n}`, DeadRun.unanswered("app/Other", `s${n}`))
+    const other = DeadRun.unanswered("app/Other")
+    for (let n = 0; n < 50; n++) yield* DeadRun.write(store, `s${n}`, other)
     let reads = 0
     const read: typeof store.service.read = (...args) => (reads++, store.service.read(...args))
-    const { agent } = yield* TestAgent.make([ScriptedModel.text("done")], {
+    const { agent } = yield* TestAgent.make([ScriptedModel.text("one"), ScriptedModel.text("two")], {
       store: TestStore.over({ ...store.service, read })
     })
     yield* agent.recover()
-    const first = reads
+    assert.isAtLeast(reads, 50)
+    reads = 0
     yield* agent.recover()
-    assert.strictEqual(reads, first)
-    const session = yield* store.service.open("s7", { runId: "r", create: false })
-    yield* session.append([
-      Drafts.log(...DeadRun.unanswered(), { ...Drafts.started("mine"), agent: "test/Tested" })[2]!
-    ])
-    yield* Effect.scoped(store.service.open("s8", { runId: "r", create: false }))
-    void session
-    yield* agent.recover()
-    assert.isAbove(reads, first - 1)
-  }).pipe(Effect.scoped))
+    assert.strictEqual(reads, 0)
+
+    const [mine] = DeadRun.unanswered()
+    const session = store.service.open("s7", { runId: "r", create: false })
+    const events = Drafts.log(...other, DeadRun.crashed, mine!).slice(2) as never
+    yield* Effect.scoped(Effect.flatMap(session, ({ append }) => append(events)))
+    yield* store.service.remove("s8")
+    yield* TestClock.adjust("1 second")
+    yield* DeadRun.write(store, "s8", DeadRun.unanswered())
+    const { runs } = yield* agent.recover()
+    assert.sameMembers(runs.map(({ sessionId }) => sessionId), ["s7", "s8"])
+  }))
+
+/** A run with two calls, of which the second waits for another run; `events` are what came of it. */
+const waiting = (...events: ReadonlyArray<Drafts.Placed>): ReadonlyArray<Drafts.Placed> =>
+  [
+    { ...Drafts.started("go"), agent: "test/Tested" },
+    ...DeadRun.inTools("again", "again").slice(1),
+    Drafts.toolPaused("1.1", { sessionId: "below", runId: "below run" }),
+    ...events
+  ].map((draft, i) => ({ at: 1000 + i, ...draft }))
+
+const belowAsks: ReadonlyArray<Drafts.Placed> = [
+  { ...Drafts.started("go"), parent: { sessionId: "s", runId: "run-1", callId: "1.1" } },
+  ...DeadRun.inTools("work").slice(1, 3),
+  Drafts.approvalRequested("1.0"),
+  Drafts.suspended
+].map((draft, i) => ({ ...draft, agent: "test/Tested", at: 1010 + i, runId: "below run" }))
+
+const isTakenUp = Effect.fnUntraced(function*(store: TestStore.TestStore) {
+  // once its call is settled, what was below that is by itself
+  const { agent } = yield* TestAgent.make([ScriptedModel.text("done"), ScriptedModel.text("done")], { store })
+  return (yield* agent.recover({ answered: true })).runs.some(({ sessionId }) => sessionId === "s")
+})
+
+it.effect("an answer below counts that came while the run around it was still at work, and by a clock that is behind", () =>
+  Effect.gen(function*() {
+    for (const [at, expected] of [[2000, true], [500, true]] as const) {
+      const store = yield* TestStore.make()
+      const settled = { ...Drafts.settled("1.0", { _tag: "Succeeded", result: "done" }), at: 60_000 }
+      yield* DeadRun.write(store, "s", waiting(settled, { ...Drafts.suspended, at: 60_001 }))
+      yield* DeadRun.write(store, "below", belowAsks)
+      assert.isFalse(yield* isTakenUp(store))
+      const answer = { ...Drafts.approvalResolved("1.0"), at, runId: "below run" }
+      const events = Drafts.log(...belowAsks, answer).slice(belowAsks.length) as never
+      const session = store.service.open("below", { runId: "r", create: false })
+      yield* Effect.scoped(Effect.flatMap(session, ({ append }) => append(events)))
+      assert.strictEqual(yield* isTakenUp(store), expected)
+    }
+  }))
+
+it.effect("a call that waits again for a run that is over is not made again and again", () =>
+  Effect.gen(function*() {
+    const store = yield* TestStore.make()
+    const settled = Drafts.settled("1.0", { _tag: "Succeeded", result: "done" })
+    const late = waiting(settled, Drafts.suspended).map((draft) => ({ ...draft, at: 900_000 }))
+    yield* DeadRun.write(store, "s", late)
+    yield* DeadRun.write(store, "below", [...belowAsks.slice(0, 1), {
+      ...Drafts.completed(),
+      at: 1020,
+      runId: "below run"
+    }])
+    assert.isFalse(yield* isTakenUp(store))
+  }))
+
+it.effect("a run that a handler left to itself is taken up once its own questions are answered", () =>
+  Effect.gen(function*() {
+    const store = yield* TestStore.make()
+    const outer = waiting().slice(0, 5).map((draft) => ({ ...draft, runId: "run-1" }))
+    yield* DeadRun.write(store, "s", [...outer, Drafts.settled("1.1", { _tag: "Succeeded", result: "begun" })])
+    yield* DeadRun.write(store, "below", belowAsks)
+    const { agent } = yield* TestAgent.make([ScriptedModel.text("done")], { store })
+    const idsOf = Effect.map(agent.recover({ answered: true }), ({ runs }) => runs.map(({ sessionId }) => sessionId))
+    const before = yield* idsOf
+    assert.notInclude(before, "below")
+    const answer = { ...Drafts.approvalResolved("1.0", false), runId: "below run" }
+    const events = Drafts.log(...belowAsks, answer).slice(belowAsks.length) as never
+    const session = store.service.open("below", { runId: "r", create: false })
+    yield* Effect.scoped(Effect.flatMap(session, ({ append }) => append(events)))
+    assert.include(yield* idsOf, "below")
+  }))

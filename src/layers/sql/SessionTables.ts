@@ -99,9 +99,16 @@ const keyEvents = Effect.gen(function*() {
     FROM fiberloop_sessions AS row WHERE owner IS NOT NULL`
 })
 
-/** Where few sessions of many are looked for: those that have no end, or wait for people. */
+/** Where few sessions of many are looked for: those that have no end, as is so since then behind a shutdown, or wait for people. */
 const indexEnds = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
+  const lastOf = sql.onDialectOrElse({
+    pg: () => "fiberloop_events WHERE fiberloop_events.session = fiberloop_sessions.session AND seq = head",
+    orElse: () => "fiberloop_log WHERE key = (fiberloop_sessions.session << 32 | head)"
+  })
+  yield* sql`
+    UPDATE fiberloop_sessions SET ended = NULL
+    WHERE ended = 'RunAborted' AND EXISTS (SELECT 1 FROM ${sql.literal(lastOf)} AND body LIKE '%"reason":"shutdown"%')`
   yield* sql`CREATE INDEX fiberloop_sessions_ended ON fiberloop_sessions (ended, updated_at, id) WHERE head > 0`
 })
 

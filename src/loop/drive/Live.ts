@@ -157,7 +157,7 @@ export class Live implements Runs.LiveRun {
   }
 
   #stop(reason: RunEvent.AbortedReason): Effect.Effect<void> {
-    // nothing of an abort that comes before the first event is stored: a run that was found would be found again
+    // nothing of an abort before the first event is stored, and a run that was found would be found again: it waits, for the grace period
     return this.#isFound && this.env === undefined && reason === "requested"
       ? Effect.andThen(Grace.within(this.begun), Effect.suspend(() => this.#stopNow(reason)))
       : this.#stopNow(reason)

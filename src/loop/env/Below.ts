@@ -4,7 +4,7 @@
  *
  * Does not own whether the call is under way, nor what follows from what is spent (`Budget`).
  */
-import type * as Pointer from "../../run/Pointer.ts"
+import * as Pointer from "../../run/Pointer.ts"
 import * as Usage from "../../run/Usage.ts"
 
 /** A run that works for a call. */
@@ -26,14 +26,14 @@ export class Below {
 
   /** A run works for the call; the same run again takes its place. */
   add(run: Spender): void {
-    const key = keyOf(run)
+    const key = Pointer.keyOf(run)
     if (this.#over.delete(key)) this.#sum = undefined
     this.#live.set(key, run)
   }
 
   /** A run is over and has spent so much, unless another drive of it is under way. */
   end(run: Pointer.Run, usage: Usage.Usage): void {
-    const key = keyOf(run)
+    const key = Pointer.keyOf(run)
     const live = this.#live.get(key)
     if (live !== undefined && live !== run) return
     this.#live.delete(key)
@@ -51,8 +51,6 @@ export class Below {
     return this.#live.values().reduce((sum, run) => Usage.add(sum, run.spent()), this.#sum)
   }
 }
-
-const keyOf = ({ runId, sessionId }: Pointer.Run): string => JSON.stringify([sessionId, runId])
 
 const runOf = (key: string): Pointer.Run => {
   const [sessionId, runId] = JSON.parse(key) as [string, string]

@@ -79,19 +79,12 @@ export const lastRun = Effect.fnUntraced(function*(
   store: Store,
   sessionId: string
 ): Effect.fn.Return<Folded, SessionStore.StoreError> {
-  const started = yield* lastStart(store, sessionId)
+  const started = yield* last(store, sessionId, "RunStarted")
   const compacted = yield* store.lastOf(sessionId, "ContextCompacted")
   return started === undefined || (compacted ?? 0) > started.seq
     ? yield* fold(store, sessionId, nothing)
     : yield* readOn(store, sessionId, { ...nothing, state: RunState.evolve(RunState.empty, started) })
 })
-
-/** How the last run of a session began; undefined where there was none. */
-export const lastStart = (
-  store: Store,
-  sessionId: string
-): Effect.Effect<DurableEvent.Of<"RunStarted"> | undefined, SessionStore.StoreError> =>
-  last(store, sessionId, "RunStarted")
 
 /** The log folded up to its last compaction; nothing where that has no snapshot that can be read. */
 const atCompaction = Effect.fnUntraced(function*(

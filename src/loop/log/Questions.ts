@@ -5,7 +5,7 @@
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import type * as Pointer from "../../run/Pointer.ts"
+import * as Pointer from "../../run/Pointer.ts"
 import * as RunResult from "../../run/RunResult.ts"
 import type * as RunState from "../../run/RunState.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
@@ -31,7 +31,7 @@ export const waiting = Effect.fnUntraced(function*(
  */
 export const of = (store: Store, sessionId: string, state: RunState.RunState): Found =>
   isBelow(state)
-    ? all(store, sessionId, state, new Set([keyOf({ sessionId, runId: state.runId ?? "" })]))
+    ? all(store, sessionId, state, new Set([Pointer.keyOf({ sessionId, runId: state.runId ?? "" })]))
     : Effect.succeed(RunResult.approvals(sessionId, state))
 
 /** A call waits for another run. */
@@ -55,7 +55,7 @@ const all = Effect.fnUntraced(function*(
 })
 
 const below = (store: Store, run: Pointer.Run, seen: Set<string>): Found => {
-  const key = keyOf(run)
+  const key = Pointer.keyOf(run)
   if (seen.has(key)) return nothing
   seen.add(key)
   return Effect.catchReasons(ofLast(store, run, seen), "NonRetryableError", {
@@ -70,75 +70,4 @@ const ofLast = Effect.fnUntraced(function*(store: Store, { runId, sessionId }: P
   return state.runId === runId ? yield* all(store, sessionId, state, seen) : []
 })
 
-/**
- * Whether a run that is suspended goes on when it is resumed: nobody can answer anything any more, in it and in the runs that its
- * calls wait for, and since it was suspended somebody has, or a question expired. Not where that is not known, as of runs in
- * another store: resumed, it would be suspended again.
- */
-export const isAnswered = Effect.fnUntraced(function*(
-  store: Store,
-  sessionId: string,
-  { end, openCalls, runId, seq }: RunState.RunState
-): Effect.fn.Return<boolean, SessionStore.StoreError> {
-  if (end?._tag !== "RunSuspended") return false
-  const now = yield* Clock.currentTimeMillis
-  const seen = new Set([keyOf({ sessionId, runId: runId ?? "" })])
-  const last = yield* lastNews(store, openCalls, now, seen)
-  return last !== undefined && (seq > end.seq || last >= end.at)
-})
-
-/**
- * When the questions of these calls, and of the runs that they wait for, last expired or those runs went on; `undefined` where one
- * waits, and where that is not known.
- */
-const lastNews = Effect.fnUntraced(function*(
-  store: Store,
-  openCalls: ReadonlyArray<OpenCall.OpenCall>,
-  now: number,
-  seen: Set<string>
-): Effect.fn.Return<number | undefined, SessionStore.StoreError> {
-  let last = -Infinity
-  for (const { expiresAt = Infinity, phase, waitsFor = [] } of openCalls) {
-    if (phase === "awaiting") {
-      if (now < expiresAt) return undefined
-      last = Math.max(last, expiresAt)
-    }
-    if (phase !== "paused") continue
-    if (waitsFor.length === 0) return undefined
-    for (const run of waitsFor) {
-      const key = keyOf(run)
-      if (seen.has(key)) continue
-      seen.add(key)
-      const news = yield* newsBelow(store, run, now, seen)
-      if (news === undefined) return undefined
-      last = Math.max(last, news)
-    }
-  }
-  return last
-})
-
-const newsBelow = (
-  store: Store,
-  { runId, sessionId }: Pointer.Run,
-  now: number,
-  seen: Set<string>
-): ReturnType<typeof lastNews> =>
-  Fold.lastRun(store, sessionId).pipe(
-    Effect.flatMap(({ state }): ReturnType<typeof lastNews> =>
-      // its questions are over where another run follows it, or where it goes on or has ended otherwise
-      state.runId !== runId || state.end?._tag !== "RunSuspended"
-        ? Effect.succeed(state.at)
-        : Effect.map(
-          lastNews(store, state.openCalls, now, seen),
-          (last) => last === undefined ? undefined : Math.max(last, state.at)
-        )
-    ),
-    Effect.catchReasons("NonRetryableError", {
-      StoreRefused: () => Effect.succeed(undefined),
-      SessionNotFound: () => Effect.succeed(undefined)
-    })
-  )
-
 const nothing: Found = Effect.succeed([])
-
-const keyOf = ({ runId, sessionId }: Pointer.Run): string => JSON.stringify([sessionId, runId])

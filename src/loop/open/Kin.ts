@@ -65,7 +65,7 @@ export const recall = Effect.fnUntraced(function*(
 
 /** What a run spent that works for the call, with those below it that were cut off with it, or wait with it. */
 const spentFor = (store: Store, call: Pointer.Parent, run: Pointer.Run, seen = new Set<string>()): Spent => {
-  const key = JSON.stringify([run.sessionId, run.runId])
+  const key = Pointer.keyOf(run)
   // a log of somebody else's may say that a run works for itself
   if (seen.has(key)) return unknown
   seen.add(key)

@@ -4,6 +4,7 @@
  * Does not own which runs those are (`Left`), how one is taken up (`Launch`), nor what a drive that died has left open (`Recovery`).
  */
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Stream from "effect/Stream"
@@ -31,53 +32,76 @@ interface Options {
   readonly takeUp: (sessionId: string, seq: number) => Started.Starting
 }
 
+/** Milliseconds from what a run did last, whose process died twice in a row, to the next try; four times as long with each further death. */
+const firstWait = 60_000
+
+/** A store that fails so often in a row is not asked any more. */
+const mostFailures = 3
+
 /** Looks, as often as it is asked to. Logs that nothing is to be done about are read once, until something is added to them. */
 export class Recovering {
   readonly #options: Options
-  /** the heads of those logs, by session */
-  #passed: ReadonlyMap<string, number> = new Map()
+  /** those logs, by session, as they were */
+  #passed: ReadonlyMap<string, string> = new Map()
+  /** what was taken up of those that died again and again */
+  #suspect: Runs.LiveRun | undefined
 
   constructor(options: Options) {
     this.#options = options
   }
 
-  look({ answered, limit }: InputCheck.Recovery): Effect.Effect<Recovered, RunError.RunError> {
-    return Effect.suspend(() => {
-      const { store } = this.#options
+  look({ answered, limit, within }: InputCheck.Recovery): Effect.Effect<Recovered, RunError.RunError> {
+    return Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      const look = new Look(this.#options, limit, now, this.#passed, this.#suspect)
       const ends = answered ? [undefined, "RunSuspended" as const] : [undefined]
-      const looking = new Look(this.#options, limit, this.#passed)
-      return Effect.matchEffect(
-        Stream.runForEachWhile(Listing.all(store, { ends, unowned: true }), (info) => looking.at(info)),
-        {
-          onSuccess: () => {
-            if (!looking.isFull()) this.#passed = looking.passed
-            return Effect.succeed(looking.found)
-          },
-          // what was taken up by then is under way
-          onFailure: (error) =>
-            looking.found.runs.length === 0
-              ? Effect.fail(error)
-              : Effect.succeed({ ...looking.found, stoppedBy: error })
-        }
+      const sessions = Stream.takeWhile(
+        Listing.all(this.#options.store, { ends, unowned: true }),
+        ({ updatedAt }) => now - updatedAt <= within
       )
+      return Effect.matchEffect(Stream.runForEachWhile(sessions, (info) => look.at(info)), {
+        onSuccess: () => Effect.succeed(this.#keep(look, !look.isFull())),
+        onFailure: (error) => {
+          const found = this.#keep(look, false)
+          // what was taken up by then is under way
+          return found.runs.length + found.refused.length === 0
+            ? Effect.fail(error)
+            : Effect.succeed({ ...found, stoppedBy: error })
+        }
+      })
     })
+  }
+
+  #keep({ found, passed, suspect }: Look, isWhole: boolean): Recovered {
+    this.#passed = isWhole ? passed : new Map([...this.#passed, ...passed])
+    this.#suspect = suspect
+    return found
   }
 }
 
 /** One look. */
 class Look {
-  readonly passed = new Map<string, number>()
+  readonly passed = new Map<string, string>()
+  suspect: Runs.LiveRun | undefined
   readonly #runs: Array<Runs.LiveRun> = []
   readonly #refused: Array<Recovered["refused"][number]> = []
   readonly #options: Options
   readonly #limit: number
-  readonly #passedBefore: ReadonlyMap<string, number>
-  #hasSuspect = false
+  readonly #now: number
+  readonly #passedBefore: ReadonlyMap<string, string>
+  #failures = 0
 
-  constructor(options: Options, limit: number, passedBefore: ReadonlyMap<string, number>) {
+  constructor(
+    options: Options,
+    limit: number,
+    now: number,
+    passedBefore: ReadonlyMap<string, string>,
+    suspect: Runs.LiveRun | undefined
+  ) {
     this.#options = options
     this.#limit = limit
+    this.#now = now
     this.#passedBefore = passedBefore
+    this.suspect = suspect
   }
 
   get found(): Recovered {
@@ -89,39 +113,63 @@ class Look {
   }
 
   /** Takes a run up where that is for it; `false` where no more are to be looked at. Fails where none can be. */
-  at({ head, sessionId }: SessionStore.SessionInfo): Effect.Effect<boolean, RunError.RunError> {
-    if (this.#passedBefore.get(sessionId) === head) {
-      this.passed.set(sessionId, head)
+  at({ createdAt, head, sessionId }: SessionStore.SessionInfo): Effect.Effect<boolean, RunError.RunError> {
+    // another session may have got the name of one that was removed
+    const asOf = (seq: number) => `${createdAt} ${seq}`
+    const pass = (seq: number) => this.passed.set(sessionId, asOf(seq))
+    if (this.#passedBefore.get(sessionId) === asOf(head)) {
+      pass(head)
       return Effect.succeed(true)
     }
-    return Effect.flatMap(Effect.exit(this.#taken(sessionId)), (exit) => {
-      if (Exit.isSuccess(exit)) {
-        if (exit.value !== undefined) this.#runs.push(exit.value.run)
-        return Effect.succeed(!this.isFull())
-      }
-      if (Cause.hasInterrupts(exit.cause)) return Effect.failCause(exit.cause)
-      const error = RunError.fromCause(exit.cause)
-      const { _tag } = error.reason
-      if (_tag === "ShuttingDown" || _tag === "StoreUnavailable") return Effect.fail(error)
-      if (!isElsewhere(_tag)) this.#refused.push({ sessionId, error })
-      return Effect.succeed(true)
+    return Effect.flatMap(Effect.exit(this.#taken(sessionId, pass)), (exit) => {
+      if (Exit.isFailure(exit)) return this.#failed(sessionId, exit.cause)
+      this.#failures = 0
+      if (exit.value !== undefined) this.#runs.push(exit.value.run)
+      return Effect.succeed(!this.isFull())
     })
   }
 
-  #taken(sessionId: string): Effect.Effect<Started.Started | undefined, RunError.RunError> {
+  #failed(sessionId: string, cause: Cause.Cause<RunError.RunError>): Effect.Effect<boolean, RunError.RunError> {
+    // whoever looks is interrupted
+    if (Cause.hasInterrupts(cause)) return Effect.failCause(cause)
+    const error = RunError.fromCause(cause)
+    const { _tag } = error.reason
+    this.#failures = _tag === "StoreUnavailable" ? this.#failures + 1 : 0
+    if (_tag === "ShuttingDown" || this.#failures >= mostFailures) return Effect.fail(error)
+    if (!isOver(_tag)) this.#refused.push({ sessionId, error })
+    return Effect.succeed(true)
+  }
+
+  #taken(
+    sessionId: string,
+    pass: (seq: number) => void
+  ): Effect.Effect<Started.Started | undefined, RunError.RunError> {
     const { agent, store, takeUp } = this.#options
-    return Effect.flatMap(Left.judge(store, sessionId, agent), ({ seq, verdict }) => {
-      if (verdict === "never") this.passed.set(sessionId, seq)
-      const isSuspect = verdict === "takeUpAlone"
-      if (verdict !== "takeUp" && !(isSuspect && !this.#hasSuspect)) return Effect.undefined
-      this.#hasSuspect ||= isSuspect
-      return takeUp(sessionId, seq)
+    return Effect.flatMap(Left.judge(store, sessionId, agent), (judged) => {
+      const { deaths, seq, verdict } = judged
+      if (verdict === "never") pass(seq)
+      if (verdict !== "takeUp" || this.#waits(judged)) return Effect.undefined
+      const taking = takeUp(sessionId, seq)
+      return deaths < 3 ? taking : Effect.map(taking, (started) => {
+        this.suspect = started.run
+        return started
+      })
     })
+  }
+
+  /**
+   * A run may be what its process dies of, again and again, and with it all that the process has: it waits longer each time, and from
+   * the third death on for the end of the one before it.
+   */
+  #waits({ at, deaths }: Left.Judged): boolean {
+    if (deaths < 2) return false
+    const isSuspected = this.suspect !== undefined && !this.suspect.isOver()
+    return this.#now < at + firstWait * 4 ** (deaths - 2) || (deaths > 2 && isSuspected)
   }
 }
 
-/** Somebody was faster, to go on with it, or to end or remove it: the next look finds what they left. */
-const isElsewhere = (reason: RunError.RunError["reason"]["_tag"]): boolean =>
+/** Somebody was faster, to go on with it, or to end, abort or remove it: the next look finds what they left. */
+const isOver = (reason: RunError.RunError["reason"]["_tag"]): boolean =>
   reason === "SessionBusy" || reason === "StaleWriter" || reason === "SessionNotFound" ||
   reason === "NothingToResume" ||
   reason === "AbortedBeforeStart"
