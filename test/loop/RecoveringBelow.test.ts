@@ -2,6 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
+import * as RunEvent from "../../src/run/RunEvent.ts"
 import type * as ToolOutcome from "../../src/run/ToolOutcome.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as DeadRun from "../support/DeadRun.ts"
@@ -56,6 +57,13 @@ it.effect("a run below a call without an outcome is left to the run that made th
     assert.deepStrictEqual(yield* idsOf, ["below"])
   }))
 
+it.effect("a call of another run with the same number is not the one that a run works for", () =>
+  Effect.gen(function*() {
+    const other = settled({ _tag: "Succeeded", result: "begun" }).map((draft) => ({ ...draft, runId: "another run" }))
+    const { idsOf } = yield* below([...calling, DeadRun.crashed, ...other])
+    assert.deepStrictEqual(yield* idsOf, [])
+  }))
+
 it.effect("a run below a call that is not there is left alone", () =>
   Effect.gen(function*() {
     assert.deepStrictEqual(yield* (yield* below([])).idsOf, [])
@@ -64,16 +72,20 @@ it.effect("a run below a call that is not there is left alone", () =>
 
 it.effect("a run whose call waits for what nobody here knows is not resumed again and again", () =>
   Effect.gen(function*() {
-    for (const waitsFor of [[{ sessionId: "elsewhere", runId: "r" }], []]) {
+    for (const waitsFor of [[{ sessionId: "elsewhere", runId: "r" }], [{ sessionId: "newer", runId: "r" }], []]) {
       const store = yield* DeadRun.of([
         { ...Drafts.started("go"), agent: "test/Tested" },
         ...DeadRun.inTools("work").slice(1),
         { _tag: "ToolPaused", turn: 1, callId: "1.0", tool: "work", waitsFor, duration: 1 },
         Drafts.suspended
       ] as never)
+      const newer = { ...Drafts.suspended, runId: "r", version: RunEvent.version + 1 } as never
+      yield* DeadRun.write(store, "newer", [{ ...Drafts.started("go"), runId: "r" }, newer])
       const { agent } = yield* TestAgent.make([], { store })
       const { head } = (yield* store.service.info("s"))!
-      assert.deepStrictEqual(yield* agent.recover({ answered: true }), { runs: [], refused: [] })
+      const { refused, runs } = yield* agent.recover({ answered: true })
+      assert.deepStrictEqual(runs, [])
+      assert.deepStrictEqual(refused.map(({ sessionId }) => sessionId), ["newer"])
       assert.strictEqual((yield* store.service.info("s"))?.head, head)
     }
   }))
@@ -98,11 +110,17 @@ it.effect("logs that nothing is to be done about are read once, until something 
     for (let n = 0; n < 50; n++) yield* DeadRun.write(store, `s${n}`, other)
     let reads = 0
     const read: typeof store.service.read = (...args) => (reads++, store.service.read(...args))
-    const { agent } = yield* TestAgent.make([ScriptedModel.text("one"), ScriptedModel.text("two")], {
+    const { agent } = yield* TestAgent.make(() => ScriptedModel.text("done"), {
       store: TestStore.over({ ...store.service, read })
     })
     yield* agent.recover()
     assert.isAtLeast(reads, 50)
+    yield* TestClock.adjust("1 second")
+    yield* DeadRun.write(store, "newest", DeadRun.unanswered().map((draft) => ({ ...draft, at: 1000 })))
+    // one that ends before it has seen all forgets nothing
+    const full = yield* agent.recover({ limit: 1 })
+    yield* Effect.forEach(full.runs, ({ result }) => result)
+    assert.deepStrictEqual(full.runs.map(({ sessionId }) => sessionId), ["newest"])
     reads = 0
     yield* agent.recover()
     assert.strictEqual(reads, 0)

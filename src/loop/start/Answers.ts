@@ -63,7 +63,7 @@ const ofCall = Effect.fnUntraced(function*(
 ): Effect.fn.Return<News, SessionStore.StoreError> {
   if (phase === "awaiting") return now < expiresAt ? undefined : expiresAt
   if (phase !== "paused") return -Infinity
-  let last: News
+  let last = -Infinity
   for (const run of waitsFor) {
     const key = Pointer.keyOf(run)
     // a handler, or a log of somebody else's, may say that a run waits for itself
@@ -71,7 +71,7 @@ const ofCall = Effect.fnUntraced(function*(
     seen.add(key)
     const news = yield* ofRun(store, run, now, seen)
     if (news === undefined) return undefined
-    last = Math.max(last ?? news, news)
+    last = Math.max(last, news)
   }
   return last
 })
