@@ -15,7 +15,7 @@ import type * as RunResult from "./run/RunResult.ts"
 export interface Recovered<A> {
   /** They go on in the layer's scope, or have the end now that their process could not write. */
   readonly runs: ReadonlyArray<Run<A>>
-  /** They cannot go on, and are as they were. */
+  /** They could not be taken up, and why. */
   readonly refused: ReadonlyArray<{ readonly sessionId: string; readonly error: RunError.RunError }>
   /** Why the look ended before it had seen all: the store failed, or the agent was closed. */
   readonly stoppedBy?: RunError.RunError
