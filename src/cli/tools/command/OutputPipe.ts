@@ -31,9 +31,9 @@ export const make = Effect.fnUntraced(function*(
   const { reader, writeEnd } = yield* Effect.acquireRelease(
     Effect.scoped(open),
     ({ reader, writeEnd }) =>
-      Effect.sync(() => {
+      Effect.promise(async () => {
         writeEnd.close()
-        reader.destroy()
+        if (!reader.closed) await new Promise((resolve) => reader.once("close", resolve).destroy())
       })
   )
   let hasEnded = false
