@@ -36,8 +36,11 @@ export {
   temporary
 } from "./Subject.ts"
 
-/** How a session goes on after a death: its run is resumed and then a message sent, or a message sent at once. */
-export type GoOn = "resume" | "hello"
+/**
+ * How a session goes on after a death: its run is resumed and then a message sent, or a message sent at once. With `recover` the agent
+ * takes its runs up itself in place of that, all that it finds: for subjects with a store of their own in each `Place`.
+ */
+export type GoOn = "resume" | "recover" | "hello"
 
 /** What `sweep` takes. */
 export interface Sweep {
@@ -47,7 +50,7 @@ export interface Sweep {
   readonly argument?: string
   /** the names of the subjects to try; default all */
   readonly only?: ReadonlyArray<string>
-  /** default both: each takes a death of its own */
+  /** default `resume` and `hello`: each takes a death of its own */
   readonly goOn?: ReadonlyArray<GoOn>
   /** try every n-th point; default 1, all of them */
   readonly every?: number
@@ -179,6 +182,13 @@ const look = (subject: Subject, { sessionId }: Place, goOn: GoOn): Effect.Effect
       const { end, runId } = before.reduce(RunState.evolve, RunState.empty)
       const isUnfinished = runId !== undefined && end?._tag !== "RunCompleted"
       if (goOn === "resume" && isUnfinished) yield* subject.forgive(Stream.runDrain(client.resume({ sessionId })))
+      if (goOn === "recover") {
+        const { refused, runs } = yield* client.recover({ answered: true })
+        found.push(...refused.map(({ error }) => `it cannot be taken up: ${error.message}`))
+        yield* Effect.forEach(runs, ({ result }) => subject.forgive(result), { concurrency: "unbounded" })
+        const isOpen = RunState.isOpen((yield* log).reduce(RunState.evolve, RunState.empty))
+        if (isOpen) found.push("its run was not taken up")
+      }
       return yield* client.run({ input: "hello", sessionId })
     }))
     if (said._tag !== "Completed") found.push(`"hello" was not answered: ${said.explain}`)

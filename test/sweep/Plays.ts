@@ -13,7 +13,7 @@ type Input = RunInput.RunInput & { readonly sessionId: string }
 /** An earlier process lost its store at this operation, and what is under test goes on with what it left. */
 export interface Cut {
   readonly at: number
-  readonly goOn: CrashSweep.GoOn
+  readonly goOn: "resume" | "hello"
 }
 
 /** What somebody says about a call that asks. */

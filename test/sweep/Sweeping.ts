@@ -1,6 +1,7 @@
 /** Sweeps of subjects that are loaded as a bundle, as are the processes that die: what differs is how long loading takes. */
 import * as Effect from "effect/Effect"
 import { fileURLToPath } from "node:url"
+import type * as CrashSweep from "../../src/testing/CrashSweep.ts"
 import * as UserModule from "../../src/testing/UserModule.ts"
 import * as Bundle from "../support/Bundle.ts"
 import type * as SweepRun from "./SweepRun.ts"
@@ -23,7 +24,11 @@ const keptIn = (folder: string) =>
   )
 
 /** Tries every n-th point of the subjects of a module in this folder, or all of them with `npm run test:sweep`. */
-export const sweep = Effect.fnUntraced(function*(name: string, every: number, argument = "") {
+export const sweep = Effect.fnUntraced(function*(
+  name: string,
+  every: number,
+  given: Pick<CrashSweep.Sweep, "argument" | "goOn"> = {}
+) {
   const bundle = yield* Bundle.make({
     // stands beside the sweep that starts it
     CrashChild: new URL("../../src/testing/CrashChild.ts", import.meta.url),
@@ -31,7 +36,8 @@ export const sweep = Effect.fnUntraced(function*(name: string, every: number, ar
     subjects: new URL(`./${name}.ts`, import.meta.url)
   })
   yield* keptIn(fileURLToPath(new URL("compiled", bundle.subjects)))
-  const options = { module: bundle.subjects, argument, every: isWhole ? 1 : every }
+  const whole = { every: 1, ...(given.goOn === undefined ? {} : { goOn: ["resume", "recover", "hello"] as const }) }
+  const options = { every, ...given, ...(isWhole ? whole : {}), module: bundle.subjects }
   const report = yield* Effect.promise(async (signal) => {
     const { run } = await UserModule.load<typeof SweepRun>(bundle.SweepRun.href)
     return run(options, signal)
