@@ -179,14 +179,15 @@ const look = (subject: Subject, { sessionId }: Place, goOn: GoOn): Effect.Effect
     const found = [...CrashRules.afterDeath(before, yield* effects)]
     const said = yield* subject.use(Effect.fnUntraced(function*(client) {
       // a session may be compacted by hand behind its last end
-      const { end, runId } = before.reduce(RunState.evolve, RunState.empty)
+      const { crashes, end, runId } = before.reduce(RunState.evolve, RunState.empty)
       const isUnfinished = runId !== undefined && end?._tag !== "RunCompleted"
       if (goOn === "resume" && isUnfinished) yield* subject.forgive(Stream.runDrain(client.resume({ sessionId })))
       if (goOn === "recover") {
         const { refused, runs } = yield* client.recover({ answered: true })
         found.push(...refused.map(({ error }) => `it cannot be taken up: ${error.message}`))
         yield* Effect.forEach(runs, ({ result }) => subject.forgive(result), { concurrency: "unbounded" })
-        const isOpen = RunState.isOpen((yield* log).reduce(RunState.evolve, RunState.empty))
+        // one that died before waits for its turn
+        const isOpen = crashes === 0 && RunState.isOpen((yield* log).reduce(RunState.evolve, RunState.empty))
         if (isOpen) found.push("its run was not taken up")
       }
       return yield* client.run({ input: "hello", sessionId })
