@@ -63,15 +63,19 @@ it.effect("a session that cannot be read hides none of the others", () =>
 it.effect("a session is as its log says, also behind a compaction", () =>
   Effect.gen(function*() {
     const { agent, store } = yield* TestAgent.make([ScriptedModel.text("one"), ScriptedModel.text("two")])
-    for (const input of ["a", "b"]) yield* agent.run({ sessionId: "s", input })
     const current = Effect.provideService(Sessions.current("s"), SessionStore, store.service)
-    const { state, transcript } = yield* current
-    const log = yield* store.log("s")
-    assert.deepStrictEqual(state, log.reduce(RunState.evolve, RunState.empty))
-    assert.deepStrictEqual(
-      Transcript.messages(transcript),
-      Transcript.messages(log.reduce(Transcript.append, Transcript.empty))
-    )
+    const asLogged = Effect.gen(function*() {
+      const { state, transcript } = yield* current
+      const log = yield* store.log("s")
+      assert.deepStrictEqual(state, log.reduce(RunState.evolve, RunState.empty))
+      const messages = Transcript.messages(log.reduce(Transcript.append, Transcript.empty))
+      assert.deepStrictEqual(Transcript.messages(transcript), messages)
+      return messages.length
+    })
+    for (const input of ["a", "b"]) yield* agent.run({ sessionId: "s", input })
+    const before = yield* asLogged
+    yield* agent.compact("s")
+    assert.isBelow(yield* asLogged, before)
     const unknown = Effect.provideService(Sessions.current("t"), SessionStore, store.service)
     assert.strictEqual((yield* Effect.flip(unknown)).reason._tag, "SessionNotFound")
   }))

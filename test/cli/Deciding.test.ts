@@ -5,6 +5,7 @@ import { TestClock } from "effect/testing"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as SessionAgent from "../../src/cli/SessionAgent.ts"
+import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as Drafts from "../support/Drafts.ts"
 import * as OpenAiServer from "../support/OpenAiServer.ts"
@@ -130,6 +131,21 @@ describe("a session that is imported", () => {
 })
 
 describe("fiberloop approvals", () => {
+  it.effect("names a session that it cannot read: what waits there is not as if nothing did", () =>
+    Effect.gen(function*() {
+      const { on, store } = yield* waiting()
+      const newer = { ...Drafts.suspended, version: RunEvent.version + 1 }
+      yield* SessionStore.SessionStore.use((store) =>
+        Effect.scoped(Effect.flatMap(
+          store.open("of-tomorrow", { runId: "run-1", create: true }),
+          (session) => session.append(Drafts.log(Drafts.started("go"), newer as never) as never)
+        ))
+      ).pipe(Effect.provide(store))
+      const { code, stderr } = yield* on("approvals")
+      assert.notStrictEqual(code, 0)
+      assert.include(stderr, "of-tomorrow")
+    }))
+
   it.effect("lists what waits below its session, with its arguments and its age", () =>
     Effect.gen(function*() {
       const { db, on } = yield* waiting(["a", "b"])

@@ -2,10 +2,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
 import type * as RunResult from "../../run/RunResult.ts"
-import * as SessionStore from "../../services/SessionStore.ts"
-import * as Sessions from "../../Sessions.ts"
 import * as Database from "../Database.ts"
 import * as KeptSession from "../KeptSession.ts"
 import * as Messages from "../Messages.ts"
@@ -59,11 +56,15 @@ const asking = Effect.fnUntraced(function*(
   }
   const store = yield* Database.existing(place)
   if (store === undefined) return []
-  const found = yield* Stream.runCollect(Sessions.asking).pipe(
-    Effect.provideService(SessionStore.SessionStore, store),
-    Effect.mapError(Messages.refusal)
-  )
-  return found.map(({ approvals, session }) => ({ approvals, info: session, store }))
+  const infos = yield* Effect.mapError(store.list({ ends: ["RunSuspended"] }), Messages.refusal)
+  // one that cannot be read is told: what waits there would be as if nothing did
+  return yield* Effect.forEach(infos, (info) =>
+    Effect.map(KeptSession.approvals({ info, store }), (all) => ({
+      info,
+      store,
+      // what is asked below it stands with the session that asks it
+      approvals: all.filter(({ sessionId }) => sessionId === info.sessionId)
+    })))
 })
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
