@@ -334,3 +334,15 @@ it.live("a run is aborted by its session, and a page without one has nothing to 
       assert.strictEqual(wrong.status, 400)
     }).pipe(Effect.provide(serving([ScriptedModel.text("Once"), ScriptedModel.gate(gate)])))
   }))
+
+it.live("what waits for a person is over once its run is aborted, and the page shows that", () =>
+  Effect.gen(function*() {
+    const { api, page } = yield* open("thirteen")
+    yield* Effect.promise(() => page.sendMessage({ text: "Mail Ann that I am late." }))
+    const stopped = yield* Effect.promise(() => fetch(`${api}/thirteen/run`, { method: "DELETE" }))
+    assert.strictEqual(stopped.status, 204)
+    const { page: again } = yield* open("thirteen")
+    const asked = again.lastMessage?.parts.at(-1)
+    assert(asked?.type === "tool-sendMail" && asked.state === "output-error")
+    assert.strictEqual(asked.errorText, "Not executed: the run was aborted before this call.")
+  }).pipe(Effect.provide(serving([ScriptedModel.call("sendMail", { to: "Ann", text: "late" })]))))

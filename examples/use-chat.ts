@@ -135,8 +135,7 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
   })
 
   const abort = Effect.gen(function*() {
-    const run = yield* assistant.liveIn((yield* HttpRouter.schemaPathParams(Path)).id)
-    if (run !== undefined) yield* run.abort
+    yield* assistant.abort((yield* HttpRouter.schemaPathParams(Path)).id)
     return HttpServerResponse.empty({ status: 204 })
   })
 

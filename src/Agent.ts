@@ -130,6 +130,7 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
         Effect.map(inContext(launch.recover(input)), (found) => ({ ...found, runs: found.runs.map(toRun<A>) })),
       approvals: (sessionId) => inContext(launch.approvals(sessionId)),
       decide: (decision) => inContext(launch.decide(decision)),
+      abort: (sessionId) => inContext(launch.abort(sessionId)),
       compact: (sessionId) => inContext(launch.compact(sessionId)),
       live: (runId, sessionId) => Effect.map(services.runs.live(runId, sessionId), found<A>),
       liveIn: (sessionId) => Effect.map(services.runs.inSession(sessionId), found<A>)

@@ -61,6 +61,14 @@ export interface Client<A> {
    */
   readonly decide: (decision: RunInput.DecideInput) => Effect.Effect<void, RunError.RunError>
   /**
+   * Ends the last run of a session, wherever it stands, durable when it returns: one that lives in this process is aborted as by
+   * `Run.abort`; one that waits for people, or whose process died or was shut down, gets the end `RunAborted` (`requested`), its
+   * questions are over, and nobody goes on with it but by `resume`. Runs that its calls wait for, in sessions of their own, stay as they
+   * are. One that is over stays as it is too. A session that is live in another process is `SessionBusy`, one that is
+   * not known `SessionNotFound`, and a store that does not take the end fails as it does: the run may be gone on with then.
+   */
+  readonly abort: (sessionId: string) => Effect.Effect<void, RunError.RunError>
+  /**
    * Makes the context of a session smaller now, as the `ContextManager` does it, durable when it returns; the log keeps
    * all. `CompactionFailed` where nothing can be left out or the strategy fails: log and context are as they were then.
    * `SessionBusy` where the session has a live run, which sees to its context itself. No limit of the last run holds it, but

@@ -51,6 +51,9 @@ export const isOfDead = (end: End): boolean => isCrash(end) || (end._tag === "Ru
 export const isOfProcess = (end: End): boolean =>
   end._tag === "RunAborted" && (end.reason === "crashed" || end.reason === "shutdown")
 
+/** Whether a run with this end is over: it goes on where somebody resumes it, and not by itself, nor once people have answered. */
+export const isOver = (end: End): boolean => end._tag !== "RunSuspended" && !isOfProcess(end)
+
 /** The model call that an end cut off, and what it had used by then, where that is known. */
 export const cutOffOf = (end: End): CutOff | undefined => "cutOff" in end ? end.cutOff : undefined
 

@@ -78,6 +78,21 @@ const watched = ({ problems, store }: World, where: string) => {
       }))
 }
 
+/** Aborts a session's run; what was its last one, and had something in the log, is over then. */
+const stop = Effect.fnUntraced(function*({ agent, problems, store }: World, sessionId: string) {
+  const live = yield* agent.liveIn(sessionId)
+  const before = yield* store.log(sessionId)
+  const { runId } = before.findLast(({ _tag }) => _tag === "RunStarted") ?? {}
+  const begun = before.findLast(({ _tag }) => _tag === "RunStarted" || _tag === "RunResumed")?.seq ?? 0
+  yield* agent.abort(sessionId)
+  // one that was begun by then, and of which the log had nothing, may have left nothing
+  if (live !== undefined && live.runId !== runId) return
+  const ends = (yield* store.log(sessionId)).slice(begun).filter(RunEvent.isEnd)
+  if (!ends.some((end) => end.runId === runId && RunEvent.isOver(end))) {
+    problems.push(`${runId} is not over behind an abort`)
+  }
+})
+
 /** Does one thing, the `at`-th, and gives its name. */
 const operate = Effect.fnUntraced(function*(world: World, at: number): Effect.fn.Return<string, never, Scope.Scope> {
   const { agent, die, runs, sessions, store } = world
@@ -116,6 +131,7 @@ const operate = Effect.fnUntraced(function*(world: World, at: number): Effect.fn
       const run = runs.at(-1)
       return run === undefined ? nothing : go("abort", run.abort)
     },
+    () => go("stop", stop(world, sessionId)),
     () => {
       const run = runs.at(-1)
       const say = die.chance(0.5) ? "steer" : "followUp"
@@ -162,7 +178,7 @@ const operate = Effect.fnUntraced(function*(world: World, at: number): Effect.fn
         "back"
       )
   ]
-  const [start, , , , , , , , abort, say] = operations
+  const [start, , , , , , , , abort, , say] = operations
   return yield* die.pick([...operations, start!, start!, abort!, say!, say!, say!])()
 })
 

@@ -1,7 +1,7 @@
 /**
  * What a caller may ask of an agent's sessions, up to a drive under way: input is checked, and the run to resume is found.
  *
- * Does not own the ids of a run (`Identity`), the drive, what is done to a session that none has (`Deciding`,
+ * Does not own the ids of a run (`Identity`), the drive, what is done to a session that none has (`Deciding`, `Aborting`,
  * `CompactByHand`), nor in whose context any of it works; the front door does.
  */
 import * as Deferred from "effect/Deferred"
@@ -22,6 +22,7 @@ import * as Settings from "../env/Settings.ts"
 import * as Fold from "../log/Fold.ts"
 import * as Questions from "../log/Questions.ts"
 import * as Opening from "../open/Opening.ts"
+import * as Aborting from "./Aborting.ts"
 import * as Brief from "./Brief.ts"
 import * as CompactByHand from "./CompactByHand.ts"
 import * as Deciding from "./Deciding.ts"
@@ -42,6 +43,8 @@ interface Launch {
   readonly approvals: (sessionId: string) => Effect.Effect<ReadonlyArray<RunResult.Approval>, RunError.RunError>
   /** Answers one of them. */
   readonly decide: (decision: RunInput.DecideInput) => Effect.Effect<void, RunError.RunError>
+  /** Ends the last run of a session, wherever it stands. */
+  readonly abort: (sessionId: string) => Effect.Effect<void, RunError.RunError>
   /** Makes the context of a session smaller that has no live run. */
   readonly compact: (sessionId: string) => Effect.Effect<RunResult.Compacted, RunError.RunError>
   /** Aborts what was started here and still lives, and awaits its end. No run begins from then on, and no compaction. */
@@ -83,6 +86,7 @@ export const make = (services: Env.Services, definition: Definition.Definition):
     approvals: (sessionId) =>
       Effect.flatMap(Identity.ofSession(sessionId), () => Questions.waiting(services.store, sessionId)),
     decide: (decision) => visit(launcher, decision.sessionId, (visitor) => Deciding.decide(visitor, pen, decision)),
+    abort: (sessionId) => visit(launcher, sessionId, (visitor) => Aborting.abort(visitor, pen, sessionId)),
     compact: (sessionId) =>
       visit(
         launcher,

@@ -34,8 +34,7 @@ export const judge = Effect.fnUntraced(function*(
   const { state } = yield* Fold.lastRun(store, sessionId)
   const { at, crashes, end, parent, seq } = state
   const of = { seq, at, deaths: crashes + (end === undefined ? 1 : 0) }
-  const isEnded = end !== undefined && end._tag !== "RunSuspended" && !RunEvent.isOfProcess(end)
-  if (state.agent !== agent || isEnded) return { ...of, verdict: "never" }
+  if (state.agent !== agent || (end !== undefined && RunEvent.isOver(end))) return { ...of, verdict: "never" }
   const verdict = parent === undefined ? "takeUp" : yield* ofBelow(store, parent)
   if (verdict !== "takeUp" || end?._tag !== "RunSuspended") return { ...of, verdict }
   return { ...of, verdict: (yield* Answers.areThere(store, sessionId, state)) ? "takeUp" : "later" }

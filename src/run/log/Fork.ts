@@ -24,8 +24,7 @@ export const places = (events: ReadonlyArray<RunEvent.Durable>): ReadonlyArray<n
   events.flatMap((event) => placeTypes.includes(event._tag) ? [event.seq] : [])
 
 /** True where nothing goes behind a copy that ends with `last`, whatever came before. */
-export const isWhole = (last: RunEvent.Durable): boolean =>
-  RunEvent.isEnd(last) && last._tag !== "RunSuspended" && !RunEvent.isOfProcess(last)
+export const isWhole = (last: RunEvent.Durable): boolean => RunEvent.isEnd(last) && RunEvent.isOver(last)
 
 /**
  * Calls that the run may still carry out by itself, one that a person has allowed too, or has begun to: a copy shares none of them

@@ -1,0 +1,278 @@
+/** An abort of a session's run, wherever that stands: live here, suspended, left by a process that died, or not to be reached. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as TestClock from "effect/testing/TestClock"
+import { join } from "node:path"
+import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
+import * as RunEvent from "../../src/run/RunEvent.ts"
+import * as Reconciler from "../../src/services/Reconciler.ts"
+import * as SessionStore from "../../src/services/SessionStore.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as DeadRun from "../support/DeadRun.ts"
+import { temporaryFolder } from "../support/Processes.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as Suspended from "../support/Suspended.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+import * as TestStore from "../support/TestStore.ts"
+
+const ends = (log: ReadonlyArray<RunEvent.RunEvent>) => log.filter(RunEvent.isEnd).map((end) => RunLog.endOf([end]))
+const tags = (log: ReadonlyArray<RunEvent.RunEvent>) => log.map(({ _tag }) => _tag)
+
+/** Nobody goes on with it by himself, and the session takes a new message. */
+const isOver = Effect.fnUntraced(function*(store: TestStore.TestStore) {
+  const log = yield* store.log("s")
+  assert.strictEqual(RunLog.endOf(log), "RunAborted(requested)")
+  assert.deepStrictEqual(RunLog.violations(log), [])
+  assert.strictEqual((yield* store.service.info("s"))?.end, "RunAborted")
+  const { agent } = yield* TestAgent.make([ScriptedModel.text("hello!")], { store })
+  assert.deepStrictEqual(yield* agent.recover({ answered: true, within: Infinity }), { runs: [], refused: [] })
+  assert.deepStrictEqual(yield* agent.approvals("s"), [])
+  assert.strictEqual((yield* agent.run({ sessionId: "s", input: "hello" })).text, "hello!")
+})
+
+describe("an abort of a session's run", () => {
+  it.effect("ends one that lives here, as the run's own does", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { agent, store } = yield* TestAgent.make([[ScriptedModel.text("Once"), ScriptedModel.gate(gate)]])
+      const run = yield* agent.start({ sessionId: "s", input: "A story" })
+      yield* gate.started
+      yield* agent.abort("s")
+      assert.strictEqual((yield* run.result)._tag, "Aborted")
+      const log = yield* store.log("s")
+      assert.deepStrictEqual(tags(log).slice(-2), ["AbortRequested", "RunAborted"])
+      yield* isOver(store)
+    }))
+
+  it.effect("ends one whose process died: calls that had started are settled, as an abort does it", () =>
+    Effect.gen(function*() {
+      const store = yield* DeadRun.leftBy([TestAgent.work(1), TestAgent.look(2)], { toolPolicy: { maxParallel: 2 } })
+      const { agent, script } = yield* TestAgent.make([], { store })
+      yield* agent.abort("s")
+      const log = yield* store.log("s")
+      assert.deepStrictEqual(ends(log), ["RunAborted(requested)"])
+      assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 OutcomeUnknown", "1.1 Interrupted"])
+      assert.deepStrictEqual(yield* script.requests, [])
+      yield* isOver(store)
+    }))
+
+  it.effect("ends one that was shut down, or whose end somebody has written down for its process", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const closed = yield* TestAgent.make([[ScriptedModel.text("Once"), ScriptedModel.gate(gate)]])
+      yield* closed.agent.start({ sessionId: "s", input: "A story" })
+      yield* gate.started
+      yield* closed.close
+      const died = yield* DeadRun.of([...DeadRun.inTools("work"), DeadRun.crashed])
+      for (const [store, reason] of [[closed.store, "shutdown"], [died, "crashed"]] as const) {
+        const { agent } = yield* TestAgent.make([], { store })
+        yield* agent.abort("s")
+        const log = yield* store.log("s")
+        assert.deepStrictEqual(ends(log), [`RunAborted(${reason})`, "RunAborted(requested)"])
+        yield* isOver(store)
+      }
+    }))
+
+  it.effect("ends one that waits for people, whose questions are over then", () =>
+    Effect.gen(function*() {
+      const made = yield* Suspended.make([TestAgent.work(1, "a"), TestAgent.work(2, "b")])
+      yield* made.decide("1.0")
+      yield* made.agent.abort("s")
+      const log = yield* made.log
+      assert.deepStrictEqual(ends(log), ["RunSuspended(approval)", "RunAborted(requested)"])
+      assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 NotExecuted(aborted)", "1.1 NotExecuted(aborted)"])
+      const error = yield* Effect.flip(made.decide("1.1"))
+      assert.deepInclude(error.reason, { _tag: "ApprovalNotOpen", because: "settled" })
+      assert.deepStrictEqual(made.ran, [])
+      yield* isOver(made.store)
+    }))
+
+  it.effect("asks of a call that had started whoever may know what became of it", () =>
+    Effect.gen(function*() {
+      const store = yield* DeadRun.leftBy([TestAgent.work(1)])
+      const { agent } = yield* TestAgent.make([], { store })
+      const reconcile = () => Effect.succeed({ _tag: "Done" as const, result: "paid" })
+      yield* Effect.provideService(agent.abort("s"), Reconciler.Reconciler, { reconcile })
+      assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), ["1.0 Succeeded"])
+    }))
+
+  it.effect("counts nothing of the time that nobody worked for it", () =>
+    Effect.gen(function*() {
+      const made = yield* Suspended.make()
+      yield* TestClock.adjust("1 hour")
+      yield* made.agent.abort("s")
+      assert.strictEqual(RunLog.only(yield* made.log, "RunAborted")[0]?.totals.duration, 0)
+    }))
+
+  it.effect("leaves one as it is that is over, however often that is said", () =>
+    Effect.gen(function*() {
+      for (const turn of [ScriptedModel.text("done"), ScriptedModel.finish("content-filter")]) {
+        const { agent, store } = yield* TestAgent.make([turn])
+        yield* Effect.exit(agent.run({ sessionId: "s", input: "go" }))
+        const before = yield* store.log("s")
+        yield* agent.abort("s")
+        assert.deepStrictEqual(yield* store.log("s"), before)
+      }
+      const made = yield* Suspended.make()
+      const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "AbortRequested"))
+      made.store.onAppend = held.onAppend
+      const both = yield* Effect.forkChild(
+        Effect.all([made.agent.abort("s"), made.agent.abort("s")], { concurrency: "unbounded" })
+      )
+      yield* held.reached
+      // whatever is ready runs before the first one is stored
+      yield* TestClock.adjust("1 second")
+      yield* held.release
+      yield* Fiber.join(both)
+      yield* made.agent.abort("s")
+      assert.deepStrictEqual(RunLog.only(yield* made.log, "AbortRequested").length, 1)
+    }))
+
+  it.effect("can be taken back by hand: the run goes on where somebody resumes it", () =>
+    Effect.gen(function*() {
+      const made = yield* Suspended.make()
+      yield* made.agent.abort("s")
+      assert.strictEqual(RunLog.endOf(yield* made.resume()), "RunCompleted(stop)")
+      assert.deepStrictEqual(yield* made.read, ["Not executed: the run was aborted before this call."])
+      assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
+    }))
+
+  it.effect("of an unknown session is refused, and so is one that another process has", () =>
+    Effect.gen(function*() {
+      const made = yield* Suspended.make()
+      assert.strictEqual((yield* Effect.flip(made.agent.abort("nobody"))).reason._tag, "SessionNotFound")
+      const before = yield* made.log
+      const error = yield* Effect.scoped(Effect.gen(function*() {
+        yield* made.store.service.open("s", { runId: "theirs", create: false })
+        return yield* Effect.flip(made.agent.abort("s"))
+      }))
+      assert.deepInclude(error.reason, { _tag: "SessionBusy", sessionId: "s" })
+      assert.include(error.message, "abort it in that process")
+      assert.deepStrictEqual(yield* made.log, before)
+    }))
+
+  it.effect("that its store does not take fails, and ends the run once it is asked for again", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { agent, store } = yield* TestAgent.make([[ScriptedModel.text("Once"), ScriptedModel.gate(gate)]])
+      yield* agent.start({ sessionId: "s", input: "A story" })
+      yield* gate.started
+      store.onAppend = TestStore.failing(() => true)
+      assert.strictEqual((yield* Effect.flip(agent.abort("s"))).reason._tag, "StoreUnavailable")
+      assert.strictEqual((yield* store.service.info("s"))?.end, undefined)
+      store.onAppend = ({ store }) => store
+      yield* agent.abort("s")
+      assert.deepStrictEqual(ends(yield* store.log("s")), ["RunAborted(requested)"])
+      yield* isOver(store)
+    }))
+
+  it.effect("of which the store takes the beginning only is carried out by whoever finds it", () =>
+    Effect.gen(function*() {
+      const made = yield* Suspended.make()
+      const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "RunAborted"))
+      made.store.onAppend = held.onAppend
+      const aborting = yield* Effect.forkChild(made.agent.abort("s"))
+      yield* held.reached
+      assert.deepStrictEqual(tags(yield* made.log).slice(-2), ["RunResumed", "AbortRequested"])
+      yield* held.release
+      yield* Fiber.join(aborting)
+      yield* isOver(made.store)
+    }))
+
+  it.effect("waits for the end of one that is over, where its store does not answer", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { agent, store } = yield* TestAgent.make([[ScriptedModel.text("Once"), ScriptedModel.gate(gate)]])
+      const run = yield* agent.start({ sessionId: "s", input: "A story" })
+      yield* gate.started
+      const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "AbortRequested"))
+      store.onAppend = held.onAppend
+      const aborting = yield* Effect.forkChild(agent.abort("s"))
+      yield* held.reached
+      yield* TestClock.adjust("1 minute")
+      assert.include(yield* Effect.flip(run.result), { message: "the store did not take the run's end in time" })
+      yield* held.release
+      yield* Fiber.join(aborting)
+      assert.deepStrictEqual(tags(yield* store.log("s")).slice(-2), ["AbortRequested", "RunAborted"])
+      yield* isOver(store)
+    }))
+
+  it.effect("is not one of the run before it, where the new one has nothing in the log yet", () =>
+    Effect.gen(function*() {
+      const made = yield* Suspended.make()
+      const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "RunStarted"))
+      made.store.onAppend = held.onAppend
+      const starting = yield* Effect.forkChild(Effect.exit(made.agent.start({ sessionId: "s", input: "hello" })))
+      yield* held.reached
+      const aborting = yield* Effect.forkChild(made.agent.abort("s"))
+      yield* TestClock.adjust("1 minute")
+      yield* held.release
+      yield* Fiber.join(aborting)
+      yield* Fiber.join(starting)
+      assert.deepStrictEqual(ends(yield* made.log), ["RunSuspended(approval)"])
+    }))
+
+  it.effect("is none where that was the first run of its session", () =>
+    Effect.gen(function*() {
+      const held = TestStore.holding(() => true)
+      const { agent, store } = yield* TestAgent.make([], { store: yield* TestStore.make(held.onAppend) })
+      const starting = yield* Effect.forkChild(Effect.exit(agent.start({ sessionId: "s", input: "hello" })))
+      yield* held.reached
+      const aborting = yield* Effect.forkChild(agent.abort("s"))
+      yield* TestClock.adjust("1 minute")
+      yield* held.release
+      yield* Fiber.join(aborting)
+      yield* Fiber.join(starting)
+      assert.deepStrictEqual(yield* store.log("s"), [])
+    }))
+
+  it.effect("leaves one as it is that somebody goes on with to its end before it has the session", () =>
+    Effect.gen(function*() {
+      const made = yield* Suspended.make()
+      yield* made.decide("1.0")
+      const late: TestStore.TestStore = {
+        ...made.store,
+        layer: Layer.succeed(SessionStore.SessionStore, {
+          ...made.store.service,
+          open: (sessionId, options) =>
+            Effect.andThen(Effect.orDie(made.resume()), made.store.service.open(sessionId, options))
+        })
+      }
+      const { agent } = yield* TestAgent.make([], { store: late })
+      yield* agent.abort("s")
+      assert.deepStrictEqual(ends(yield* made.log), ["RunSuspended(approval)", "RunCompleted(stop)"])
+    }))
+
+  it.live("in a file that another process has left, and is too late where one goes on with it", () =>
+    Effect.gen(function*() {
+      const filename = join(yield* temporaryFolder, "sessions.db")
+      const [one, two] = yield* Effect.replicateEffect(SessionStoreSqlite.make({ filename }), 2)
+      const ids = Array.from({ length: 20 }, (_, n) => `s${n}`)
+      for (const id of ids) yield* DeadRun.write(TestStore.over(one!), id, DeadRun.unanswered("test/Tested", id))
+      const aborting = yield* TestAgent.make([], { store: TestStore.over(one!) })
+      const taking = yield* TestAgent.make(() => ScriptedModel.text("done"), { store: TestStore.over(two!) })
+      const [found, refused] = yield* Effect.all([
+        taking.agent.recover({ within: Infinity }),
+        Effect.forEach(ids, (id) =>
+          Effect.match(aborting.agent.abort(id), {
+            onFailure: ({ reason }) => reason._tag,
+            onSuccess: () => undefined
+          }), { concurrency: "unbounded" })
+      ], { concurrency: "unbounded" })
+      const results = yield* Effect.forEach(found.runs, ({ result }) => result)
+      assert.deepStrictEqual(found.refused, [])
+      assert.deepStrictEqual(results.map(({ _tag }) => _tag), results.map(() => "Completed"))
+      for (const [n, id] of ids.entries()) {
+        const log = yield* TestStore.over(two!).log(id)
+        const isTaken = found.runs.some(({ sessionId }) => sessionId === id)
+        assert.include(
+          isTaken ? ["RunCompleted(stop)"] : ["RunAborted(requested)"],
+          RunLog.endOf(log),
+          `${id} ${refused[n]}`
+        )
+        assert.deepStrictEqual(RunLog.violations(log), [])
+      }
+    }))
+})
