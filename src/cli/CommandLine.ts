@@ -1,9 +1,9 @@
 /** All commands, in the order in which help lists them. Their flags are where they are (`commands`). */
 import * as Command from "effect/cli/Command"
 import * as AgentCommands from "./commands/AgentCommands.ts"
-import * as ApprovalCommands from "./commands/ApprovalCommands.ts"
 import * as CopyCommands from "./commands/CopyCommands.ts"
 import * as LookCommands from "./commands/LookCommands.ts"
+import * as WaitingCommands from "./commands/WaitingCommands.ts"
 
 export const command = Command.make("fiberloop").pipe(
   Command.withDescription("Runs an agent on the files of a folder. Its sessions are kept and can be gone on with."),
@@ -11,7 +11,7 @@ export const command = Command.make("fiberloop").pipe(
     ...AgentCommands.commands,
     ...LookCommands.commands,
     ...CopyCommands.commands,
-    ...ApprovalCommands.commands
+    ...WaitingCommands.commands
   ]),
   Command.withExamples([
     ...AgentCommands.runExamples,

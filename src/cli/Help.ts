@@ -142,7 +142,8 @@ const byCommand: Record<string, Sections> = {
   import: kept,
   approvals: kept,
   approve: kept,
-  deny: kept
+  deny: kept,
+  abort: kept
 }
 
 /** Sections to put below the flags of a command (`["fiberloop", "run"]`); titles through `bold`. */

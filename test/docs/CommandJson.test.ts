@@ -65,6 +65,7 @@ it.effect("the fields of each are those that are printed", () =>
     yield* printed("approve", "first", "--params", JSON.stringify(asked))
     yield* printed("approve", "third", "--result", JSON.stringify({ path: "a.txt", bytes: 2, lines: 1, created: true }))
     yield* printed("deny", "second", "--reason", "no")
+    yield* printed("abort", "first")
     yield* printed("compact", id)
   }))
 

@@ -1,21 +1,16 @@
 /** `fiberloop approve` and `fiberloop deny`: an answer to a call that waits. Nothing runs; `fiberloop resume`, or its program, goes on. */
 import * as Clock from "effect/Clock"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import type { Json } from "effect/Schema"
 import type * as Scope from "effect/Scope"
-import * as Fiberloop from "../../Fiberloop.ts"
 import { count } from "../../run/Quantity.ts"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunResult from "../../run/RunResult.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
-import * as SessionStore from "../../services/SessionStore.ts"
-import * as CliAgent from "../CliAgent.ts"
+import * as IdleAgent from "../IdleAgent.ts"
 import * as KeptSession from "../KeptSession.ts"
 import * as Messages from "../Messages.ts"
 import * as SessionModel from "../model/SessionModel.ts"
-import * as OfflineModel from "../offline/OfflineModel.ts"
 import { Output } from "../Output.ts"
 import { badInput, codes, type Ended, Refusal } from "../Refusal.ts"
 import * as InProgram from "../render/InProgram.ts"
@@ -27,7 +22,6 @@ import * as ToolLine from "../render/ToolLine.ts"
 import * as SessionAgent from "../SessionAgent.ts"
 import type { Settings } from "../Settings.ts"
 import type { Signals } from "../Signals.ts"
-import * as ShownFiles from "../tools/write/ShownFiles.ts"
 
 export interface Options {
   readonly place: Settings
@@ -67,7 +61,7 @@ const decide = Effect.fnUntraced(function*(
   const said = yield* saidIn(options)
   const kept = yield* KeptSession.find(place, options.session)
   const { sessionId } = kept.info
-  const agent = yield* agentOf(place, kept.store)
+  const agent = yield* IdleAgent.make(place, kept.store)
   const refused = Effect.mapError(refusal(sessionId))
   const asked = yield* find(options, kept, yield* refused(agent.approvals(sessionId)))
   yield* check(kept, asked, said)
@@ -191,23 +185,6 @@ const refusal = (sessionId: string) => (error: RunError.RunError): Refusal =>
   error.reason._tag === "SessionBusy"
     ? badInput(`session ${JSON.stringify(sessionId)} is driven by another process: answer there, or wait for its end`)
     : Messages.refusal(error)
-
-/** The command's agent with all of its tools, whose arguments it knows; its model is never asked. */
-const agentOf = Effect.fnUntraced(function*(
-  { root }: Settings,
-  store: SessionStore.SessionStore["Service"]
-) {
-  const below = Layer.mergeAll(
-    CliAgent.handlers(root, ShownFiles.make()),
-    OfflineModel.layer,
-    Fiberloop.layer,
-    Layer.succeed(SessionStore.SessionStore, store)
-  )
-  const built = yield* Layer.build(Layer.provide(CliAgent.writing(""), below)).pipe(
-    Effect.mapError((error: { readonly message: string }) => badInput(error.message))
-  )
-  return Context.get(built, CliAgent.CliAgent)
-})
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
   Print.untilSignal(Effect.scoped(decide(options)))

@@ -1,4 +1,4 @@
-/** The command line of what is done with questions that wait. What a command needs is loaded only when it is used. */
+/** The command line of what is done with runs that wait. What a command needs is loaded only when it is used. */
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"
@@ -104,4 +104,27 @@ const deny = Command.make(
   ])
 )
 
-export const commands = [approvals, approve, deny] as const
+const abort = Command.make(
+  "abort",
+  {
+    session: Place.session,
+    json: Flags.switched("json", "Print the session as a line of JSON, as sessions does"),
+    db,
+    noColor
+  },
+  Effect.fnUntraced(function*({ session, ...typed }) {
+    const place = yield* Place.settingsOf(typed)
+    const AbortCommand = yield* Effect.promise(() => import("./AbortCommand.ts"))
+    yield* AbortCommand.run({ place, session })
+  })
+).pipe(
+  Command.withShortDescription("End a run that waits or was left behind"),
+  Command.withDescription(
+    "Ends a session's last run that waits, or whose process died: what waits does not run, and nobody recovers it."
+  ),
+  Command.withExamples([
+    { command: "fiberloop abort <session>", description: "Nobody is to go on with it, but by fiberloop resume" }
+  ])
+)
+
+export const commands = [approvals, approve, deny, abort] as const

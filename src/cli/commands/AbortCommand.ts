@@ -1,0 +1,62 @@
+/** `fiberloop abort`: ends the last run of a session that nobody drives, waiting or left behind. Nothing goes on with it by itself then. */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type * as RunError from "../../run/RunError.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import * as IdleAgent from "../IdleAgent.ts"
+import * as KeptSession from "../KeptSession.ts"
+import * as Messages from "../Messages.ts"
+import * as SessionModel from "../model/SessionModel.ts"
+import { Output } from "../Output.ts"
+import { badInput, type Ended, type Refusal } from "../Refusal.ts"
+import * as InProgram from "../render/InProgram.ts"
+import * as Invocation from "../render/Invocation.ts"
+import * as Print from "../render/Print.ts"
+import * as RenderSessions from "../render/RenderSessions.ts"
+import * as TerminalText from "../render/TerminalText.ts"
+import * as SessionAgent from "../SessionAgent.ts"
+import type { Settings } from "../Settings.ts"
+import type { Signals } from "../Signals.ts"
+
+export interface Options {
+  readonly place: Settings
+  /** an id, or the beginning of one */
+  readonly session: string
+}
+
+const abort = Effect.fnUntraced(function*(
+  { place, session }: Options
+): Effect.fn.Return<void, Ended | Refusal, Output | Scope.Scope> {
+  const kept = yield* KeptSession.find(place, session)
+  const { info: { head, sessionId }, store } = kept
+  const agent = yield* IdleAgent.make(place, store)
+  yield* Effect.mapError(agent.abort(sessionId), refusal(sessionId))
+  const info = (yield* Effect.mapError(store.info(sessionId), Messages.refusal)) ?? kept.info
+  const wasOver = info.head === head
+  yield* Print.print(place.json ? RenderSessions.json(info) : said(info, wasOver))
+  if (!wasOver) yield* tellWhatFollows(place, { ...kept, info })
+})
+
+const said = (info: SessionStore.SessionInfo, wasOver: boolean): string => {
+  const name = TerminalText.line(info.sessionId)
+  return wasOver
+    ? `The last run of session ${name} was over: ${RenderSessions.end(info)}.\n`
+    : `✓ aborted the run of session ${name}\n`
+}
+
+const tellWhatFollows = Effect.fnUntraced(function*(place: Settings, kept: KeptSession.Kept) {
+  const { stderr } = yield* Output
+  const { sessionId } = kept.info
+  const resume = (yield* SessionAgent.foreign(kept)) === undefined
+    ? `: ${Invocation.of("resume", [sessionId], [...place.flags, ...(yield* SessionModel.flagsOf(kept))])}`
+    : ` in its program: ${InProgram.resume(sessionId)}`
+  yield* stderr.write(`Go on with it all the same${resume}\n`)
+})
+
+const refusal = (sessionId: string) => (error: RunError.RunError): Refusal =>
+  error.reason._tag === "SessionBusy"
+    ? badInput(`session ${JSON.stringify(sessionId)} is driven by another process: abort it there, or wait for its end`)
+    : Messages.refusal(error)
+
+export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
+  Print.untilSignal(Effect.scoped(abort(options)))
