@@ -30,6 +30,9 @@ export const stream = (session: string, ask: Ask): Response => post(`${of(sessio
 /** Runs the agent, whoever leaves; its events are for `watch`. */
 export const start = (session: string, ask: Ask): Response => post(`${of(session)}/start`, ask)
 
+/** Aborts what runs, waits or was left in the session. */
+export const abort = (session: string): Response => HttpClient.del(`${of(session)}/run`)
+
 export const answer = (session: string, ask: Ask): Response => post(`${of(session)}/answer`, ask)
 
 /** Reads along, behind the event `lastId`. */

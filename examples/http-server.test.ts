@@ -2,7 +2,7 @@ import { assert, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Option, Stream } from "effect"
 import { Agent, RunError, RunEvent, SessionStore } from "fiberloop"
 import { ScriptedModel } from "fiberloop/testing"
-import { answer, events, messages, type Response, start, stream, watch } from "./http-client.ts"
+import { abort, answer, events, messages, type Response, start, stream, watch } from "./http-client.ts"
 import { serving } from "./http-loopback.ts"
 import { Assistant } from "./http-server.ts"
 
@@ -44,6 +44,18 @@ it.live("a client that leaves before the answer is there aborts the run", () =>
       yield* Fiber.interrupt(asking)
       yield* gate.closed
     }).pipe(Effect.provide(serving([ScriptedModel.gate(gate)])))
+  }))
+
+it.live("a run that goes on whoever leaves is aborted by its session", () =>
+  Effect.gen(function*() {
+    const gate = yield* ScriptedModel.makeGate
+    yield* Effect.gen(function*() {
+      yield* start("one", { text: "A story" })
+      yield* gate.started
+      assert.deepStrictEqual([(yield* abort("one")).status, (yield* abort("none")).status], [204, 404])
+      const [last] = (yield* Stream.runCollect((yield* SessionStore).read("one"))).slice(-1)
+      assert.deepInclude(last, { _tag: "RunAborted", reason: "requested" })
+    }).pipe(Effect.provide(serving([ScriptedModel.text("Once upon"), ScriptedModel.gate(gate)])))
   }))
 
 it.live("a reader that comes back with its last id misses nothing and sees nothing twice", () =>

@@ -1,6 +1,7 @@
 /**
  * An agent behind HTTP. `POST /sessions/:id/stream` runs it and streams its events as server-sent events; whoever leaves
- * that stream aborts the run, and the model's connection closes. `POST /sessions/:id/start` runs it, whoever leaves.
+ * that stream aborts the run, and the model's connection closes. `POST /sessions/:id/start` runs it, whoever leaves, until
+ * `DELETE /sessions/:id/run` aborts it, now or behind a restart.
  * `GET /sessions/:id/events` reads along, in any number of tabs, from `Last-Event-ID` on: facts have their place in the log as
  * `id`, so a reader that comes back misses none and sees none twice, also after a restart. `POST /sessions/:id/answer` waits for
  * the end instead, and `GET /sessions/:id/messages` has what was said so far, for a page that opens. Errors: `http-errors.ts`.
@@ -136,6 +137,12 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
     return HttpServerResponse.jsonUnsafe({ runId }, { status: 202 })
   })
 
+  const abort = Effect.gen(function*() {
+    const { pathParams: { id } } = yield* HttpRouter.schemaNoBody(Read)
+    yield* assistant.abort(id)
+    return HttpServerResponse.empty({ status: 204 })
+  })
+
   const answer = Effect.gen(function*() {
     const result = yield* assistant.run(yield* asked)
     return HttpServerResponse.jsonUnsafe({ end: result._tag, text: result.text, explain: result.explain })
@@ -157,6 +164,7 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
 
   yield* router.add("POST", "/sessions/:id/stream", orRefuse(stream))
   yield* router.add("POST", "/sessions/:id/start", orRefuse(start))
+  yield* router.add("DELETE", "/sessions/:id/run", orRefuse(abort))
   yield* router.add("POST", "/sessions/:id/answer", orRefuse(answer))
   yield* router.add("GET", "/sessions/:id/events", orRefuse(events))
   yield* router.add("GET", "/sessions/:id/messages", orRefuse(messages))
