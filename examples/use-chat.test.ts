@@ -23,7 +23,8 @@ const serving = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
     Layer.provideMerge([
       SessionStoreMemory.layer,
       ScriptedModel.layer(turns),
-      NodeHttpServer.layer(createServer, { port: 0 })
+      // a page keeps its connection for seconds
+      NodeHttpServer.layer(createServer, { port: 0, gracefulShutdownTimeout: 0 })
     ])
   )
 
