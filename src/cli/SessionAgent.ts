@@ -7,7 +7,8 @@
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type * as DurableEvent from "../run/DurableEvent.ts"
-import type * as SessionStore from "../services/SessionStore.ts"
+import * as SessionStore from "../services/SessionStore.ts"
+import * as Sessions from "../Sessions.ts"
 import type { Kept } from "./KeptSession.ts"
 import * as Messages from "./Messages.ts"
 import { badInput, type Refusal } from "./Refusal.ts"
@@ -38,9 +39,15 @@ export const lastRun = Effect.fnUntraced(function*(
 export const foreign = (kept: Kept): Effect.Effect<string | undefined, Refusal> =>
   Effect.map(lastRun(kept), (run) => run?.agent === own ? undefined : run?.agent)
 
+const current = ({ info: { sessionId }, store }: Kept) =>
+  Sessions.current(sessionId).pipe(
+    Effect.provideService(SessionStore.SessionStore, store),
+    Effect.mapError(Messages.refusal)
+  )
+
 /**
  * The session to go on with where people have answered in this one: where its last run works for a call of another session's last
- * run, that one, and so on.
+ * run, which has no outcome yet, that one, and so on.
  */
 export const outermost = Effect.fnUntraced(function*(kept: Kept): Effect.fn.Return<Kept, Refusal> {
   const seen = new Set<string>()
@@ -52,7 +59,8 @@ export const outermost = Effect.fnUntraced(function*(kept: Kept): Effect.fn.Retu
     const info = yield* Effect.mapError(found.store.info(call.sessionId), Messages.refusal)
     if (info === undefined) return found
     const around = { ...found, info }
-    if ((yield* lastRun(around))?.runId !== call.runId) return found
+    const { openCalls, runId } = (yield* current(around)).state
+    if (runId !== call.runId || !openCalls.some(({ callId }) => callId === call.callId)) return found
     found = around
   }
   // a log of somebody else's may say that it works for itself

@@ -76,6 +76,14 @@ describe("a question that is asked below a session", () => {
       assert.strictEqual((yield* answers)[0]?.approved, false)
     }))
 
+  it.effect("is one of its own session once the run that waits for it was aborted", () =>
+    Effect.gen(function*() {
+      const { on } = yield* waiting
+      assert.strictEqual((yield* on("abort", ["outer-one"])).code, 0)
+      const { stderr } = yield* on("approve", ["below-one"])
+      assert.include(stderr, "agent.resume({ sessionId: \"below-one\" })")
+    }))
+
   it.effect("keeps its session among those that wait until it is answered", () =>
     Effect.gen(function*() {
       const { on } = yield* waiting

@@ -1,16 +1,22 @@
 /** An abort of a session's run, wherever that stands: live here, suspended, left by a process that died, or not to be reached. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
 import { join } from "node:path"
+import * as Agent from "../../src/Agent.ts"
+import * as Fiberloop from "../../src/Fiberloop.ts"
+import * as RunsLocal from "../../src/layers/RunsLocal.ts"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
+import type * as RunError from "../../src/run/RunError.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as Reconciler from "../../src/services/Reconciler.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as DeadRun from "../support/DeadRun.ts"
+import * as Drafts from "../support/Drafts.ts"
 import { temporaryFolder } from "../support/Processes.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as Suspended from "../support/Suspended.ts"
@@ -32,6 +38,18 @@ const isOver = Effect.fnUntraced(function*(store: TestStore.TestStore) {
   assert.strictEqual((yield* agent.run({ sessionId: "s", input: "hello" })).text, "hello!")
 })
 
+/** A store of which something is otherwise. */
+const otherwise = (
+  store: TestStore.TestStore,
+  service: Partial<TestStore.TestStore["service"]>
+): TestStore.TestStore => ({
+  ...store,
+  layer: Layer.succeed(SessionStore.SessionStore, { ...store.service, ...service })
+})
+
+/** The live runs of one process, for several agents of it. */
+const sharedRuns = Effect.map(Layer.build(RunsLocal.layer), Layer.succeedContext)
+
 describe("an abort of a session's run", () => {
   it.effect("ends one that lives here, as the run's own does", () =>
     Effect.gen(function*() {
@@ -52,7 +70,7 @@ describe("an abort of a session's run", () => {
       const { agent, script } = yield* TestAgent.make([], { store })
       yield* agent.abort("s")
       const log = yield* store.log("s")
-      assert.deepStrictEqual(ends(log), ["RunAborted(requested)"])
+      assert.deepStrictEqual(ends(log), ["RunAborted(crashed)", "RunAborted(requested)"])
       assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 OutcomeUnknown", "1.1 Interrupted"])
       assert.deepStrictEqual(yield* script.requests, [])
       yield* isOver(store)
@@ -100,10 +118,199 @@ describe("an abort of a session's run", () => {
 
   it.effect("counts nothing of the time that nobody worked for it", () =>
     Effect.gen(function*() {
-      const made = yield* Suspended.make()
+      const died = yield* DeadRun.leftBy([TestAgent.work(1)], { limits: { maxDuration: "10 minutes" } })
+      const { store } = yield* Suspended.make([TestAgent.work(1)], {}, { limits: { maxDuration: "10 minutes" } })
       yield* TestClock.adjust("1 hour")
+      for (const left of [died, store]) {
+        const { agent } = yield* TestAgent.make([ScriptedModel.text("on")], { store: left })
+        yield* agent.abort("s")
+        assert.strictEqual(RunLog.only(yield* left.log("s"), "RunAborted").at(-1)?.totals.duration, 0)
+        assert.strictEqual((yield* agent.resumeRun({ sessionId: "s" }))._tag, "Completed")
+      }
+    }))
+
+  it.effect("does not wait for what is asked in another session, nor does an answer there", () =>
+    Effect.gen(function*() {
+      const store = yield* DeadRun.leftBy([TestAgent.work(1)])
+      const made = yield* Suspended.before([TestAgent.work(1), ScriptedModel.text("ok")], { store })
+      yield* made.agent.run({ sessionId: "t", runId: "rt", input: "go" })
+      const asked = yield* Deferred.make<void>()
+      const reconcile = () => Effect.andThen(Deferred.succeed(asked, undefined), Effect.never)
+      const aborting = yield* Effect.forkChild(
+        Effect.provideService(made.agent.abort("s"), Reconciler.Reconciler, { reconcile })
+      )
+      yield* Deferred.await(asked)
+      yield* made.agent.decide({ sessionId: "t", approvalId: "rt/1.0", approved: true })
+      yield* made.agent.abort("t")
+      assert.strictEqual(RunLog.endOf(yield* store.log("t")), "RunAborted(requested)")
+      yield* Fiber.interrupt(aborting)
+      // whoever comes next has the pen, and the session
+      yield* Effect.forkChild(TestClock.adjust("10 minutes"))
       yield* made.agent.abort("s")
-      assert.strictEqual(RunLog.only(yield* made.log, "RunAborted")[0]?.totals.duration, 0)
+      yield* isOver(store)
+    }))
+
+  it.effect("is over with the run that it is about: what was sent behind that goes on", () =>
+    Effect.gen(function*() {
+      const made = yield* Suspended.make()
+      const { runId } = (yield* made.log)[0]!
+      const opening = yield* Deferred.make<void>()
+      const opened = yield* Deferred.make<void>()
+      // another one is faster: the session is busy for the abort, and then live with the next run
+      const late = otherwise(made.store, {
+        open: (sessionId, options) =>
+          Effect.andThen(
+            Deferred.succeed(opening, undefined),
+            Effect.andThen(Deferred.await(opened), made.store.service.open(sessionId, options))
+          )
+      })
+      const gate = yield* ScriptedModel.makeGate
+      const runs = yield* sharedRuns
+      const other = yield* TestAgent.make([[ScriptedModel.text("hello"), ScriptedModel.gate(gate)]], {
+        store: made.store,
+        runs
+      })
+      const { agent } = yield* TestAgent.make([], { store: late, runs })
+      const aborting = yield* Effect.forkChild(agent.abort("s"))
+      yield* Deferred.await(opening)
+      const run = yield* other.agent.start({ sessionId: "s", input: "hello" })
+      yield* gate.started
+      yield* Deferred.succeed(opened, undefined)
+      yield* Fiber.join(aborting)
+      yield* gate.release
+      assert.strictEqual((yield* run.result)._tag, "Completed")
+      assert.deepStrictEqual(ends(yield* made.log), ["RunSuspended(approval)", "RunCompleted(stop)"])
+      assert.notStrictEqual(run.runId, runId)
+    }))
+
+  it.effect("ends what waits although somebody asks for a run again that is over, or is refused", () =>
+    Effect.gen(function*() {
+      for (const input of ["hello", "something else"]) {
+        const store = yield* TestStore.make()
+        const made = yield* Suspended.before([ScriptedModel.text("hi"), TestAgent.work(1)], { store })
+        yield* made.agent.run({ sessionId: "s", runId: "first", input: "hello" })
+        yield* made.agent.run({ sessionId: "s", input: "go" })
+        const opening = yield* Deferred.make<void>()
+        const opened = yield* Deferred.make<void>()
+        const late = otherwise(store, {
+          lastOf: (sessionId, type, runId) =>
+            Effect.andThen(
+              runId === "first" && Deferred.doneUnsafe(opening, Effect.void) ? Deferred.await(opened) : Effect.void,
+              store.service.lastOf(sessionId, type, runId)
+            )
+        })
+        const runs = yield* sharedRuns
+        const { agent } = yield* TestAgent.make([], { store: late, runs })
+        const again = yield* Effect.forkChild(Effect.exit(agent.run({ sessionId: "s", runId: "first", input })))
+        yield* Deferred.await(opening)
+        const aborting = yield* Effect.forkChild(agent.abort("s"))
+        yield* Effect.yieldNow
+        yield* Deferred.succeed(opened, undefined)
+        yield* Fiber.join(aborting)
+        yield* Fiber.join(again)
+        yield* isOver(store)
+      }
+    }))
+
+  it.effect("asks nobody of a run that has died twice in a row, nor again where the process dies of that", () =>
+    Effect.gen(function*() {
+      let asked = 0
+      const ask = Effect.sync(() => void asked++)
+      const counted = Effect.provideService(Reconciler.Reconciler, {
+        reconcile: () => Effect.as(ask, { _tag: "Done" as const, result: "paid" })
+      })
+      const twice = yield* DeadRun.of([...DeadRun.inTools("work"), ...DeadRun.again(2)])
+      const made = yield* TestAgent.make([], { store: twice })
+      yield* counted(made.agent.abort("s"))
+      assert.deepStrictEqual([asked, RunLog.outcomes(yield* twice.log("s"))], [0, ["1.0 OutcomeUnknown"]])
+      // once, by an abort that did not come to its end
+      const again = yield* DeadRun.of([
+        ...DeadRun.inTools("work"),
+        DeadRun.crashed,
+        Drafts.resumed(2, { cause: "recovery" }),
+        { _tag: "AbortRequested", reason: "requested" }
+      ])
+      const { agent } = yield* TestAgent.make([], { store: again })
+      yield* counted(agent.abort("s"))
+      assert.deepStrictEqual([asked, RunLog.endOf(yield* again.log("s"))], [0, "RunAborted(requested)"])
+    }))
+
+  it.effect("tells nothing of an answer that the hooks of its agent have not seen", () =>
+    Effect.gen(function*() {
+      const made = yield* Suspended.make([TestAgent.work(1, "a"), TestAgent.work(2, "b")])
+      yield* made.decide("1.0", { result: "card 4111" })
+      const foreign = yield* Agent.make({ name: "other", instructions: "" }).pipe(
+        Effect.provide(Layer.mergeAll(Fiberloop.layer, ScriptedModel.layer([]), made.store.layer))
+      )
+      yield* foreign.abort("s")
+      assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.0 NotExecuted(aborted)", "1.1 NotExecuted(aborted)"])
+    }))
+
+  it.effect("keeps a limit that the run has reached: resumed as it is, it ends so again", () =>
+    Effect.gen(function*() {
+      const limited = { _tag: "RunLimited" as const, reason: "toolCalls" as const, totals: Drafts.aborted.totals }
+      const store = yield* DeadRun.of([
+        { ...Drafts.started("go"), agent: "test/Tested" },
+        Drafts.turnStarted(1),
+        Drafts.assistant([Drafts.call("work", { n: 1 })]),
+        Drafts.settled("1.0", { _tag: "NotExecuted", reason: "limit" }),
+        limited,
+        Drafts.resumed(2)
+      ])
+      const { agent, script } = yield* TestAgent.make([], { store })
+      yield* agent.abort("s")
+      const result = yield* agent.resumeRun({ sessionId: "s" })
+      assert.deepInclude(result, { _tag: "Limited", reason: "toolCalls" })
+      assert.deepStrictEqual(yield* script.requests, [])
+    }))
+
+  it.effect("is one that a call waits for, too, which goes on with it where nobody wanted it to end", () =>
+    Effect.gen(function*() {
+      const parent = { sessionId: "outer", runId: "outer run", callId: "1.0" }
+      for (const [reason, ends] of [["consumer", 2], ["requested", 1]] as const) {
+        const store = yield* DeadRun.of([
+          { ...Drafts.started("go"), parent },
+          Drafts.turnStarted(1),
+          { ...Drafts.aborted, reason }
+        ])
+        const { agent } = yield* TestAgent.make([], { store })
+        yield* agent.abort("s")
+        const log = yield* store.log("s")
+        assert.lengthOf(RunLog.only(log, "RunAborted"), ends)
+        assert.strictEqual(RunLog.endOf(log), "RunAborted(requested)")
+      }
+    }))
+
+  it.effect("names what it leaves behind", () =>
+    Effect.gen(function*() {
+      const store = yield* DeadRun.leftBy([TestAgent.work(1)])
+      const { agent } = yield* TestAgent.make([], { store })
+      const reconcile = () => Effect.uninterruptible(Effect.never)
+      const aborting = yield* Effect.forkChild(
+        Effect.provideService(agent.abort("s"), Reconciler.Reconciler, { reconcile })
+      )
+      yield* TestClock.adjust("10 minutes")
+      yield* Fiber.join(aborting)
+      const end = RunLog.only(yield* store.log("s"), "RunAborted").at(-1)
+      assert.deepStrictEqual(end?.leftBehind, ["reconciler of work"])
+    }))
+
+  it.effect("fails where its agent is closed, and gives up where that closes meanwhile", () =>
+    Effect.gen(function*() {
+      const store = yield* DeadRun.leftBy([TestAgent.work(1)])
+      const made = yield* TestAgent.make([], { store })
+      const asked = yield* Deferred.make<void>()
+      const reconcile = () => Effect.andThen(Deferred.succeed(asked, undefined), Effect.never)
+      const aborting = yield* Effect.forkChild(
+        Effect.flip(Effect.provideService(made.agent.abort("s"), Reconciler.Reconciler, { reconcile }))
+      )
+      yield* Deferred.await(asked)
+      yield* made.close
+      assert.strictEqual((yield* Fiber.join(aborting)).reason._tag, "ShuttingDown")
+      assert.strictEqual((yield* Effect.flip(made.agent.abort("s"))).reason._tag, "ShuttingDown")
+      const { agent } = yield* TestAgent.make([], { store })
+      yield* agent.abort("s")
+      yield* isOver(store)
     }))
 
   it.effect("leaves one as it is that is over, however often that is said", () =>
@@ -164,7 +371,7 @@ describe("an abort of a session's run", () => {
       assert.strictEqual((yield* store.service.info("s"))?.end, undefined)
       store.onAppend = ({ store }) => store
       yield* agent.abort("s")
-      assert.deepStrictEqual(ends(yield* store.log("s")), ["RunAborted(requested)"])
+      assert.deepStrictEqual(ends(yield* store.log("s")), ["RunAborted(crashed)", "RunAborted(requested)"])
       yield* isOver(store)
     }))
 
@@ -199,7 +406,7 @@ describe("an abort of a session's run", () => {
       yield* isOver(store)
     }))
 
-  it.effect("is not one of the run before it, where the new one has nothing in the log yet", () =>
+  it.effect("is one of the run before it too, where the new one has nothing in the log yet", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
       const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "RunStarted"))
@@ -211,7 +418,7 @@ describe("an abort of a session's run", () => {
       yield* held.release
       yield* Fiber.join(aborting)
       yield* Fiber.join(starting)
-      assert.deepStrictEqual(ends(yield* made.log), ["RunSuspended(approval)"])
+      yield* isOver(made.store)
     }))
 
   it.effect("is none where that was the first run of its session", () =>
@@ -228,21 +435,24 @@ describe("an abort of a session's run", () => {
       assert.deepStrictEqual(yield* store.log("s"), [])
     }))
 
-  it.effect("leaves one as it is that somebody goes on with to its end before it has the session", () =>
+  it.effect("leaves one as it is that somebody goes on with to its end before it has the session, or another follows", () =>
     Effect.gen(function*() {
-      const made = yield* Suspended.make()
-      yield* made.decide("1.0")
-      const late: TestStore.TestStore = {
-        ...made.store,
-        layer: Layer.succeed(SessionStore.SessionStore, {
-          ...made.store.service,
+      for (const end of ["RunCompleted(stop)", "RunSuspended(approval)"]) {
+        const made = yield* Suspended.make()
+        yield* made.decide("1.0")
+        const asking = { store: made.store, agent: { toolPolicy: { requireApprovalByDefault: true } } }
+        const other = yield* TestAgent.make([TestAgent.work(2)], asking)
+        const meanwhile: Effect.Effect<unknown, RunError.RunError> = end.startsWith("RunCompleted")
+          ? made.resume()
+          : other.agent.run({ sessionId: "s", input: "another" })
+        const late = otherwise(made.store, {
           open: (sessionId, options) =>
-            Effect.andThen(Effect.orDie(made.resume()), made.store.service.open(sessionId, options))
+            Effect.andThen(Effect.orDie(meanwhile), made.store.service.open(sessionId, options))
         })
+        const { agent } = yield* TestAgent.make([], { store: late })
+        yield* agent.abort("s")
+        assert.deepStrictEqual(ends(yield* made.log), ["RunSuspended(approval)", end])
       }
-      const { agent } = yield* TestAgent.make([], { store: late })
-      yield* agent.abort("s")
-      assert.deepStrictEqual(ends(yield* made.log), ["RunSuspended(approval)", "RunCompleted(stop)"])
     }))
 
   it.live("in a file that another process has left, and is too late where one goes on with it", () =>

@@ -249,7 +249,7 @@ describe("a run that died again and again with a result in its log", () => {
   ])("is ended without asking a hook that it may have died of: %j", ([hooks, outcome]) =>
     Effect.gen(function*() {
       const store = yield* DeadRun.of([
-        Drafts.started("go"),
+        { ...Drafts.started("go"), agent: "test/Tested" },
         Drafts.turnStarted(1),
         Drafts.assistant([Drafts.call("work", { n: 1 })]),
         { ...Drafts.approvalRequested("1.0"), tool: "work", params: { n: 1 } },

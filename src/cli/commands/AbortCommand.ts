@@ -32,7 +32,8 @@ const abort = Effect.fnUntraced(function*(
   const agent = yield* IdleAgent.make(place, store)
   yield* Effect.mapError(agent.abort(sessionId), refusal(sessionId))
   const info = (yield* Effect.mapError(store.info(sessionId), Messages.refusal)) ?? kept.info
-  const wasOver = info.head === head
+  // another process may have been faster
+  const wasOver = info.head === head || info.end !== "RunAborted"
   yield* Print.print(place.json ? RenderSessions.json(info) : said(info, wasOver))
   if (!wasOver) yield* tellWhatFollows(place, { ...kept, info })
 })

@@ -37,7 +37,7 @@ export interface Env extends
   DriveRequest.Offer,
   Pick<
     DriveRequest.Brief,
-    "handlers" | "systemOf" | "rules" | "timeouts" | "policy" | "doomLoop" | "output" | "checkOutput"
+    "agent" | "handlers" | "systemOf" | "rules" | "timeouts" | "policy" | "doomLoop" | "output" | "checkOutput"
   >
 {
   readonly sessionId: string
@@ -91,6 +91,7 @@ export const make = (
     model: services.model,
     executor: services.executor,
     context: services.context,
+    agent: brief.agent,
     handlers: brief.handlers,
     system: brief.system,
     systemOf: brief.systemOf,

@@ -131,8 +131,8 @@ class Meter implements Sink.Sink {
 }
 
 /**
- * Counts what is appended while no drive has the session: the end of one that died, with the calls that it left, answers, and
- * compactions.
+ * Counts what is appended while no drive has the session: the end of one that died, or of a run that is aborted, with the calls
+ * that it left, answers, and compactions.
  */
 export const besideDrives =
   (drive: Pick<Sink.Drive, "agent" | "tools">, target: Family.Target): Sink.See => (events) => {

@@ -26,7 +26,7 @@ export const write = (
     return journal.commit
   }
   return begin._tag === "Start" && before.openCalls.length > 0
-    ? Effect.flatMap(Unsettled.settleBehind(env, "superseded"), record)
+    ? Effect.flatMap(Unsettled.settleBehind(env, "superseded", true), record)
     : record()
 }
 

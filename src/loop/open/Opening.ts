@@ -111,7 +111,7 @@ const isFor = ({ parent }: RunState.RunState, run: Pointer.Run, place: Place.Pla
 }
 
 /** It stopped before its end, and nobody wanted that: such a call goes on with it. */
-const isStopped = ({ end }: RunState.RunState): boolean =>
+export const isStopped = ({ end }: RunState.RunState): boolean =>
   end?._tag === "RunSuspended" || (end?._tag === "RunAborted" && end.reason !== "requested")
 
 /** The run that a start asks for, where it has ended; looked for without taking the session. */

@@ -29,7 +29,8 @@ export const recover = Effect.fnUntraced(function*(
   const ending = endingOf(state, isResumed)
   // what passed since its last event is not the drive's, also where settling ends a wait for a person
   const { duration } = RunState.totalsAt(state, state.at)
-  if (ending.settles !== undefined) yield* Unsettled.settleBehind(env, ending.settles)
+  // a run that died before may die of what is asked here
+  if (ending.settles !== undefined) yield* Unsettled.settleBehind(env, ending.settles, state.crashes === 0)
   journal.record({ ...ending.end, totals: { ...journal.state.totals, duration } }, state.runId)
   yield* journal.commit
 })

@@ -25,16 +25,26 @@ export const settle = (env: Env.Env, reason: Reason): void => {
   }
 }
 
-/** The same behind the end of a drive that died, of whose calls the application may know more. */
-export const settleBehind = Effect.fnUntraced(function*(env: Env.Env, reason: Reason): Effect.fn.Return<void> {
-  const { openCalls, runId } = env.journal.state
+/**
+ * The same behind the end of a drive, of whose calls the application may know more, and is asked; but not where a run dies again and
+ * again, which may be what it dies of.
+ */
+export const settleBehind = Effect.fnUntraced(function*(
+  env: Env.Env,
+  reason: Reason,
+  isAsked: boolean
+): Effect.fn.Return<void> {
+  const { agent, openCalls, runId } = env.journal.state
+  const isOurs = env.agent === agent
   for (const call of openCalls) {
     const outcome = call.phase === "started"
-      ? yield* ofStartedBefore(env, call, reason)
-      : OpenCall.isAnswered(call) && reason !== "limit"
+      ? yield* ofStartedBefore(env, call, reason, isAsked)
+      : !OpenCall.isAnswered(call)
+      ? ofIdle(call, reason)
+      // the hooks of another agent do not know what is not to be told
+      : isAsked && isOurs
       ? yield* ToolHooks.answered(env, call)
-      // a hook of a run that dies again and again may be what it dies of
-      : ofUnheard(env, call, reason)
+      : ofUnheard(env, call, reason, isOurs)
     CallStep.settle(env, call, outcome, { ofRun: runId })
   }
 })
@@ -52,8 +62,8 @@ export const ofIdle = (call: Call, reason: Reason): ToolOutcome.ToolOutcome => {
 }
 
 /** The same where no hook is asked, as while a drive ends: what one of them might not leave is not told. */
-const ofUnheard = (env: Env.Env, call: Call, reason: Reason): ToolOutcome.ToolOutcome =>
-  OpenCall.isAnswered(call) && env.hooks.at.afterToolCall.length > 0
+const ofUnheard = (env: Env.Env, call: Call, reason: Reason, isOurs = true): ToolOutcome.ToolOutcome =>
+  OpenCall.isAnswered(call) && (!isOurs || env.hooks.at.afterToolCall.length > 0)
     ? { _tag: "NotExecuted", reason }
     : ofIdle(call, reason)
 
@@ -70,9 +80,13 @@ const ofStarted = (env: Env.Env, call: Call): ToolOutcome.ToolOutcome => {
   return env.leftBehind.get(call.callId)?.outcome ?? { _tag: isKnown ? "Interrupted" : "OutcomeUnknown" }
 }
 
-const ofStartedBefore = (env: Env.Env, call: Call, reason: Reason): Effect.Effect<ToolOutcome.ToolOutcome> => {
+const ofStartedBefore = (
+  env: Env.Env,
+  call: Call,
+  reason: Reason,
+  isAsked: boolean
+): Effect.Effect<ToolOutcome.ToolOutcome> => {
   if (env.executor.isRepeatable(env.handlers, call.tool)) return Effect.succeed({ _tag: "Interrupted" })
-  // the reconciler of a run that dies again and again may be what it dies of
-  if (reason === "limit") return Effect.succeed({ _tag: "OutcomeUnknown" })
+  if (!isAsked) return Effect.succeed({ _tag: "OutcomeUnknown" })
   return Effect.map(Reconciling.ask(env, call), (known) => known ?? { _tag: "NotExecuted", reason })
 }

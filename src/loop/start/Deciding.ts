@@ -5,26 +5,28 @@
  * Does not own which answers are taken (`Answering`), nor what is asked (`Questions`).
  */
 import * as Effect from "effect/Effect"
-import type * as Semaphore from "effect/Semaphore"
 import * as RunError from "../../run/RunError.ts"
 import type * as RunInput from "../../run/RunInput.ts"
 import * as Fold from "../log/Fold.ts"
 import * as Questions from "../log/Questions.ts"
 import * as Answering from "../round/Answering.ts"
+import type * as Pens from "./Pens.ts"
 import * as Visit from "./Visit.ts"
 
 /**
  * Records an answer, durable when it returns. `SessionBusy` where another process has the session, or a compaction; a drive that died
- * gets its end first. Those that share a `pen` wait for each other where no drive has the session.
+ * gets its end first.
  */
 export const decide = Effect.fnUntraced(function*(
   visitor: Visit.Visitor,
-  pen: Semaphore.Semaphore,
+  pens: Pens.Pens,
   decision: RunInput.DecideInput
 ): Effect.fn.Return<void, RunError.RunError> {
   while (true) {
     const run = yield* visitor.services.runs.inSession(decision.sessionId)
-    const answer = run === undefined ? Effect.as(pen.withPermit(stored(visitor, decision)), true) : run.decide(decision)
+    const answer = run === undefined
+      ? Effect.as(pens.with(decision.sessionId, stored(visitor, decision)), true)
+      : run.decide(decision)
     const isRecorded = yield* Effect.catchReason(
       answer,
       "NonRetryableError",

@@ -7,7 +7,6 @@
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import * as Semaphore from "effect/Semaphore"
 import * as InputCheck from "../../run/InputCheck.ts"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunInput from "../../run/RunInput.ts"
@@ -27,6 +26,7 @@ import * as Brief from "./Brief.ts"
 import * as CompactByHand from "./CompactByHand.ts"
 import * as Deciding from "./Deciding.ts"
 import * as Identity from "./Identity.ts"
+import * as Pens from "./Pens.ts"
 import * as Recovering from "./Recovering.ts"
 import * as Start from "./Start.ts"
 import type * as Started from "./Started.ts"
@@ -72,7 +72,7 @@ export const make = (services: Env.Services, definition: Definition.Definition):
     track: Track.make()
   }
   const { track } = launcher
-  const pen = Semaphore.makeUnsafe(1)
+  const pens = new Pens.Pens()
   const recovering = new Recovering.Recovering({
     store: services.store,
     agent: definition.name,
@@ -85,23 +85,26 @@ export const make = (services: Env.Services, definition: Definition.Definition):
       Effect.flatMap(Effect.fromResult(InputCheck.recovery(input)), (checked) => recovering.look(checked)),
     approvals: (sessionId) =>
       Effect.flatMap(Identity.ofSession(sessionId), () => Questions.waiting(services.store, sessionId)),
-    decide: (decision) => visit(launcher, decision.sessionId, (visitor) => Deciding.decide(visitor, pen, decision)),
-    abort: (sessionId) => visit(launcher, sessionId, (visitor) => Aborting.abort(visitor, pen, sessionId)),
+    decide: (decision) => visit(launcher, decision.sessionId, (visitor) => Deciding.decide(visitor, pens, decision)),
+    abort: (sessionId) =>
+      visit(launcher, sessionId, (visitor) => whileOpen(track, Aborting.abort(visitor, pens, sessionId))),
     compact: (sessionId) =>
-      visit(
-        launcher,
-        sessionId,
-        (visitor) => {
-          const closed = Deferred.await(track.closed)
-          return Track.isClosed(track) ? closed : Effect.raceFirst(CompactByHand.compact(visitor, sessionId), closed)
-        }
-      ),
+      visit(launcher, sessionId, (visitor) => whileOpen(track, CompactByHand.compact(visitor, sessionId))),
     shutdown: Effect.suspend(() => {
       Track.close(track)
       const aborted = (run: Runs.LiveRun) => run.abort("shutdown")
       return Effect.forEach(track.runs, aborted, { concurrency: "unbounded", discard: true })
     })
   }
+}
+
+/** Interrupted where the agent is closed, which it fails with. */
+const whileOpen = <A>(
+  track: Track.Track,
+  self: Effect.Effect<A, RunError.RunError>
+): Effect.Effect<A, RunError.RunError> => {
+  const closed = Deferred.await(track.closed)
+  return Track.isClosed(track) ? closed : Effect.raceFirst(self, closed)
 }
 
 /** What is known at once is gone on with at once. */

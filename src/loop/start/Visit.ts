@@ -1,5 +1,6 @@
 /**
- * A session that no drive has, taken for as long as something is appended to its log. No agent is driven.
+ * A session that no drive has, taken for as long as something is appended to its log. A drive that died gets its end first; no
+ * agent is driven.
  *
  * Does not own what is appended.
  */
@@ -23,22 +24,11 @@ export interface Visitor {
   readonly settings: Settings.Settings
 }
 
-/** The same as `take`; a drive that died has its end by then. */
-export const open = (
-  visitor: Visitor,
-  sessionId: string,
-  before: Fold.Folded
-): Effect.Effect<Env.Env | undefined, RunError.RunError, Scope.Scope> =>
-  Effect.tap(
-    take(visitor, sessionId, before),
-    (env) => env === undefined ? Effect.void : Recovery.recover(env, false)
-  )
-
 /**
  * The environment of a session's last run, `before` being its log as far as that is known and needed. `SessionBusy` where the
  * session is live; undefined, and nothing taken, where it had no run yet.
  */
-export const take = Effect.fnUntraced(function*(
+export const open = Effect.fnUntraced(function*(
   { definition, services, settings }: Visitor,
   sessionId: string,
   before: Fold.Folded
@@ -56,5 +46,7 @@ export const take = Effect.fnUntraced(function*(
   budget.follow(folded)
   yield* Kin.recall(store, sessionId, budget, folded.state)
   const others = { ...Env.nobody(budget), feed: Observing.besideDrives({ agent, sessionId, tools }, settings) }
-  return Env.make(services, { brief, runId, sessionId, settings }, others, { session, ...folded })
+  const env = Env.make(services, { brief, runId, sessionId, settings }, others, { session, ...folded })
+  yield* Recovery.recover(env, false)
+  return env
 })

@@ -53,10 +53,10 @@ export const resume = (
   next.abortRequested = undefined
 }
 
-/** The limit that the drive before had, and did not come to say again where it died. */
+/** The limit that the drive before had, and did not come to say again. */
 const limitOf = ({ end, limitedBy }: RunState.Next): RunEvent.LimitedReason | undefined => {
   if (end?._tag === "RunLimited") return end.reason
-  return RunEvent.isCrash(end) ? limitedBy : undefined
+  return end?._tag === "RunAborted" ? limitedBy : undefined
 }
 
 /** What still forbids a model call: these limit what an answer leads to, so that only one that is not used up lets it be made. */
