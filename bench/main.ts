@@ -57,11 +57,24 @@ if (missing.length > 0) {
   fail(`${missing.map(({ name }) => name).join(", ")}: not installed. Run: npm ci --prefix bench`)
 }
 
+for (const { kind, name } of scenarios) {
+  if (contenders.some(({ kinds }) => kinds.includes(kind))) continue
+  fail(`none of these takes part in "${name}": ${contenders.map(({ name }) => name).join("; ")}`)
+}
+
 say("building fiberloop")
 try {
   Built.build()
 } catch {
   fail("fiberloop cannot be built")
+}
+
+let measured: ReadonlyArray<Statistics.Measured> = []
+const broken: Array<string> = []
+const tell = () => {
+  const rows = Statistics.rows(measured)
+  if (options.json) console.log(JSON.stringify({ ...machine(), rounds: options.rounds, rows, broken }, null, 1))
+  return rows
 }
 
 const measuring = Measuring.make()
@@ -72,15 +85,17 @@ for (const [signal, code] of [["SIGHUP", 129], ["SIGINT", 130], ["SIGTERM", 143]
     isStopped = true
     say("")
     await measuring.end()
+    // what was measured by then took long enough
+    tell()
     process.exit(code)
   })
 }
-let measured: ReadonlyArray<Statistics.Measured> = []
-const broken: Array<string> = []
 for (const scenario of scenarios) {
   const taking = new Set(contenders.filter(({ kinds }) => kinds.includes(scenario.kind)))
   for (let round = 1; round <= options.rounds; round++) {
-    for (const contender of taking) {
+    // behind another one in each round: what that leaves on the disk and in caches hits all alike
+    const order = [...taking]
+    for (const contender of [...order.slice(round - 1), ...order.slice(0, round - 1)]) {
       const { name } = contender
       say(`${scenario.name}, round ${round} of ${options.rounds}: ${name}`)
       try {
@@ -98,8 +113,7 @@ for (const scenario of scenarios) {
   if (!options.json) console.log(Table.render(Statistics.rows(measured.filter((_) => _.scenario === scenario.name))))
 }
 await measuring.end()
-const rows = Statistics.rows(measured)
-if (options.json) console.log(JSON.stringify({ ...machine(), rounds: options.rounds, rows, broken }, null, 1))
+const rows = tell()
 if (options.plots) {
   mkdirSync(join(import.meta.dirname, "plots"), { recursive: true })
   for (const plot of Plot.all) {

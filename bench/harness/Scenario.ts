@@ -24,7 +24,7 @@ export interface Scenario {
   /** Timed: what a run's time is divided by, and what that is called */
   readonly units: number
   readonly unit: string
-  /** how many runs there are at once */
+  /** how many runs there are at once; Timed: one after the other that one time is of */
   readonly runs: number
 }
 
@@ -44,7 +44,7 @@ const steps = (turns: number): Scenario => ({
   ...(turns > 100 ? { warmUp: { ...script, turns: 100 } } : {}),
   units: turns,
   unit: "step",
-  runs: 1
+  runs: Math.ceil(1000 / turns)
 })
 
 const concurrent = (runs: number): Scenario => ({

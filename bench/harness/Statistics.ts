@@ -7,9 +7,6 @@ export const median = (values: ReadonlyArray<number>): number => {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? NaN) + upper) / 2
 }
 
-export const mean = (values: ReadonlyArray<number>): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length
-
 /** The value below which `share` (0 to 1) of them are. */
 export const quantile = (values: ReadonlyArray<number>, share: number): number => {
   const sorted = values.toSorted((a, b) => a - b)
@@ -26,6 +23,8 @@ export interface Row {
   readonly median: number
   readonly min: number
   readonly rounds: number
+  /** of each round */
+  readonly values: ReadonlyArray<number>
   /** of the median to that of the floor, and of pi, where they were measured too */
   readonly toFloor?: number
   readonly toPi?: number
@@ -37,10 +36,10 @@ export interface Measured {
   readonly sample: Sample
 }
 
-/** The contenders that all others of a scenario are compared with. */
-const basesOf = (scenario: string) =>
+/** What a contender is compared with in a scenario: what waits for its disk with a floor that does. */
+const basesOf = (scenario: string, contender: string) =>
   scenario.startsWith("durable")
-    ? { floor: "floor: prepared inserts", pi: "pi, JSONL session" }
+    ? { floor: `floor: prepared inserts${contender.endsWith("fsync") ? ", fsync" : ""}`, pi: "pi, JSONL session" }
     : { floor: "floor: Effect stream", pi: "pi" }
 
 /** One row for each scenario, metric and contender, in the order in which they were measured first. */
@@ -55,9 +54,9 @@ export const rows = (measured: ReadonlyArray<Measured>): ReadonlyArray<Row> => {
   }
   return [...values].flatMap(([key, by]) => {
     const [scenario, metric] = JSON.parse(key) as [string, string]
-    const bases = basesOf(scenario)
     const ratio = (of: number, to: string) => by.has(to) ? of / median(by.get(to)!) : undefined
     return [...by].map(([contender, all]): Row => {
+      const bases = basesOf(scenario, contender)
       const middle = median(all)
       const toFloor = ratio(middle, bases.floor)
       const toPi = ratio(middle, bases.pi)
@@ -68,6 +67,7 @@ export const rows = (measured: ReadonlyArray<Measured>): ReadonlyArray<Row> => {
         median: middle,
         min: Math.min(...all),
         rounds: all.length,
+        values: all,
         ...(toFloor === undefined ? {} : { toFloor }),
         ...(toPi === undefined ? {} : { toPi })
       }

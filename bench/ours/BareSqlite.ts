@@ -22,18 +22,19 @@ const contender = (name: string, synchronous: "NORMAL" | "FULL"): Contender => (
       return database
     }
     const database = connect()
-    database.exec(
-      "CREATE TABLE events (session INTEGER, seq INTEGER, json TEXT, PRIMARY KEY (session, seq)) WITHOUT ROWID"
-    )
-    const insert = database.prepare("INSERT INTO events VALUES (?, ?, ?)")
+    database.exec("CREATE TABLE events (key INTEGER PRIMARY KEY, json TEXT)")
+    const insert = database.prepare("INSERT INTO events VALUES (?, ?)")
     let sessions = 0
+    // session and place in one number, as the log has it
+    const keyOf = (session: number, seq: number) => session * 2 ** 32 + seq
     const run = async () => {
       sessions++
-      writes.forEach((json, seq) => insert.run(sessions, seq, json))
+      writes.forEach((json, seq) => insert.run(keyOf(sessions, seq), json))
     }
     const reopen = async () => {
       const again = connect()
-      const rows = again.prepare("SELECT json FROM events WHERE session = ? ORDER BY seq").all(sessions)
+      const select = again.prepare("SELECT json FROM events WHERE key >= ? AND key < ? ORDER BY key")
+      const rows = select.all(keyOf(sessions, 0), keyOf(sessions + 1, 0))
       const events = rows.flatMap(({ json }) => JSON.parse(String(json)) as ReadonlyArray<{ readonly _tag: string }>)
       again.close()
       return { results: events.filter(({ _tag }) => _tag === "ToolSettled").length }

@@ -51,7 +51,7 @@ export const contender = (name: string, models: Models, openStore: Stores.Open =
             Effect.sync(() => {
               for (const event of events) {
                 if (event._tag === "TextDelta") {
-                  tally.deltas += event.count ?? 1
+                  tally.deltas++
                   tally.characters += event.delta.length
                   tally.onDelta?.()
                 } else if (event._tag === "ToolSettled" && event.outcome._tag === "Succeeded") tally.results++

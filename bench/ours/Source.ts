@@ -44,11 +44,12 @@ export const parts = <P>(
   tally: Tally,
   answer: ReadonlyArray<P>
 ): Stream.Stream<P> => {
-  const pieces = Stream.rechunk(Stream.fromIterable(answer), script.chunk)
+  const whole = Stream.fromIterable(answer)
+  const pieces = answer.length <= script.chunk ? whole : Stream.rechunk(whole, script.chunk)
   const waited = arrived(script)
   const ready = Stream.mapArrayEffect(pieces, (parts) => Effect.as(waited, parts))
-  const whole = script.hang === "no" ? ready : Stream.concat(ready, hanging(script, tally))
-  return script.latency > 0 ? Stream.unwrap(Effect.as(Effect.sleep(script.latency), whole)) : whole
+  const all = script.hang === "no" ? ready : Stream.concat(ready, hanging(script, tally))
+  return script.latency > 0 ? Stream.unwrap(Effect.as(Effect.sleep(script.latency), all)) : all
 }
 
 /** The scripted `Model`. */

@@ -1,52 +1,75 @@
-/** Many runs at once: how long all take, how late the event loop was, and what memory a run holds. */
-import { makeTally } from "../harness/Contender.ts"
+/** Many runs at once, in waves: how long a wave takes, how late the event loop is meanwhile, and what memory a run holds. */
+import { type Contender, makeTally, type Script } from "../harness/Contender.ts"
 import * as Contenders from "../harness/Contenders.ts"
 import * as Counts from "../harness/Counts.ts"
+import { heap } from "../harness/Heap.ts"
 import type { Scenario } from "../harness/Scenario.ts"
-import { quantile, type Sample } from "../harness/Statistics.ts"
+import { median, quantile, type Sample } from "../harness/Statistics.ts"
 
-const heap = (): number => {
-  if (globalThis.gc === undefined) throw new Error("what runs hold is measured with --expose-gc")
-  globalThis.gc()
-  const { external, heapUsed } = process.memoryUsage()
-  return external + heapUsed
+/** Milliseconds that waves warm up for, and are measured for. */
+const millis = { warmUp: 4000, measured: 2000 }
+
+/** How often the event loop is looked at, in milliseconds. */
+const look = 5
+
+interface Wave {
+  readonly wall: number
+  /** how late it was for whoever asked, each so many milliseconds, for something to be done at once */
+  readonly late: ReadonlyArray<number>
+}
+
+/** One wave; `meanwhile` is called when the event loop is looked at, until all is over. */
+const wave = async (
+  contender: Contender,
+  script: Script,
+  runs: number,
+  meanwhile: (requests: number, over: number) => void = () => {}
+): Promise<Wave> => {
+  const tally = makeTally()
+  const runner = await contender.open(script, tally)
+  let over = 0
+  const late: Array<number> = []
+  let last = performance.now()
+  const timer = setInterval(() => {
+    // while it is held up everybody waits who asks
+    let lag = performance.now() - last - look
+    do late.push(Math.max(0, lag))
+    while ((lag -= look) > 0)
+    meanwhile(tally.requests, over)
+    last = performance.now()
+  }, look)
+  const startedAt = performance.now()
+  await Promise.all(Array.from({ length: runs }, () => runner.run().then(() => void over++)))
+  const wall = performance.now() - startedAt
+  clearInterval(timer)
+  Counts.check(contender.name, script, runs, tally)
+  await runner.close?.()
+  return { wall, late }
+}
+
+const during = async (make: () => Promise<Wave>, millis: number): Promise<ReadonlyArray<Wave>> => {
+  const waves: Array<Wave> = []
+  const startedAt = performance.now()
+  do waves.push(await make())
+  while (performance.now() - startedAt < millis)
+  return waves
 }
 
 export const measure = async (entry: Contenders.Entry, { runs, script }: Scenario): Promise<Sample> => {
   const contender = await Contenders.load(entry)
-  const tally = makeTally()
-  const runner = await contender.open(script, tally)
-  await Promise.all(Array.from({ length: 20 }, () => runner.run()))
-  await runner.close?.()
-
-  const counted = makeTally()
-  const measured = await contender.open(script, counted)
+  const make = () => wave(contender, script, runs)
+  const [first] = await during(make, millis.warmUp)
+  const waves = await during(make, millis.measured)
   const before = heap()
-  const startedAt = performance.now()
-  let over = 0
-  const all = Promise.all(Array.from({ length: runs }, () => measured.run().then(() => void over++)))
-  const late: Array<number> = []
   let held: number | undefined
-  let pause = 0
-  let last = performance.now()
-  const timer = setInterval(() => {
-    late.push(Math.max(0, performance.now() - last - 5))
+  await wave(contender, script, runs, (requests, over) => {
     // in the midst of them: all have begun, none is over
-    if (held === undefined && over === 0 && counted.requests >= 3 * runs) {
-      const looking = performance.now()
-      held = heap() - before
-      pause = performance.now() - looking
-    }
-    last = performance.now()
-  }, 5)
-  await all
-  const wall = performance.now() - startedAt - pause
-  clearInterval(timer)
-  Counts.check(contender.name, script, runs, counted)
-  await measured.close?.()
+    if (held === undefined && over === 0 && requests >= 3 * runs) held = heap() - before
+  })
   return {
-    "wall ms": wall,
-    "p99 event loop lag ms": quantile(late, 0.99),
+    "wall ms": median(waves.map(({ wall }) => wall)),
+    "wall ms, first wave": first!.wall,
+    "p99 event loop lag ms": median(waves.map(({ late }) => quantile(late, 0.99))),
     // nobody looked while all were under way
     ...(held === undefined ? {} : { "KB a run": held / runs / 1024 })
   }

@@ -4,7 +4,9 @@ import * as Contenders from "../harness/Contenders.ts"
 import * as Counts from "../harness/Counts.ts"
 import type { Scenario } from "../harness/Scenario.ts"
 import { median, type Sample } from "../harness/Statistics.ts"
-import { millis } from "./Timed.ts"
+
+/** Milliseconds that runs warm up for, and are measured for. */
+const millis = { warmUp: 4000, measured: 1500 }
 
 interface Stored {
   /** milliseconds of a run, by the clock and of this process */
@@ -12,12 +14,6 @@ interface Stored {
   readonly cpu: number
   readonly bytes: number
   readonly reopened: number
-}
-
-const nameOfBytes = {
-  "file": "bytes of its file a step",
-  "file of all": "bytes of the file a step",
-  "": "bytes of JSON a step"
 }
 
 /**
@@ -49,14 +45,12 @@ const repeat = async (contender: Contender, script: Script, times: number, least
   }
   await runner.close?.()
   const later = all.slice(-Math.ceil(all.length / 2))
-  const bytesOf: keyof typeof nameOfBytes = runner.bytesOf ?? ""
   const of = (metric: keyof Stored) => median(later.map((stored) => stored[metric]))
   return {
     wall: of("wall"),
     cpu: of("cpu"),
     bytes: of("bytes"),
-    reopened: of("reopened"),
-    bytesOf
+    reopened: of("reopened")
   }
 }
 
@@ -66,11 +60,11 @@ export const measure = async (
 ): Promise<Sample> => {
   const contender = await Contenders.load(entry)
   await repeat(contender, warmUp, 3, millis.warmUp)
-  const { bytes, bytesOf, cpu, reopened, wall } = await repeat(contender, script, 6, 1500)
+  const { bytes, cpu, reopened, wall } = await repeat(contender, script, 6, millis.measured)
   return {
     "us a step": wall * 1000 / units,
     "cpu us a step": cpu * 1000 / units,
-    [nameOfBytes[bytesOf]]: bytes / units,
+    "bytes stored a step": bytes / units,
     "reopened, ms": reopened
   }
 }

@@ -1,51 +1,41 @@
 /** Runs one after the other: how long one takes, by delta or step, the first of the process and when it is warm. */
-import { type Contender, makeTally, type Script } from "../harness/Contender.ts"
 import * as Contenders from "../harness/Contenders.ts"
-import * as Counts from "../harness/Counts.ts"
+import * as Repeating from "../harness/Repeating.ts"
 import type { Scenario } from "../harness/Scenario.ts"
-import { mean, median, type Sample } from "../harness/Statistics.ts"
+import { median, type Sample } from "../harness/Statistics.ts"
 
-/** how long to run for, warming up and measured, and one run at least; V8 is done with some contenders only after four seconds */
-export const millis = { warmUp: 4000, measured: 1000 }
+/** Milliseconds that are measured, behind some in which a runner that is new takes more. */
+const millis = { settling: 500, measured: 1500 }
 
-interface Time {
-  /** milliseconds, by the clock */
-  readonly wall: number
-  /** milliseconds of this process, its collector's threads included: what the machine's other work disturbs less */
-  readonly cpu: number
-}
-
-/** The times of runs, each a new session of one runner, all of their work counted; for `least` milliseconds, one at least. */
-const repeat = async (contender: Contender, script: Script, least: number): Promise<ReadonlyArray<Time>> => {
-  const tally = makeTally()
-  const runner = await contender.open(script, tally)
-  const times: Array<Time> = []
-  const startedAt = performance.now()
-  do {
-    Object.assign(tally, makeTally())
-    const usage = process.cpuUsage()
-    const begun = performance.now()
-    await runner.run()
-    const wall = performance.now() - begun
-    const { system, user } = process.cpuUsage(usage)
-    Counts.check(contender.name, script, 1, tally)
-    times.push({ wall, cpu: (system + user) / 1000 })
-  } while (performance.now() - startedAt < least)
-  await runner.close?.()
-  return times
+/** As many runs as one time is of, so that the collector has its part in each: that of a short run alone hardly ever has. */
+const together = ({ run }: Repeating.Repeating, runs: number) => async (): Promise<Repeating.Time> => {
+  let [wall, cpu] = [0, 0]
+  for (let i = 0; i < runs; i++) {
+    const time = await run()
+    wall += time.wall
+    cpu += time.cpu
+  }
+  return { wall, cpu }
 }
 
 export const measure = async (entry: Contenders.Entry, scenario: Scenario): Promise<Sample> => {
+  const { runs, script, unit, units, warmUp } = scenario
   const contender = await Contenders.load(entry)
-  // of a script that takes long, only when it is warm
-  const [first] = scenario.warmUp === undefined ? await repeat(contender, scenario.script, 0) : []
-  await repeat(contender, scenario.warmUp ?? scenario.script, millis.warmUp)
-  const times = await repeat(contender, scenario.script, millis.measured)
-  const each = (of: (time: Time) => number) => (median(times.map(of)) * 1000) / scenario.units
+  const first = await Repeating.open(contender, warmUp ?? script)
+  const cold = await first.run()
+  await Repeating.warmUp(first)
+  // of a script that takes long a run is enough to settle
+  const warm = warmUp === undefined ? first : await Repeating.open(contender, script)
+  if (warm !== first) await first.close()
+  const timed = together(warm, runs)
+  await Repeating.during(timed, millis.settling)
+  const times = await Repeating.during(timed, millis.measured)
+  await warm.close()
+  const each = (of: (time: Repeating.Time) => number) => (median(times.map(of)) * 1000) / runs / units
   return {
-    [`us a ${scenario.unit}`]: each(({ wall }) => wall),
-    [`cpu us a ${scenario.unit}`]: each(({ cpu }) => cpu),
-    [`us a ${scenario.unit}, mean`]: (mean(times.map(({ wall }) => wall)) * 1000) / scenario.units,
-    ...(first === undefined ? {} : { [`us a ${scenario.unit}, first run`]: (first.wall * 1000) / scenario.units })
+    [`us a ${unit}`]: each(({ wall }) => wall),
+    [`cpu us a ${unit}`]: each(({ cpu }) => cpu),
+    // of a script that takes long the first one was a smaller one
+    ...(warmUp === undefined ? { [`us a ${unit}, first run`]: (cold.wall * 1000) / units } : {})
   }
 }

@@ -183,6 +183,7 @@ it("rows compare the medians with the floor's and pi's", () => {
     median: 12,
     min: 9,
     rounds: 3,
+    values: [9, 12, 90],
     toFloor: 4,
     toPi: 2
   })
@@ -204,6 +205,9 @@ it("rows of what is stored are compared with bare inserts and with pi's session,
   ]
   const stored = Statistics.rows(values.map((one) => ({ ...one, scenario: "durable, 200" })))
   assert.deepInclude(stored[2], { toFloor: 2, toPi: 0.5 })
+  const synced = [...measured("floor: prepared inserts, fsync", 3), ...measured("fiberloop, SQLite fsync", 6)]
+  const waiting = Statistics.rows([...values, ...synced].map((one) => ({ ...one, scenario: "durable, 200" })))
+  assert.deepInclude(waiting.at(-1), { toFloor: 2, toPi: 0.75 })
   assert.notProperty(Statistics.rows(values)[2], "toPi")
 })
 
@@ -218,7 +222,8 @@ it("a plot has a line for each contender, which goes up with the cost", () => {
     metric: "us a step",
     median,
     min: median,
-    rounds: 1
+    rounds: 1,
+    values: [median]
   })
   const rows = [row("steps, 10", "a", 1), row("steps, 1000", "a", 100), row("steps, 10", "b", 10)]
   const svg = Plot.render(Plot.all[0]!, [...rows, row("deltas, one by one", "c", 5)])!
