@@ -13,6 +13,8 @@ export interface Time {
 export interface Repeating {
   /** Makes one run, a new session of one runner. */
   readonly run: () => Promise<Time>
+  /** each session stays in a file, and all of them in a folder */
+  readonly isKept: boolean
   readonly close: () => Promise<void>
 }
 
@@ -30,6 +32,7 @@ export const open = async (contender: Contender, script: Script): Promise<Repeat
       Counts.check(contender.name, script, 1, tally)
       return { wall, cpu: (system + user) / 1000 }
     },
+    isKept: runner.bytesOf !== undefined,
     close: async () => {
       await runner.close?.()
     }

@@ -70,5 +70,9 @@ export const measure = async (entry: Contenders.Entry, { runs, script }: Scenari
     last = await round(contender, script, runs)
     times.push(last.time ?? patience)
   }
-  return { [metric]: median(times), left: last.left, "KB left a run": Math.max(0, heap() - before) / rounds / runs / 1024 }
+  return {
+    [metric]: median(times),
+    left: last.left,
+    "KB left a run": Math.max(0, heap() - before) / rounds / runs / 1024
+  }
 }

@@ -60,8 +60,8 @@ export const measure = async (entry: Contenders.Entry, { runs, script }: Scenari
   const make = () => wave(contender, script, runs)
   const [first] = await during(make, millis.warmUp)
   const waves = await during(make, millis.measured)
-  const before = heap()
   let held: number | undefined
+  const before = heap()
   await wave(contender, script, runs, (requests, over) => {
     // in the midst of them: all have begun, none is over
     if (held === undefined && over === 0 && requests >= 3 * runs) held = heap() - before
@@ -70,7 +70,7 @@ export const measure = async (entry: Contenders.Entry, { runs, script }: Scenari
     "wall ms": median(waves.map(({ wall }) => wall)),
     "wall ms, first wave": first!.wall,
     "p99 event loop lag ms": median(waves.map(({ late }) => quantile(late, 0.99))),
-    // nobody looked while all were under way
-    ...(held === undefined ? {} : { "KB a run": held / runs / 1024 })
+    // nobody looked while all were under way, or so few hold less than what else changes meanwhile
+    ...(held === undefined || runs < 100 ? {} : { "KB a run": held / runs / 1024 })
   }
 }

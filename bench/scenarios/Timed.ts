@@ -24,8 +24,8 @@ export const measure = async (entry: Contenders.Entry, scenario: Scenario): Prom
   const first = await Repeating.open(contender, warmUp ?? script)
   const cold = await first.run()
   await Repeating.warmUp(first)
-  // of a script that takes long a run is enough to settle
-  const warm = warmUp === undefined ? first : await Repeating.open(contender, script)
+  // of a script that takes long a run is enough to settle; what is kept is not to be among all that warmed up
+  const warm = warmUp === undefined && !first.isKept ? first : await Repeating.open(contender, script)
   if (warm !== first) await first.close()
   const timed = together(warm, runs)
   await Repeating.during(timed, millis.settling)
