@@ -95,7 +95,8 @@ for (const scenario of scenarios) {
   for (let round = 1; round <= options.rounds; round++) {
     // behind another one in each round: what that leaves on the disk and in caches hits all alike
     const order = [...taking]
-    for (const contender of [...order.slice(round - 1), ...order.slice(0, round - 1)]) {
+    const first = (round - 1) % order.length
+    for (const contender of [...order.slice(first), ...order.slice(0, first)]) {
       const { name } = contender
       say(`${scenario.name}, round ${round} of ${options.rounds}: ${name}`)
       try {

@@ -38,6 +38,19 @@ const isOver = Effect.fnUntraced(function*(store: TestStore.TestStore) {
   assert.strictEqual((yield* agent.run({ sessionId: "s", input: "hello" })).text, "hello!")
 })
 
+/** Aborts a session whose new run has nothing in the log yet. */
+const beforeFirstEvent = Effect.fnUntraced(function*({ agent, store }: Pick<TestAgent.TestAgent, "agent" | "store">) {
+  const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "RunStarted"))
+  store.onAppend = held.onAppend
+  const starting = yield* Effect.forkChild(Effect.exit(agent.start({ sessionId: "s", input: "hello" })))
+  yield* held.reached
+  const aborting = yield* Effect.forkChild(agent.abort("s"))
+  yield* TestClock.adjust("1 minute")
+  yield* held.release
+  yield* Fiber.join(aborting)
+  yield* Fiber.join(starting)
+})
+
 /** A store of which something is otherwise. */
 const otherwise = (
   store: TestStore.TestStore,
@@ -409,30 +422,15 @@ describe("an abort of a session's run", () => {
   it.effect("is one of the run before it too, where the new one has nothing in the log yet", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
-      const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "RunStarted"))
-      made.store.onAppend = held.onAppend
-      const starting = yield* Effect.forkChild(Effect.exit(made.agent.start({ sessionId: "s", input: "hello" })))
-      yield* held.reached
-      const aborting = yield* Effect.forkChild(made.agent.abort("s"))
-      yield* TestClock.adjust("1 minute")
-      yield* held.release
-      yield* Fiber.join(aborting)
-      yield* Fiber.join(starting)
+      yield* beforeFirstEvent(made)
       yield* isOver(made.store)
     }))
 
   it.effect("is none where that was the first run of its session", () =>
     Effect.gen(function*() {
-      const held = TestStore.holding(() => true)
-      const { agent, store } = yield* TestAgent.make([], { store: yield* TestStore.make(held.onAppend) })
-      const starting = yield* Effect.forkChild(Effect.exit(agent.start({ sessionId: "s", input: "hello" })))
-      yield* held.reached
-      const aborting = yield* Effect.forkChild(agent.abort("s"))
-      yield* TestClock.adjust("1 minute")
-      yield* held.release
-      yield* Fiber.join(aborting)
-      yield* Fiber.join(starting)
-      assert.deepStrictEqual(yield* store.log("s"), [])
+      const made = yield* TestAgent.make([])
+      yield* beforeFirstEvent(made)
+      assert.deepStrictEqual(yield* made.store.log("s"), [])
     }))
 
   it.effect("leaves one as it is that somebody goes on with to its end before it has the session, or another follows", () =>
