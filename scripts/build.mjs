@@ -5,6 +5,7 @@
  *     node scripts/build.mjs [folder, default dist]
  *
  * Every module keeps its place, so that `fiberloop/run/RunEvent` is what it is in the sources; in a room it is a list of names.
+ * The command stands by itself.
  */
 import { execFileSync } from "node:child_process"
 import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -13,6 +14,7 @@ import { dirname, join, relative, resolve } from "node:path"
 import { pathToFileURL } from "node:url"
 import { rolldown, RolldownMagicString } from "rolldown"
 import { parseAst } from "rolldown/parseAst"
+import * as CommandBundle from "./CommandBundle.ts"
 
 const root = resolve(import.meta.dirname, "..")
 const sources = join(root, "src")
@@ -21,8 +23,7 @@ const dist = resolve(process.argv[2] ?? join(root, "dist"))
 /**
  * What lies in one file together with all that it imports and that is in none before: what a run is, the contracts, what an
  * agent needs, with what is too small for a file, what adapters share with those who load them, the adapters of one kind, of
- * which the converter of prompts is loaded when a tool asks for one, and the tools that find their worker, a file of its own,
- * beside themselves. `isFirst`: only those that a first run loads; the others, which read what a run left, are a file for who
+ * which the converter of prompts is loaded when a tool asks for one. `isFirst`: only those that a first run loads; the others, which read what a run left, are a file for who
  * imports them, or all of `fiberloop`. A module that loads its adapter when its layer is built stays a file, since a bundler
  * takes all that a file may load.
  */
@@ -37,13 +38,11 @@ const groups = [
   { name: "openai", test: /^layers\/openai\/(ChatModel|PlainFetch)$/ },
   { name: "context", test: /^layers\/Context/ },
   { name: "sql", test: /^layers\/SessionStoreSql$/ },
-  { name: "sqlite", test: /^layers\/sqlite\/SqliteStore$/ },
-  { name: "files", test: /^cli\/tools\/files\/(?!RegexWorker$)/ }
+  { name: "sqlite", test: /^layers\/sqlite\/SqliteStore$/ }
 ]
 
-/** What nobody can import, but for the command and its worker. */
+/** What nobody can import. */
 const hidden = /^(cli|loop|layers\/[a-z]\w*|run\/input|services\/fibers|testing\/(faults|rules))\//
-const started = ["cli/main", "cli/tools/files/RegexWorker"]
 
 const nameOf = (file) => relative(sources, file).replace(/\.ts$/, "")
 
@@ -122,9 +121,7 @@ const eager = (called) => ({
 })
 
 const files = globSync(join(sources, "**/*.ts"))
-const entries = files.map((file) => [nameOf(file), file]).filter(([name]) =>
-  !hidden.test(name) || started.includes(name)
-)
+const entries = files.map((file) => [nameOf(file), file]).filter(([name]) => !hidden.test(name))
 
 rmSync(dist, { recursive: true, force: true })
 const tsc = join(root, "node_modules/typescript/bin/tsc")
@@ -156,3 +153,4 @@ await bundle.write({
   }
 })
 await bundle.close()
+await CommandBundle.write(join(dist, "cli"))

@@ -73,7 +73,7 @@ await step("what is packed", async () => {
     expect(files.includes(file), `${file} is missing`, { stdout })
   }
   const strange = files.filter((_) =>
-    !/^(package\.json|README\.md|AGENTS\.md|LICENSE|dist\/.+\.(js|d\.ts)(\.map)?|src\/.+\.ts|docs\/.+\.md|examples\/.+\.(md|ts)|bench\/plots\/.+\.svg)$/
+    !/^(package\.json|README\.md|AGENTS\.md|LICENSE|dist\/.+\.(js|d\.ts)(\.map)?|dist\/cli\/LICENSES\.txt|src\/.+\.ts|docs\/.+\.md|examples\/.+\.(md|ts)|bench\/plots\/.+\.svg)$/
       .test(_)
   )
   expect(strange.length === 0, `these files are no part of the package: ${strange.join(", ")}`)
@@ -84,7 +84,7 @@ await step("what is packed", async () => {
       .map((target) => `${page} -> ${target}`)
   )
   expect(lost.length === 0, `these links lead out of the package: ${lost.join(", ")}`)
-  const worker = "package/dist/cli/tools/files/RegexWorker.js"
+  const worker = "package/dist/cli/RegexWorker.js"
   const { stdout: code } = await run("tar", ["-xzOf", tarball, worker], { cwd: source })
   expect(
     !/^import .*"\./m.test(code),
