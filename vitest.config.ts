@@ -19,8 +19,8 @@ export default defineConfig({
     exclude: ["test/recordings/**"],
     // Processes, because tests send signals and open databases; kept between files, because loading effect costs more than
     // most files run for. A test file leaves no global state behind.
-    // the Postgres of those tests that ask for one
-    globalSetup: ["test/support/PostgresServer.ts"],
+    // where the command is built for those tests that start it, the Postgres of those that ask for one
+    globalSetup: ["test/support/InstalledFolder.ts", "test/support/PostgresServer.ts"],
     pool: "forks",
     isolate: false,
     maxWorkers: 2,

@@ -84,19 +84,11 @@ const open = (db: string): Effect.Effect<SessionStore.SessionStore["Service"], R
   const opened = PgPlace.isUrl(db)
     ? Effect.flatMap(postgres, (SessionStorePg) => SessionStorePg.make({ url: db }))
     : SessionStoreSqlite.make({ filename: db })
-  return Effect.mapError(opened, (error) => error._tag === "Refusal" ? error : Messages.refusal(error))
+  return Effect.mapError(opened, Messages.refusal)
 }
 
-/** Loaded when it is used: who keeps sessions in a file need not have what it stands on. */
-const postgres = Effect.tryPromise({
-  try: () => import("../layers/SessionStorePg.ts"),
-  catch: (cause) =>
-    badInput(
-      (cause as NodeJS.ErrnoException).code === "ERR_MODULE_NOT_FOUND"
-        ? "sessions in Postgres need a package that is not installed: npm install @effect/sql-pg@4.0.5"
-        : `what keeps sessions in Postgres cannot be loaded (${String(cause)})`
-    )
-})
+/** Loaded when it is used. */
+const postgres = Effect.promise(() => import("../layers/SessionStorePg.ts"))
 
 /** An empty file is no database yet; of what cannot be looked at, opening it tells why. */
 const isAbsent = (db: string): boolean => {

@@ -1,10 +1,16 @@
-/** The command as a process of its own, in a folder of its own, killed with its scope. */
+/** The command, bundled as users have it, as a process of its own, in a folder of its own, killed with its scope. */
 import { Effect, type Scope } from "effect"
 import { type ChildProcess, spawn, type SpawnOptions } from "node:child_process"
+import { mkdtempSync } from "node:fs"
 import { join } from "node:path"
+import { inject } from "vitest"
+import * as CommandBundle from "../../scripts/CommandBundle.ts"
+
+const folder = mkdtempSync(join(inject("installed"), "dist/cli-"))
+await CommandBundle.write(folder)
 
 /** The entry of the command. */
-export const main = join(import.meta.dirname, "../../src/cli/main.ts")
+export const main = join(folder, "main.js")
 
 export interface Ended {
   /** the exit code, or the signal that ended it */
