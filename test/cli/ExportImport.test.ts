@@ -205,6 +205,18 @@ describe("fiberloop import", () => {
       assert.include(stderr, "Its last run has not ended in what was exported.\n")
     }))
 
+  it.effect("says of one that was shut down that it goes on where it is taken up", () =>
+    Effect.gen(function*() {
+      const { text } = yield* withSession()
+      const lines = text.trimEnd().split("\n")
+      const { at, runId, seq, totals, version } = JSON.parse(lines.at(-1)!)
+      const shutDown = { _tag: "RunAborted", seq, at, runId, version, reason: "shutdown", totals }
+      const { importing } = yield* withFile(lines.with(-1, JSON.stringify(shutDown)).join("\n"))
+      const { code, stderr } = yield* importing()
+      assert.strictEqual(code, 0, stderr)
+      assert.include(stderr, "Its last run was shut down with its process, and goes on where it is taken up.\n")
+    }))
+
   for (
     const [claim, change, part] of [
       ["is something else", () => "# Notes\n", "cannot be imported: line 1 holds no JSON object"],

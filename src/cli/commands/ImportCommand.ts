@@ -52,12 +52,12 @@ const importLines = Effect.fnUntraced(function*(
       `id: ${Invocation.of("import", [file], place.flags)} --to <id>`
   )
   yield* Database.prepare({ ...place, session: undefined })
-  const { allowed, answered, flags, info, isForeign } = yield* Effect.gen(function*() {
+  const { allowed, answered, end, flags, info, isForeign } = yield* Effect.gen(function*() {
     const info = yield* SessionLines.add(session)
     const store = yield* SessionStore.SessionStore
     const isForeign = (yield* SessionAgent.foreign({ store, info })) !== undefined
     // what cannot be folded cannot be gone on with
-    const { openCalls } = yield* Sessions.current(info.sessionId).pipe(
+    const { end, openCalls } = yield* Sessions.current(info.sessionId).pipe(
       Effect.map(({ state }) => state),
       Effect.orElseSucceed(() => RunState.empty)
     )
@@ -69,14 +69,18 @@ const importLines = Effect.fnUntraced(function*(
       decided.filter((call) => !OpenCall.isAnswered(call)),
       decided.filter(OpenCall.isAnswered)
     ]
-    return { allowed, answered, info, isForeign, flags: yield* SessionModel.flagsOf({ store, info }) }
+    return { allowed, answered, end, info, isForeign, flags: yield* SessionModel.flagsOf({ store, info }) }
   }).pipe(
     Effect.provide(Database.layer(place)),
     Effect.mapError((error) => error instanceof Refusal ? error : isTaken(error) ? taken : Messages.refusal(error))
   )
   const told = [
     `✓ imported session ${TerminalText.line(info.sessionId)} with ${count(info.turns, "turn")}`,
-    ...(info.end === undefined ? ["Its last run has not ended in what was exported."] : []),
+    ...(info.end !== undefined ? [] : [
+      end === undefined
+        ? "Its last run has not ended in what was exported."
+        : "Its last run was shut down with its process, and goes on where it is taken up."
+    ]),
     ...(allowed.length === 0 ? [] : [
       "It brings along a yes to these calls: going on with its last run makes them, and nobody is asked; a new task leaves " +
       "them out.",
