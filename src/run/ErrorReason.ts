@@ -101,7 +101,7 @@ export const RunRefusal = Schema.Union([
   }),
   /** `resume` found no run that can go on */
   Schema.TaggedStruct("NothingToResume", { ...message, sessionId: Schema.String }),
-  /** the run was aborted while it was being started; nothing of it is in the log */
+  /** the run was aborted while it was being started, resumed or looked up; the log is as it was */
   Schema.TaggedStruct("AbortedBeforeStart", { ...message, runId: Schema.String }),
   /** another writer took the session over */
   Schema.TaggedStruct("StaleWriter", { ...message, sessionId: Schema.String }),

@@ -121,7 +121,7 @@ export const abortedBeforeStart = (runId: string): NonRetryableError =>
   new NonRetryableError({
     _tag: "AbortedBeforeStart",
     runId,
-    message: `run "${runId}" was aborted before its first event was stored; nothing of it is in the log`
+    message: `run "${runId}" was aborted before it stored anything; the log is as it was`
   })
 
 export const sessionNotFound = (
