@@ -18,6 +18,8 @@ export interface Owner {
   /** one start of one machine: names of machines may be equal */
   readonly boot: string
   readonly runId: string
+  /** it looks whether somebody asks for an abort */
+  readonly hearsAborts?: boolean
 }
 
 export interface Liveness {
@@ -43,8 +45,12 @@ export const self = (runId: string): Owner => ({ ...thisProcess(), runId })
 let named = 0
 
 /** This process as the owner of a session, as JSON that no other claim has, of this process or another. */
-export const name = (runId: string): string =>
-  JSON.stringify({ ...self(runId), claim: `${performance.timeOrigin}.${++named}` })
+export const name = (runId: string, hearsAborts: boolean): string =>
+  JSON.stringify({
+    ...self(runId),
+    ...(hearsAborts ? { hearsAborts } : {}),
+    claim: `${performance.timeOrigin}.${++named}`
+  })
 
 /** What began with another start of this machine may be on another one of its name as well: its lease says when it is gone. */
 export const isDead = (owner: Owner): boolean => {

@@ -78,7 +78,13 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
         return log && MemoryLog.infoOf(log)
       }),
     fork,
-    remove
+    remove,
+    askToAbort: (sessionId, runId) =>
+      Effect.sync(() => {
+        const asked = sessions.held(sessionId)?.writer?.onAbortAsked
+        asked?.(runId)
+        return asked !== undefined
+      })
   }
 })
 

@@ -15,6 +15,7 @@ import { Migrations } from "../services/Migrations.ts"
 import type * as SessionStore from "../services/SessionStore.ts"
 import * as OwnerLiveness from "./OwnerLiveness.ts"
 import * as Answered from "./sql/Answered.ts"
+import * as SessionAborts from "./sql/SessionAborts.ts"
 import type * as SessionAppend from "./sql/SessionAppend.ts"
 import * as SessionClaims from "./sql/SessionClaims.ts"
 import * as SessionFork from "./sql/SessionFork.ts"
@@ -56,6 +57,7 @@ export const make = Effect.fnUntraced(function*(
   const sessions = SessionList.make(sql, claims)
   const copy = SessionFork.make(sql, claims, log)
   const signals = options.signals ?? SessionSignals.make()
+  const aborts = yield* SessionAborts.make(sql, claims, answered)
   const inUse = yield* SessionsInUse.make
 
   const asked = <A>(question: Effect.Effect<A, SqlError.SqlError | SessionStore.StoreError>) =>
@@ -85,6 +87,7 @@ export const make = Effect.fnUntraced(function*(
     yield* inUse.hold
     const { claim, writer } = yield* Effect.acquireRelease(acquire(sessionId, options), ({ writer }) => writer.close)
     yield* Effect.forkScoped(claims.keep(claim))
+    if (options.onAbortAsked !== undefined) yield* aborts.listen(claim.owner, options.onAbortAsked)
     return { sessionId, head: writer.head, append: writer.append }
   })
 
@@ -110,5 +113,9 @@ export const make = Effect.fnUntraced(function*(
     Effect.map(asked(sessions.remove(sessionId)), () => signals.notify(sessionId))
   )
 
-  return { open, read, lastOf, watch, list, info, fork, remove }
+  const askToAbort = Effect.fn("SessionStore.askToAbort")((sessionId: string, runId: string) =>
+    asked(aborts.ask(sessionId, runId))
+  )
+
+  return { open, read, lastOf, watch, list, info, fork, remove, askToAbort }
 })

@@ -40,6 +40,8 @@ export interface OpenOptions {
   readonly create: boolean
   /** skip the check that the owner is alive; the fence still protects the log */
   readonly takeOver?: boolean
+  /** called, until the scope closes, where somebody asks whoever has the session to abort a run (`askToAbort`); may be called again */
+  readonly onAbortAsked?: ((runId: string) => void) | undefined
 }
 
 /** Which sessions are listed: all or `limit`, from the newest or behind `after`, the last one of the page before. */
@@ -137,4 +139,10 @@ export class SessionStore extends Context.Service<SessionStore, {
   readonly fork: (sessionId: string, options: ForkOptions) => Effect.Effect<SessionInfo, StoreError>
   /** Deletes the session and its log. `SessionBusy` while it has a live owner, `SessionNotFound` when unknown. */
   readonly remove: (sessionId: string) => Effect.Effect<void, StoreError>
+  /**
+   * Asks whoever has the session, in whatever process, to abort a run: its `onAbortAsked` is called within a second. `false` where
+   * nobody has it who can be asked. Says nothing of what comes of it: the log does. Of a store without it, runs are aborted by the
+   * process that they live in.
+   */
+  readonly askToAbort?: (sessionId: string, runId: string) => Effect.Effect<boolean, StoreError>
 }>()("fiberloop/services/SessionStore") {}

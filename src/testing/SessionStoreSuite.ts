@@ -7,6 +7,7 @@
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import type * as SessionStore from "../services/SessionStore.ts"
+import { abortsAsked } from "./sessions/AbortsAsked.ts"
 import { appends } from "./sessions/Appends.ts"
 import { closing } from "./sessions/Closing.ts"
 import { creation } from "./sessions/Creation.ts"
@@ -26,6 +27,7 @@ const parts = [
   creation,
   appends,
   writers,
+  abortsAsked,
   reading,
   landmarks,
   watching,

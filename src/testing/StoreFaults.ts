@@ -102,5 +102,11 @@ const over = (store: Store, operations: Operations.Operations): Omit<Store, "ope
   list: (options) => Operations.call(operations, "listing", store.list(options)),
   info: (sessionId) => Operations.call(operations, "looking a session up", store.info(sessionId)),
   fork: (sessionId, options) => Operations.call(operations, "forking", store.fork(sessionId, options)),
-  remove: (sessionId) => Operations.call(operations, "removing", store.remove(sessionId))
+  remove: (sessionId) => Operations.call(operations, "removing", store.remove(sessionId)),
+  ...(store.askToAbort === undefined ? {} : { askToAbort: asking(store.askToAbort, operations) })
 })
+
+type Ask = NonNullable<Store["askToAbort"]>
+
+const asking = (ask: Ask, operations: Operations.Operations): Ask => (sessionId, runId) =>
+  Operations.call(operations, "asking for an abort", ask(sessionId, runId))

@@ -206,6 +206,23 @@ describe("a signal", () => {
       }))
   }
 
+  it.live("fiberloop abort ends the run of another process, and returns when that has its end", () =>
+    Effect.gen(function*() {
+      const { child, cwd, server } = yield* hung
+      const { sessionId } = JSON.parse((yield* Child.run(["sessions", "--json"], { cwd })).stdout)
+      const aborting = yield* Child.run(["abort", sessionId], { cwd })
+      assert.deepStrictEqual(
+        [aborting.code, aborting.stdout],
+        [0, `✓ aborted the run of session ${sessionId}\n`],
+        aborting.stderr
+      )
+      const end = (yield* log(cwd)).at(-1)
+      assert.deepStrictEqual([end?._tag, (end as { reason?: string }).reason], ["RunAborted", "requested"])
+      yield* Deferred.await(server.left)
+      const { code, stdout } = yield* child.ended
+      assert.deepStrictEqual([code, JSON.parse(stdout.trimEnd().split("\n").at(-1)!)._tag], [130, "RunAborted"])
+    }))
+
   it.live("is obeyed also when nobody reads what was written", () =>
     Effect.gen(function*() {
       const cwd = yield* sandbox({ "a.txt": `${"x".repeat(350)}\n`.repeat(1_000) })

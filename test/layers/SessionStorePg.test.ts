@@ -88,7 +88,8 @@ it.live("one of version 2 gets that too, and sessions that were shut down have n
       const statement of [
         "UPDATE fiberloop_sessions SET ended = 'RunAborted'",
         "DROP INDEX fiberloop_sessions_ended",
-        "DELETE FROM fiberloop_migrations WHERE migration_id = 4"
+        "ALTER TABLE fiberloop_sessions DROP COLUMN aborting",
+        "DELETE FROM fiberloop_migrations WHERE migration_id >= 4"
       ]
     ) yield* PgDatabases.query(inSchema, statement)
     const store = yield* SessionStorePg.make({ url: inSchema })

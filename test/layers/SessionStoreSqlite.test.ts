@@ -322,7 +322,7 @@ describe("a database of another state", () => {
       const reason = yield* reasonOf(Effect.scoped(make(file)))
       assert.strictEqual(reason._tag, "StoreRefused")
       assert.include(reason.message, "version 7")
-      assert.include(reason.message, "knows 4")
+      assert.include(reason.message, "knows 5")
       assert.isTrue(before.equals(readFileSync(file)))
     }))
 

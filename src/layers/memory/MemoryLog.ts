@@ -22,6 +22,7 @@ export interface MemoryLog {
 /** Its identity is the fence: only the log's current writer may append. */
 export interface Writer {
   readonly runId: string
+  readonly onAbortAsked: SessionStore.OpenOptions["onAbortAsked"]
   /** `seq` of the last event that it stored, or found: what another writes behind it is not its own */
   head: number
 }

@@ -47,7 +47,8 @@ const claim = (sessions: MemorySessions, sessionId: string, options: SessionStor
     return Effect.fail(SessionErrors.newerVersion(sessionId, last))
   }
   sessions.put(sessionId, log)
-  const writer: MemoryLog.Writer = { runId: options.runId, head: log.events.length }
+  const { onAbortAsked, runId } = options
+  const writer: MemoryLog.Writer = { runId, onAbortAsked, head: log.events.length }
   log.writer = writer
   return Effect.succeed({ log, writer })
 }

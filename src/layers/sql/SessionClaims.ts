@@ -38,7 +38,7 @@ export interface SessionClaims {
   /** The row of a session that has events; fails where there is none. */
   readonly get: (sessionId: string) => Effect.Effect<SessionRows.SeenRow, Fault>
   /** The owner that keeps others from a session. */
-  readonly ownerOf: (row: SessionRows.OwnedRow) => { readonly runId: string } | undefined
+  readonly ownerOf: (row: SessionRows.OwnedRow) => OwnerLiveness.Owner | undefined
   readonly claim: (sessionId: string, options: SessionStore.OpenOptions) => Effect.Effect<Claim, Fault>
   /** Adds a session that nobody holds, still without events, in the transaction under way. Refuses an id that is in use. */
   readonly add: (sessionId: string, now: number) => Effect.Effect<Claim["session"], Fault>
@@ -85,7 +85,7 @@ export const make = Effect.fnUntraced(function*(
   }
 
   const claim = Effect.fnUntraced(function*(sessionId: string, options: SessionStore.OpenOptions) {
-    const name = OwnerLiveness.name(options.runId)
+    const name = OwnerLiveness.name(options.runId, options.onAbortAsked !== undefined)
     while (true) {
       const now = yield* Clock.currentTimeMillis
       const row = yield* statements.look(sessionId, now)

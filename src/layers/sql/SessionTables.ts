@@ -112,8 +112,20 @@ const indexEnds = Effect.gen(function*() {
   yield* sql`CREATE INDEX fiberloop_sessions_ended ON fiberloop_sessions (ended, updated_at, id) WHERE head > 0`
 })
 
+/** `aborting`: the run that the owner of a session is asked to abort, until it has heard that. */
+const addAborts = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`ALTER TABLE fiberloop_sessions ADD COLUMN aborting TEXT`
+  yield* sql`CREATE INDEX fiberloop_sessions_aborting ON fiberloop_sessions (session) WHERE aborting IS NOT NULL`
+})
+
 /** By `<number>_<name>`; what is released never changes, what comes is added. */
-const migrations = { "1_sessions": createSessions, "2_landmarks": indexLandmarks, "4_ends": indexEnds }
+const migrations = {
+  "1_sessions": createSessions,
+  "2_landmarks": indexLandmarks,
+  "4_ends": indexEnds,
+  "5_aborts": addAborts
+}
 const migrationsOf = (sql: SqlClient.SqlClient) =>
   sql.onDialectOrElse({ pg: () => migrations, orElse: () => ({ ...migrations, "3_keys": keyEvents }) })
 

@@ -13,6 +13,7 @@ import * as Tracer from "effect/Tracer"
 import * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as Alarm from "../../services/fibers/Alarm.ts"
+import * as Detached from "../../services/fibers/Detached.ts"
 import * as Grace from "../../services/Grace.ts"
 import * as LeaveBehind from "../../services/LeaveBehind.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
@@ -124,15 +125,23 @@ type Worked = Ended.Ended | Replay
 
 /** From the opening of the session to the end of the turns; does not own what follows, whatever cuts it off. */
 const work = (driving: Driving): Effect.Effect<Worked, RunError.RunError> => {
-  const { request, scope, services: { store } } = driving
+  const { live, request, scope, services: { store } } = driving
   return Effect.flatMap(
-    Scope.provide(Opening.open(store, request), scope),
+    Scope.provide(Opening.open(store, request, onAbortAsked(live)), scope),
     (found) =>
       Effect.flatMapEager(
         prepared(driving, found),
         (opened): ReturnType<typeof work> => opened._tag === "Replay" ? Effect.succeed(opened) : takeUp(driving, opened)
       )
   )
+}
+
+/** Somebody who does not drive it wants it aborted. Called by code that the drive's fiber runs. */
+const onAbortAsked = (live: Live.Live) => {
+  const context = Detached.contextHere()
+  return (runId: string): void => {
+    if (runId === live.runId) Detached.start(live.abort("requested"), context)
+  }
 }
 
 /** What is found, once its kin is known, its cost can be, and a drive that died before this one has its end. */

@@ -33,11 +33,12 @@ type Store = SessionStore.SessionStore["Service"]
 
 export const open = (
   store: Store,
-  request: DriveRequest.DriveRequest
+  request: DriveRequest.DriveRequest,
+  onAbortAsked: SessionStore.OpenOptions["onAbortAsked"]
 ): Effect.Effect<Opened, RunError.RunError, Scope.Scope> => {
   const { begin, brief, runId, sessionId } = request
   return Effect.flatMap(
-    store.open(sessionId, { runId, create: begin._tag === "Start" && begin.create }),
+    store.open(sessionId, { runId, create: begin._tag === "Start" && begin.create, onAbortAsked }),
     (session) =>
       session.head() === 0 && begin._tag === "Start"
         ? Effect.succeed<Opened>({ _tag: "Ready", session, ...Fold.nothing, begin, from: 1 })

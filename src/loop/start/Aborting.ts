@@ -1,11 +1,11 @@
 /**
- * An abort of a session's last run, wherever that stands: through its drive where it lives in this process, else in its log, so
- * that nobody goes on with it by himself.
+ * An abort of a session's last run, wherever that stands: through its drive where it lives in this process, by the process that it
+ * lives in where that is another one, else in its log, so that nobody goes on with it by himself.
  *
  * Does not own how a drive is cut off (`Live`), nor the end of one that died (`Recovery`).
  */
 import * as Effect from "effect/Effect"
-import * as Result from "effect/Result"
+import * as Stream from "effect/Stream"
 import * as RunError from "../../run/RunError.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
@@ -22,7 +22,7 @@ import * as Visit from "./Visit.ts"
 
 /**
  * Ends the last run of a session, durable when it returns; one that is over, or that another one follows by now, stays as it is.
- * `SessionBusy` where another process has the session, or a compaction.
+ * `SessionBusy` where whoever has the session does not drive its run, as a compaction, or cannot be asked.
  */
 export const abort = Effect.fnUntraced(function*(
   visitor: Visit.Visitor,
@@ -38,13 +38,28 @@ export const abort = Effect.fnUntraced(function*(
     const before = yield* live === undefined ? Fold.lastRun(store, sessionId) : ifThere(Fold.lastRun(store, sessionId))
     runId ??= before?.state.runId
     if (before === undefined || before.state.runId !== runId || isOver(before.state)) return
-    const ending = yield* Effect.result(pens.with(sessionId, ended(visitor, sessionId, before)))
-    if (Result.isSuccess(ending)) return
-    const { reason } = ending.failure
-    if (reason._tag !== "SessionBusy") return yield* ending.failure
+    const busy = yield* pens.with(sessionId, endHere(visitor, sessionId, before))
+    if (busy === undefined) return
     // what is over may have its session still, and a run may have begun
-    if ((live ?? (yield* runs.inSession(sessionId))) === undefined) return yield* inUse(reason)
+    const isHere = live !== undefined || (yield* runs.inSession(sessionId)) !== undefined
+    if (!isHere) yield* endElsewhere(store, before.state, busy)
   }
+})
+
+type Busy = Extract<RunError.RunReason, { readonly _tag: "SessionBusy" }>
+
+/** Asks whoever has the session, and waits for what comes of it; not much longer than its process may be dead. */
+const endElsewhere = Effect.fnUntraced(function*(
+  store: SessionStore.SessionStore["Service"],
+  { end, runId = "", seq }: RunState.RunState,
+  busy: Busy
+): Effect.fn.Return<void, RunError.RunError> {
+  const { sessionId } = busy
+  if (store.askToAbort === undefined || !(yield* store.askToAbort(sessionId, runId))) return yield* inUse(busy)
+  // what has ended gives its session back
+  if (end !== undefined) return yield* Effect.sleep("100 millis")
+  const nextEnd = store.watch(sessionId, seq + 1).pipe(Stream.filter(RunEvent.isEnd), Stream.take(1))
+  yield* Effect.timeoutOption(Stream.runDrain(nextEnd), "5 seconds")
 })
 
 /** It goes on behind the run that is to end, or is refused, or tells what is over. */
@@ -55,30 +70,35 @@ const ifThere = <A>(
 ): Effect.Effect<A | undefined, SessionStore.StoreError> =>
   Effect.catchReason(self, "NonRetryableError", "SessionNotFound", () => Effect.undefined)
 
-const inUse = (reason: Extract<RunError.RunReason, { readonly _tag: "SessionBusy" }>): RunError.RunError =>
+const inUse = (busy: Busy): RunError.RunError =>
   new RunError.RetryableError({
-    ...reason,
-    message: `session "${reason.sessionId}" is in use: where its run is live, abort it in that process; else try again`
+    ...busy,
+    message:
+      `session "${busy.sessionId}" is in use, by nobody who can be asked to abort its run: where that is live, abort it in that ` +
+      `process; else try again`
   })
 
 /** Nobody goes on with it by himself; with one that works for a call whoever made that, where nobody wanted it to end. */
 const isOver = (state: RunState.RunState): boolean =>
   state.end !== undefined && (state.parent === undefined ? RunEvent.isOver(state.end) : !Opening.isStopped(state))
 
-/** Ends it in its log, unless somebody else is faster. */
-const ended = (
+/** Ends it in its log, unless somebody else is faster; gives who has the session, where somebody has. */
+const endHere = (
   visitor: Visit.Visitor,
   sessionId: string,
   before: Fold.Folded
-): Effect.Effect<void, RunError.RunError> =>
-  Effect.scoped(
-    Effect.flatMap(
-      Visit.open(visitor, sessionId, before),
-      (env) =>
-        env === undefined || env.journal.state.runId !== before.state.runId || isOver(env.journal.state)
-          ? Effect.void
-          : Effect.provideService(end(env), LeaveBehind.LeaveBehind, LeftBehind.listener(env.leftBehind))
-    )
+): Effect.Effect<Busy | undefined, RunError.RunError> =>
+  Visit.open(visitor, sessionId, before).pipe(
+    Effect.flatMap((env) =>
+      env === undefined || env.journal.state.runId !== before.state.runId || isOver(env.journal.state)
+        ? Effect.undefined
+        : Effect.as(
+          Effect.provideService(end(env), LeaveBehind.LeaveBehind, LeftBehind.listener(env.leftBehind)),
+          undefined
+        )
+    ),
+    Effect.scoped,
+    Effect.catchReason("RetryableError", "SessionBusy", (busy) => Effect.succeed(busy))
   )
 
 /**

@@ -1,0 +1,62 @@
+/** Who hears that a run is to be aborted, in every session store in which that can be asked; a part of `SessionStoreSuite`. */
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import * as SessionStore from "../../services/SessionStore.ts"
+import { open, started } from "./Fixtures.ts"
+import { assert, describe, type Test } from "./TestRunner.ts"
+
+/** Asks, and says whether somebody can be; nobody can in a store that does not know that. */
+const ask = (sessionId: string, runId: string) =>
+  Effect.flatMap(
+    SessionStore.SessionStore,
+    (store) => store.askToAbort === undefined ? Effect.undefined : store.askToAbort(sessionId, runId)
+  )
+
+/** A writer that listens, with what it has heard. */
+const listening = Effect.fnUntraced(function*(options: Partial<SessionStore.OpenOptions> = {}) {
+  const heard: Array<string> = []
+  const session = yield* open("s", { ...options, onAbortAsked: (runId) => void heard.push(runId) })
+  return { session, heard }
+})
+
+export const abortsAsked = (name: string, test: Test): void => {
+  describe(`${name}: aborts that are asked for`, () => {
+    test(
+      "whoever has the session hears which run, as often as somebody asks",
+      Effect.gen(function*() {
+        const { heard, session } = yield* listening()
+        yield* session.append([started({ seq: 1 })])
+        const told = [yield* ask("s", "run-1"), yield* ask("s", "run-2")]
+        if (told[0] === undefined) return assert.deepStrictEqual([told, heard], [[undefined, undefined], []])
+        assert.deepStrictEqual([told, heard], [[true, true], ["run-1", "run-2"]])
+      })
+    )
+
+    test(
+      "nobody hears it in a session that nobody has, or whose writer does not listen",
+      Effect.gen(function*() {
+        const isKnown = (yield* ask("nowhere", "run-1")) !== undefined
+        yield* Effect.scoped(Effect.flatMap(listening(), ({ session }) => session.append([started({ seq: 1 })])))
+        const told = [yield* ask("s", "run-1")]
+        yield* open("s")
+        told.push(yield* ask("s", "run-1"))
+        assert.deepStrictEqual(told, isKnown ? [false, false] : [undefined, undefined])
+      })
+    )
+
+    test(
+      "who has left the session, or lost it, hears nothing more",
+      Effect.gen(function*() {
+        const scope = yield* Scope.make()
+        const left = yield* Scope.provide(listening(), scope)
+        yield* left.session.append([started({ seq: 1 })])
+        yield* Scope.close(scope, Exit.void)
+        const lost = yield* listening()
+        const now = yield* listening({ takeOver: true })
+        const told = yield* ask("s", "run-1")
+        assert.deepStrictEqual([left.heard, lost.heard, now.heard], [[], [], told === undefined ? [] : ["run-1"]])
+      })
+    )
+  })
+}

@@ -1,0 +1,119 @@
+/** Aborts that one process asks another for, which look into the same database: here two stores on it, each with its own sessions. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as TestClock from "effect/testing/TestClock"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import * as SessionStorePg from "../../src/layers/SessionStorePg.ts"
+import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
+import type * as SessionStore from "../../src/services/SessionStore.ts"
+import { started } from "../../src/testing/sessions/Fixtures.ts"
+import * as PgDatabases from "../support/PgDatabases.ts"
+import { startedProcess, temporaryFolder } from "../support/Processes.ts"
+
+type Store = SessionStore.SessionStore["Service"]
+
+const newFile = Effect.map(temporaryFolder, (folder) => join(folder, "sessions.db"))
+
+/** Takes a session, and writes to it; `heard` has what it is asked to abort. */
+const writer = Effect.fnUntraced(function*(store: Store, options: Partial<SessionStore.OpenOptions> = {}) {
+  const heard: Array<string> = []
+  const first = Deferred.makeUnsafe<void>()
+  const onAbortAsked = (runId: string) => {
+    heard.push(runId)
+    Deferred.doneUnsafe(first, Effect.void)
+  }
+  const session = yield* store.open("s", { runId: "run-1", create: true, onAbortAsked, ...options })
+  if (session.head() === 0) yield* session.append([started({ seq: 1 })])
+  return { heard, first: Deferred.await(first) }
+})
+
+/** Long enough for whoever has the session to look. */
+const looked = TestClock.adjust("1 second")
+
+const stores: Record<string, Effect.Effect<readonly [Store, Store], SessionStore.StoreError, Scope.Scope>> = {
+  SQLite: Effect.flatMap(
+    newFile,
+    (filename) => Effect.all([SessionStoreSqlite.make({ filename }), SessionStoreSqlite.make({ filename })])
+  ),
+  Postgres: Effect.flatMap(
+    PgDatabases.database,
+    (url) => Effect.all([SessionStorePg.make({ url }), SessionStorePg.make({ url })])
+  )
+}
+
+describe.each(Object.entries(stores))("%s", (_, made) => {
+  it.live("is heard by whoever has the session, and not by who had it before", () =>
+    Effect.gen(function*() {
+      const [here, there] = yield* made
+      const before = yield* writer(there)
+      const now = yield* writer(there, { runId: "run-2", takeOver: true })
+      assert.isTrue(yield* here.askToAbort!("s", "run-2"))
+      yield* now.first
+      assert.deepStrictEqual([before.heard, now.heard], [[], ["run-2"]])
+    }))
+})
+
+describe("SQLite", () => {
+  const made = stores["SQLite"]!
+
+  it.effect("is heard within a second, once for each time, and takes no lease nor fence", () =>
+    Effect.gen(function*() {
+      const [here, there] = yield* made
+      const { heard } = yield* writer(there)
+      for (const times of [1, 2]) {
+        assert.isTrue(yield* here.askToAbort!("s", "run-1"))
+        assert.lengthOf(heard, times - 1)
+        yield* looked
+        assert.lengthOf(heard, times)
+        yield* looked
+        assert.lengthOf(heard, times)
+      }
+    }))
+
+  it.effect("is not heard by the next one, where it comes while a session is given back", () =>
+    Effect.gen(function*() {
+      const [here, there] = yield* made
+      yield* Effect.scoped(Effect.andThen(writer(there), here.askToAbort!("s", "run-1")))
+      const next = yield* writer(there)
+      yield* looked
+      assert.deepStrictEqual(next.heard, [])
+      assert.isTrue(yield* here.askToAbort!("s", "run-1"))
+      yield* looked
+      assert.deepStrictEqual(next.heard, ["run-1"])
+    }))
+
+  it.effect("is heard behind a look that failed", () =>
+    Effect.gen(function*() {
+      const file = yield* newFile
+      const [here, there] = yield* Effect.all([
+        SessionStoreSqlite.make({ filename: file }),
+        SessionStoreSqlite.make({ filename: file, busyTimeout: 0 })
+      ])
+      const { heard } = yield* writer(there)
+      yield* here.askToAbort!("s", "run-1")
+      const db = new DatabaseSync(file)
+      db.exec("BEGIN IMMEDIATE")
+      yield* looked
+      assert.deepStrictEqual(heard, [])
+      db.exec("COMMIT")
+      db.close()
+      yield* looked
+      assert.deepStrictEqual(heard, ["run-1"])
+    }))
+
+  it.live("of a process that was killed nobody hears it", () =>
+    Effect.gen(function*() {
+      const file = yield* newFile
+      const child = yield* startedProcess(file)
+      yield* child.ask({ do: "open", sessionId: "s", runId: "run-1" })
+      yield* child.ask({ do: "append", count: 2 })
+      const store = yield* SessionStoreSqlite.make({ filename: file })
+      // it has the session, and does not listen
+      assert.isFalse(yield* store.askToAbort!("s", "run-1"))
+      yield* child.kill
+      assert.isFalse(yield* store.askToAbort!("s", "run-1"))
+    }))
+})

@@ -1,0 +1,123 @@
+/** An abort of a run that lives elsewhere: by its session, through whoever has that. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Scope from "effect/Scope"
+import * as TestClock from "effect/testing/TestClock"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+import * as TestStore from "../support/TestStore.ts"
+
+/** A run that waits for its model, and an agent that knows of none but through the store. */
+const elsewhere = Effect.gen(function*() {
+  const gate = yield* ScriptedModel.makeGate
+  const there = yield* TestAgent.make([[ScriptedModel.text("hello"), ScriptedModel.gate(gate)]])
+  const run = yield* there.agent.start({ sessionId: "s", runId: "r", input: "hello" })
+  yield* gate.started
+  const { agent } = yield* TestAgent.make([ScriptedModel.text("on")], { store: there.store })
+  return { agent, gate, run, store: there.store, there }
+})
+
+/** The store of another agent, of which something is otherwise. */
+const with_ = (store: TestStore.TestStore, service: Partial<TestStore.TestStore["service"]>) =>
+  TestStore.over({ ...store.service, ...service })
+
+describe("an abort of a run that lives elsewhere", () => {
+  it.effect("ends it there, and returns when its end is in the log", () =>
+    Effect.gen(function*() {
+      const { agent, run, store } = yield* elsewhere
+      yield* agent.abort("s")
+      const log = yield* store.log("s")
+      assert.strictEqual(RunLog.endOf(log), "RunAborted(requested)")
+      assert.lengthOf(RunLog.only(log, "RunResumed"), 0)
+      assert.deepInclude(yield* run.result, { _tag: "Aborted", reason: "requested" })
+      assert.strictEqual((yield* agent.run({ sessionId: "s", input: "on" })).text, "on")
+    }))
+
+  it.effect("of several that ask at once each returns, and it ends once", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* elsewhere
+      yield* Effect.all([agent.abort("s"), agent.abort("s"), agent.abort("s")], { concurrency: "unbounded" })
+      assert.lengthOf(RunLog.only(yield* store.log("s"), "RunAborted"), 1)
+    }))
+
+  it.effect("ends what it finds, where the process was shut down before it heard that", () =>
+    Effect.gen(function*() {
+      const { agent, store, there } = yield* elsewhere
+      // it is heard by nobody: the run stops before that
+      const deaf = with_(store, { askToAbort: () => Effect.succeed(true) })
+      const other = yield* TestAgent.make([], { store: deaf })
+      const aborting = yield* Effect.forkChild(other.agent.abort("s"))
+      yield* Effect.repeat(Effect.yieldNow, { times: 50 })
+      yield* there.close
+      yield* TestClock.adjust("100 millis")
+      yield* Fiber.join(aborting)
+      const ends = RunLog.only(yield* store.log("s"), "RunAborted").map(({ reason }) => reason)
+      assert.deepStrictEqual(ends, ["shutdown", "requested"])
+      assert.deepStrictEqual(yield* agent.recover(), { runs: [], refused: [] })
+    }))
+
+  it.effect("ends it itself where its process dies before it hears that", () =>
+    Effect.gen(function*() {
+      const { store } = yield* elsewhere
+      let isDead = false
+      const deaf = with_(store, {
+        askToAbort: () => Effect.succeed(true),
+        open: (sessionId, options) => store.service.open(sessionId, { ...options, takeOver: isDead })
+      })
+      const { agent } = yield* TestAgent.make([], { store: deaf })
+      const aborting = yield* Effect.forkChild(agent.abort("s"))
+      yield* TestClock.adjust("3 seconds")
+      isDead = true
+      yield* TestClock.adjust("2 seconds")
+      yield* Fiber.join(aborting)
+      const log = yield* store.log("s")
+      assert.strictEqual(RunLog.endOf(log), "RunAborted(requested)")
+      assert.lengthOf(RunLog.only(log, "RunResumed"), 1)
+    }))
+
+  it.effect("leaves the run alone that came behind it", () =>
+    Effect.gen(function*() {
+      const { gate, run, store, there } = yield* elsewhere
+      const asked = yield* Deferred.make<void>()
+      const next = yield* ScriptedModel.makeGate
+      // what is asked arrives when another run has begun there
+      const late = with_(store, {
+        askToAbort: (sessionId, runId) =>
+          Effect.gen(function*() {
+            yield* Deferred.succeed(asked, undefined)
+            yield* next.started
+            return yield* store.service.askToAbort!(sessionId, runId)
+          })
+      })
+      const { agent } = yield* TestAgent.make([], { store: late })
+      const aborting = yield* Effect.forkChild(agent.abort("s"))
+      yield* Deferred.await(asked)
+      yield* gate.release
+      yield* run.result
+      const other = yield* TestAgent.make([[ScriptedModel.text("two"), ScriptedModel.gate(next)]], { store })
+      const second = yield* other.agent.start({ sessionId: "s", runId: "second", input: "on" })
+      yield* TestClock.adjust("10 seconds")
+      yield* Fiber.join(aborting)
+      yield* next.release
+      assert.strictEqual((yield* second.result)._tag, "Completed")
+      assert.lengthOf(RunLog.only(yield* store.log("s"), "RunAborted"), 0)
+      yield* there.close
+    }))
+
+  it.effect("is refused where nobody can be asked: by the store, or of who has the session", () =>
+    Effect.gen(function*() {
+      const { store } = yield* elsewhere
+      const { askToAbort: _, ...without } = store.service
+      const scope = yield* Scope.make()
+      const { agent } = yield* TestAgent.make([], { store: TestStore.over(without) })
+      assert.strictEqual((yield* Effect.flip(agent.abort("s"))).reason._tag, "SessionBusy")
+      const other = yield* TestAgent.make([], { store })
+      yield* Scope.provide(store.service.open("s", { runId: "r", create: false, takeOver: true }), scope)
+      const error = yield* Effect.flip(other.agent.abort("s"))
+      assert.strictEqual(error.reason._tag, "SessionBusy")
+      assert.lengthOf(RunLog.only(yield* store.log("s"), "RunAborted"), 0)
+    }))
+})
