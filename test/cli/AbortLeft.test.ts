@@ -95,7 +95,7 @@ describe("fiberloop abort", () => {
       assert.deepStrictEqual([busy.code, busy.stdout], [1, ""])
       assert.strictEqual(
         busy.stderr,
-        "fiberloop: session \"left-one\" is driven by another process: abort it there, or wait for its end\n"
+        "fiberloop: session \"left-one\" is in use by another process, which takes no abort: try again, or abort its run there\n"
       )
       assert.deepStrictEqual(yield* events, before)
       assert.match((yield* on("abort", ["right-one"])).stderr, /^fiberloop: there is no session "right-one"/)

@@ -1,4 +1,4 @@
-/** `fiberloop abort`: ends the last run of a session that nobody drives, waiting or left behind. Nothing goes on with it by itself then. */
+/** `fiberloop abort`: ends the last run of a session, in whatever process it lives, or where it waits, or was left by one that is gone. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as RunError from "../../run/RunError.ts"
@@ -56,7 +56,11 @@ const tellWhatFollows = Effect.fnUntraced(function*(place: Settings, kept: KeptS
 
 const refusal = (sessionId: string) => (error: RunError.RunError): Refusal =>
   error.reason._tag === "SessionBusy"
-    ? badInput(`session ${JSON.stringify(sessionId)} is driven by another process: abort it there, or wait for its end`)
+    ? badInput(
+      `session ${
+        JSON.stringify(sessionId)
+      } is in use by another process, which takes no abort: try again, or abort its run there`
+    )
     : Messages.refusal(error)
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>

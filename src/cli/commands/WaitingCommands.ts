@@ -118,9 +118,9 @@ const abort = Command.make(
     yield* AbortCommand.run({ place, session })
   })
 ).pipe(
-  Command.withShortDescription("End a run that waits or was left behind"),
+  Command.withShortDescription("End a run that goes on, waits or was left"),
   Command.withDescription(
-    "Ends a session's last run that waits, or whose process died: what waits does not run, and nobody recovers it."
+    "Ends a session's last run: one of another process, that waits, or whose process died. What waits does not run, and nobody recovers it."
   ),
   Command.withExamples([
     { command: "fiberloop abort <session>", description: "Nobody is to go on with it, but by fiberloop resume" }
