@@ -31,7 +31,7 @@ export const run = Effect.fnUntraced(function*(
   { isList, settings }: Options
 ): Effect.fn.Return<void, Ended | Refusal, Input | Output | Signals | Scope.Scope> {
   const { stderr } = yield* Output
-  const { left, others, unread } = yield* Print.untilSignal(Effect.scoped(leftBehind(settings)))
+  const { left, others, unread } = yield* Print.untilSignal(Effect.scoped(leftByProcesses(settings)))
   const found: number = unread === 0 ? codes.completed : codes.failed
   if (left.length === 0) {
     yield* stderr.write(
@@ -103,38 +103,40 @@ interface Left {
 }
 
 /**
- * Sessions whose last run has no end, no process that drives it, and was not being aborted, which are the command's to go on
- * with; oldest first.
+ * Sessions whose last run ended with its process, or has no end and no process that drives it, and was not being aborted, which
+ * are the command's to go on with; oldest first.
  */
-const leftBehind = Effect.fnUntraced(function*(
+const leftByProcesses = Effect.fnUntraced(function*(
   settings: Settings
 ): Effect.fn.Return<Found, Refusal, Output | Scope.Scope> {
   const { stderr } = yield* Output
   const store = yield* Database.existing(settings)
   if (store === undefined) return { left: [], others: 0, unread: 0 }
-  const unfinished = yield* Effect.mapError(store.list({ ends: [undefined] }), Messages.refusal)
+  const list = (unowned: boolean) => Effect.mapError(store.list({ ends: [undefined], unowned }), Messages.refusal)
+  const [unfinished, unowned] = yield* Effect.all([list(false), list(true)])
+  const isLeft = new Set(unowned.map(({ sessionId }) => sessionId))
   const left: Array<Left> = []
   let alive = 0
   let others = 0
   let unread = 0
   for (const info of unfinished) {
     const { sessionId } = info
-    // another program's session is not even opened, which would take it
     const admitted = yield* Effect.result(SessionAgent.admit(settings, { store, info }, InProgram.goOn))
     if (Result.isFailure(admitted)) {
       others++
       yield* stderr.write(`${Messages.line(`left alone: ${admitted.failure.line}`)}\n`)
       continue
     }
-    const open = store.open(sessionId, { runId: "recover", create: false })
-    const taken = Effect.scoped(Effect.andThen(open, Sessions.current(sessionId)))
-    const folded = yield* Effect.result(Effect.provideService(taken, SessionStore.SessionStore, store))
+    if (!isLeft.has(sessionId)) {
+      alive++
+      continue
+    }
+    const folded = yield* Effect.result(
+      Effect.provideService(Sessions.current(sessionId), SessionStore.SessionStore, store)
+    )
     if (Result.isFailure(folded)) {
-      if (folded.failure.reason._tag === "SessionBusy") alive++
-      else {
-        unread++
-        yield* stderr.write(`${Messages.line(Messages.ofRun(folded.failure))}\n`)
-      }
+      unread++
+      yield* stderr.write(`${Messages.line(Messages.ofRun(folded.failure))}\n`)
     } else if (folded.success.state.abortRequested !== undefined) {
       yield* stderr.write(`${TerminalText.line(sessionId)} was being aborted when its process died, left alone.\n`)
     } else left.unshift({ info, settings: yield* SessionModel.adopt(admitted.success, { store, info }) })
