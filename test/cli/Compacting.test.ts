@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Stream } from "effect"
 import * as Transcript from "../../src/run/Transcript.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
+import * as Drafts from "../support/Drafts.ts"
 import * as OpenAiServer from "../support/OpenAiServer.ts"
 import * as RunLog from "../support/RunLog.ts"
 import { withSession, workplace } from "./Invoke.ts"
@@ -232,6 +233,27 @@ go on
         stdout,
         /\n● read_file path="a.txt"\n\n── tool · \d+ tokens\n← read_file\n {4}\(\d+ characters of this output were left/
       )
+    }))
+
+  it.effect("takes for too much what a provider said was, of which the run keeps a fifth of the window free", () =>
+    Effect.gen(function*() {
+      const { on, store } = yield* workplace()
+      const log = Drafts.log(
+        { ...Drafts.started("hello"), agent: "app/Support" },
+        { ...Drafts.turnStarted(1), size: 400 },
+        { ...Drafts.discarded(1, 1), error: { _tag: "ContextOverflow", message: "too much" } },
+        Drafts.aborted
+      )
+      yield* SessionStore.SessionStore.use((store) =>
+        Effect.scoped(Effect.flatMap(
+          store.open("full", { runId: "run-1", create: true }),
+          (session) => session.append(log)
+        ))
+      ).pipe(Effect.provide(store))
+      const total = (...flags: ReadonlyArray<string>) =>
+        Effect.map(on("show", ["full", "--context", "--json", ...flags]), ({ stdout }) => JSON.parse(stdout).tokens.total)
+      // 400 as they are counted are 800, which is all that is sent of 1,000
+      assert.strictEqual(yield* total("--context-window", "1000"), 2 * (yield* total()))
     }))
 
   it.effect("takes nothing, and a run may go on meanwhile", () =>

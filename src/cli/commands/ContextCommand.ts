@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Counter from "../../loop/env/Counter.ts"
 import * as Unsettled from "../../loop/round/Unsettled.ts"
+import * as Sizing from "../../loop/turn/Sizing.ts"
 import type * as Message from "../../run/Message.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
@@ -51,7 +52,7 @@ const show = Effect.fnUntraced(function*(
   const counter = new Counter.Counter((yield* Tokenizer).count)
   const by = contextWindow === undefined || model === undefined
     ? 1
-    : Measure.correction(state.measured, model, contextWindow)
+    : Measure.correction(state.measured, model, Sizing.limitOf(contextWindow, {}))
   const sized = (tokens: number) => Math.ceil(tokens * by)
   const offer = yield* offerOf(place, kept, model)
   const context: RenderContext.Context = {

@@ -116,7 +116,8 @@ class Size implements ContextManager.Size {
 /** The part of a window that is left to an answer, where the model does not say that its answers are shorter. */
 const answerPart = 0.2
 
-const limitOf = (contextWindow: number, { maxOutput = Infinity }: Model.ModelInfo): number =>
+/** The tokens of a window that may be sent. */
+export const limitOf = (contextWindow: number, { maxOutput = Infinity }: Pick<Model.ModelInfo, "maxOutput">): number =>
   contextWindow - Math.min(maxOutput, contextWindow * answerPart)
 
 const conversation = ({ counter, journal }: Env.Env): number => counter.transcript(journal.transcript)
