@@ -1,5 +1,6 @@
 /** What the offline model reads in a conversation: the task, and what tools replied since it was given. Pure. */
 import type * as Message from "../../run/Message.ts"
+import * as Notice from "../../run/transcript/Notice.ts"
 import * as Plan from "./Plan.ts"
 
 interface Conversation {
@@ -7,15 +8,12 @@ interface Conversation {
   readonly replies: Plan.Replies
 }
 
-/** What the runtime says in the user's place when a run goes on. */
-const notice = /^(?:Go on\.|\(The conversation began earlier\.\))$/
-
 /** The task is the user's last text; neighbouring inputs come as parts of one message. */
 export const read = (messages: ReadonlyArray<Message.Message>): Conversation => {
   for (let at = messages.length - 1; at >= 0; at--) {
     const message = messages[at]!
     if (message.role !== "user") continue
-    const task = message.content.findLast((part) => part.type === "text" && !notice.test(part.text.trim()))
+    const task = message.content.findLast((part) => part.type === "text" && !Notice.is(part.text.trim()))
     if (task?.type === "text") return { task: task.text, replies: repliesIn(messages.slice(at + 1)) }
   }
   return { task: "", replies: () => [] }

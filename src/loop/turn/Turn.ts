@@ -11,6 +11,7 @@ import type * as Message from "../../run/Message.ts"
 import type * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as Transcript from "../../run/Transcript.ts"
+import * as Notice from "../../run/transcript/Notice.ts"
 import * as Model from "../../services/Model.ts"
 import * as Prices from "../../services/Prices.ts"
 import type * as Env from "../env/Env.ts"
@@ -62,7 +63,7 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
 /** A model has something to answer. */
 const awaitModel = ({ journal }: Env.Env): void => {
   if (!Transcript.awaitsModel(journal.transcript)) {
-    journal.record({ _tag: "NoticeAdded", kind: "resume", text: "Go on." })
+    journal.record({ _tag: "NoticeAdded", kind: "resume", text: Notice.goOn })
   }
 }
 

@@ -11,6 +11,7 @@ import * as SharedMap from "../SharedMap.ts"
 import * as ToolOutcome from "../ToolOutcome.ts"
 import * as Calls from "./Calls.ts"
 import * as Legality from "./Legality.ts"
+import * as Notice from "./Notice.ts"
 
 /** Where a message begins in the log. */
 export interface Origin {
@@ -148,7 +149,7 @@ export const forReader = (entry: Entry, reader: Message.ModelRef | undefined): M
   return by !== undefined && Message.isSameModel(by, reader) ? message : without
 }
 
-const earlier = Message.user("(The conversation began earlier.)")
+const earlier = Message.user(Notice.earlier)
 
 /**
  * System messages come first, later ones are the user's; behind them a user speaks first. Neighbours of one role, as a

@@ -7,6 +7,7 @@
 import * as HashSet from "effect/HashSet"
 import * as Message from "../Message.ts"
 import * as Entries from "./Entries.ts"
+import * as Notice from "./Notice.ts"
 
 /**
  * `messages` as they may be sent in the place of `before`. Reasoning stays where it is word for word what `before` has
@@ -31,7 +32,7 @@ export const legal = (
   return out
 }
 
-const goOn = Message.user("Go on.")
+const goOn = Message.user(Notice.goOn)
 
 const reasoning = (message: Message.Message): ReadonlyArray<Message.AssistantPart> =>
   message.role === "assistant" ? message.content.filter((part) => part.type === "reasoning") : []
