@@ -42,7 +42,7 @@ const groups = [
 ]
 
 /** What nobody can import. */
-const hidden = /^(cli|loop|layers\/[a-z]\w*|run\/input|services\/fibers|testing\/(faults|rules))\//
+const hidden = /^(cli|loop|layers\/[a-z]\w*|run\/input|services\/fibers|testing\/(faults|rules|sessions))\//
 
 const nameOf = (file) => relative(sources, file).replace(/\.ts$/, "")
 

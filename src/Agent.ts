@@ -73,7 +73,10 @@ const once = <Self extends object, A>(make: (self: Self) => A) => {
   }
 }
 
-/** An agent without a class: made per tenant, per connection, or from tools known only at run time. */
+/**
+ * An agent without a class: made per tenant, per connection, or from tools known only at run time. `name`, by default "agent", is what
+ * logs call it, and by what `recover` finds its runs: give agents that share a store names of their own.
+ */
 export const make = <
   Tools extends Record<string, Tool.Any> = {},
   A = string,

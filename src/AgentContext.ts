@@ -52,7 +52,7 @@ const ofBuilding: ReadonlySet<string> = new Set([
 ])
 
 /** What an agent says itself of the context that its drives work in. */
-export interface Options {
+interface Options {
   readonly retry?: RetryPolicy.RetryPolicy | undefined
   readonly hooks?: ReadonlyArray<Hooks.Hook> | undefined
 }

@@ -46,8 +46,8 @@ export interface Options<Tools extends Record<string, Tool.Any>, A, E = never, R
     | false
     | undefined
   /**
-   * Of single steps. Default: those of the Reference `Timeouts`, else 120 s a model call, 60 s a gap in it, 120 s a tool
-   * (or what `tools` says of one), 10 min a strategy's compaction.
+   * Of single steps. Default: those of the Reference `Timeouts`, else 120 s a model call, 60 s until its first part and for a
+   * gap between two, 120 s a tool (or what `tools` says of one), 10 min a strategy's compaction.
    */
   readonly timeouts?: RunPolicy.TimeoutsInput<keyof NoInfer<Tools> & string> | undefined
   /** Of failed model calls. Default: the Reference `RetryPolicy`, else 3 retries, 1 s doubling to 10 s. */

@@ -123,5 +123,4 @@ const checkCopy = (sessionId: string, events: ReadonlyArray<RunEvent.Durable>) =
 const inUse = (sessionId: string) =>
   invalidTo(`There is a session "${sessionId}" already; nothing was changed. Import under another id.`)
 
-const invalidTo = (message: string): SessionStore.StoreError =>
-  new RunError.NonRetryableError({ _tag: "InvalidInput", field: "to", message })
+const invalidTo = (message: string) => RunError.invalidInput("to", message)

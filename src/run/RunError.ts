@@ -84,7 +84,10 @@ export const fromStored = (stored: Stored): RunError =>
   stored._tag === "RetryableError" ? new RetryableError(stored.reason) : new NonRetryableError(stored.reason)
 
 /** An argument that cannot be used: `field` is its name, `message` says what it must be. */
-export const invalidInput = (field: string, message: string): NonRetryableError =>
+export const invalidInput = (
+  field: string,
+  message: string
+): NonRetryableError<Extract<RunRefusal, { _tag: "InvalidInput" }>> =>
   new NonRetryableError({ _tag: "InvalidInput", field, message })
 
 export const runConflict = (runId: string): NonRetryableError =>

@@ -31,6 +31,7 @@ export interface Totals {
 
 /** A call that waits for a person: what `decide` is asked about. */
 export interface Approval {
+  /** the `approvalId` of a decision */
   readonly id: string
   /** where it is decided: of a run that works for a call of this one, that run's own */
   readonly sessionId: string

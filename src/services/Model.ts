@@ -37,7 +37,9 @@ export interface ModelRequest {
   readonly metadata: {
     readonly sessionId: string
     readonly runId: string
+    /** counts from 1 */
     readonly turn: number
+    /** counts from 1 in each turn; 0 is a call that a strategy of the context makes */
     readonly attempt: number
   }
 }

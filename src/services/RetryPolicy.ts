@@ -37,11 +37,17 @@ export const of = (policy: RetryPolicy, { provider }: Model.ModelInfo): RetryPol
  * `maxRunRetries` has no default of its own. All three count from the log: resuming neither resets nor doubles them.
  */
 export const make = (options: {
+  /** default: 1 second */
   readonly base?: Duration.Input | undefined
+  /** default: 10 seconds */
   readonly cap?: Duration.Input | undefined
+  /** of one model call; default: 3 */
   readonly maxRetries?: number | undefined
+  /** default: 1 minute */
   readonly maxRetryAfter?: Duration.Input | undefined
+  /** default: any number */
   readonly maxRunRetries?: number | undefined
+  /** default: 15 minutes */
   readonly maxRunTime?: Duration.Input | undefined
   readonly classify?: RetryPolicy["classify"] | undefined
   readonly providers?: RetryPolicy["providers"] | undefined

@@ -251,7 +251,10 @@ go on
         ))
       ).pipe(Effect.provide(store))
       const total = (...flags: ReadonlyArray<string>) =>
-        Effect.map(on("show", ["full", "--context", "--json", ...flags]), ({ stdout }) => JSON.parse(stdout).tokens.total)
+        Effect.map(
+          on("show", ["full", "--context", "--json", ...flags]),
+          ({ stdout }) => JSON.parse(stdout).tokens.total
+        )
       // 400 as they are counted are 800, which is all that is sent of 1,000
       assert.strictEqual(yield* total("--context-window", "1000"), 2 * (yield* total()))
     }))

@@ -1,8 +1,8 @@
 /**
- * The hot path of a session in SQLite: the events behind their fence, as prepared statements, all or nothing. Mostly it is one
- * statement, and the row of the session follows in few of the appends. Of Postgres (`PgAppend`) only what both need.
+ * What it is to append to a session, and the statements that engines share for it.
  *
- * Does not own what follows where its answer gets lost (`SessionWriter`), nor events that need no fence (`SessionLog`).
+ * Does not own how an engine does it behind the fence (`SqliteAppend`, `PgAppend`), nor what follows where the answer of that gets lost
+ * (`SessionWriter`).
  */
 import * as Arr from "effect/Array"
 import type * as Effect from "effect/Effect"
@@ -32,17 +32,9 @@ export type Append = (head: Head, rows: Rows) => Effect.Effect<boolean, SqlError
 type Values = ReadonlyArray<string | number | null>
 
 /** A text in the dialect of the database, with its parameters. */
-type Statement = readonly [text: string, values: Values]
+export type Statement = readonly [text: string, values: Values]
 
-type Statements = Arr.NonEmptyReadonlyArray<Statement>
-
-/** Runs statements as one transaction that the first one guards: when that changes no row, nothing is written and it is `false`. */
-type Transact = (statements: Statements) => Effect.Effect<boolean, SqlError.SqlError>
-
-export const make = (sql: SqlClient.SqlClient, transact: Transact): Append => {
-  const toStatements = throughFence(sql)
-  return (head, rows) => transact(toStatements(head, rows))
-}
+export type Statements = Arr.NonEmptyReadonlyArray<Statement>
 
 /** Brings the row of a session up to date, with `rowValues` and the session as its parameters. */
 export const rowUpdate = (sql: SqlClient.SqlClient) =>
@@ -52,30 +44,6 @@ export const rowUpdate = (sql: SqlClient.SqlClient) =>
 
 export const rowValues = (info: SessionStore.SessionInfo) =>
   [info.head, SessionRows.toTitle(info.title), info.turns, info.end ?? null, info.updatedAt] as const
-
-/** How many events the row of a session may be behind. */
-const rowEvery = 128
-
-/** The events are stored where the row of the session is still as the fence has it; that row follows where it is due. */
-const throughFence = (sql: SqlClient.SqlClient): (head: Head, rows: Rows) => Statements => {
-  const fence = "SELECT session FROM fiberloop_sessions WHERE session = ? AND epoch = ? AND owner IS NOT NULL"
-  const toFenced = inserting(insertByKey(fence))
-  const toInsert = inserting(insertByKey("SELECT ? AS session"))
-  const row = rowUpdate(sql).compile()[0]
-  return (head, rows) => {
-    const { epoch, next, session } = head
-    const [first, ...more] = partsOf(rows)
-    const statements: Arr.NonEmptyArray<Statement> = [toFenced([session, epoch], first)]
-    for (const part of more) statements.push(toInsert([session], part))
-    if (isDue(head)) statements.push([row, [...rowValues(next), session]])
-    return statements
-  }
-}
-
-/** What the view of sessions does not make of the events behind a row must stand in the row. */
-const isDue = ({ before, next }: Head): boolean =>
-  before.head === 0 || before.title !== next.title || before.end !== next.end
-  || Math.floor(before.head / rowEvery) !== Math.floor(next.head / rowEvery)
 
 /** Statements that store events without a fence. */
 export const inserts = (sql: SqlClient.SqlClient) => {
@@ -95,11 +63,12 @@ export const inserts = (sql: SqlClient.SqlClient) => {
 /** Events of one INSERT; bounded by the number of parameters that databases take. */
 const rowsPerInsert = 100
 
-const partsOf = (rows: Rows): Arr.NonEmptyReadonlyArray<Rows> =>
+/** In the order of the rows. */
+export const partsOf = (rows: Rows): Arr.NonEmptyReadonlyArray<Rows> =>
   rows.length <= rowsPerInsert ? [rows] : Arr.chunksOf(rows, rowsPerInsert)
 
 /** Stores one part, `before` being the parameters before those of the rows. Texts are made once for each number of rows. */
-const inserting = (textOf: (rows: number) => string) => {
+export const inserting = (textOf: (rows: number) => string) => {
   const texts: Array<string> = []
   return (before: Values, rows: ReadonlyArray<Values>): Statement => {
     const values = [...before]
@@ -114,7 +83,7 @@ const insertByNumber = (sql: SqlClient.SqlClient) => (rows: number): string => {
 }
 
 /** Events of the session that a query gives, and none where it gives no row. */
-const insertByKey = (session: string) => (rows: number): string =>
+export const insertByKey = (session: string) => (rows: number): string =>
   `INSERT INTO fiberloop_log (key, run, type, version, at, body)
   SELECT session << 32 | column1, column2, column3, column4, column5, column6
   FROM (${session}), (VALUES ${Array(rows).fill("(?, ?, ?, ?, ?, ?)").join(", ")})`

@@ -11,7 +11,7 @@ import type { Owner } from "../OwnerLiveness.ts"
 /** Drivers give 64-bit integers as numbers or as texts. */
 type Integer = number | string
 
-export interface InfoRow {
+interface InfoRow {
   readonly id: string
   readonly head: number
   readonly title: string

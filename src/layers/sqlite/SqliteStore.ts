@@ -9,9 +9,9 @@ import * as SqlClient from "effect/sql/SqlClient"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as SessionStoreSql from "../SessionStoreSql.ts"
 import type { Options } from "../SessionStoreSqlite.ts"
-import * as SessionAppend from "../sql/SessionAppend.ts"
 import * as SqliteClient from "../SqliteClient.ts"
 import * as SessionErrors from "../store/SessionErrors.ts"
+import * as SqliteAppend from "./SqliteAppend.ts"
 import * as SqliteErrors from "./SqliteErrors.ts"
 
 /** SQLite would make a database that is gone with its connection. */
@@ -29,7 +29,7 @@ export const make = Effect.fnUntraced(function*(
     Effect.mapError(explain),
     Effect.provide(Reactivity.layer)
   )
-  return yield* SessionStoreSql.make({ explain, append: SessionAppend.make(client, client.transact) }).pipe(
+  return yield* SessionStoreSql.make({ explain, append: SqliteAppend.make(client, client.transact) }).pipe(
     Effect.provideService(SqlClient.SqlClient, client)
   )
 })

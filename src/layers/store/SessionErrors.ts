@@ -34,7 +34,7 @@ export const noPlace = (
   at: number | undefined,
   near: ReadonlyArray<number>
 ): SessionStore.StoreError =>
-  invalidInput(
+  RunError.invalidInput(
     "at",
     near.length === 0
       ? `Session "${sessionId}" cannot be forked yet: none of its turns has ended. Wait for the first one.`
@@ -45,13 +45,10 @@ export const noPlace = (
   )
 
 export const taken = (sessionId: string): SessionStore.StoreError =>
-  invalidInput(
+  RunError.invalidInput(
     "to",
     `There is a session "${sessionId}" already; nothing was changed. Fork to another id.`
   )
-
-const invalidInput = (field: string, message: string): SessionStore.StoreError =>
-  new RunError.NonRetryableError({ _tag: "InvalidInput", field, message })
 
 /** A log that a newer version wrote to; nothing of it is delivered from this event on. */
 export const newerVersion = (

@@ -25,7 +25,7 @@ type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K>
 type TransientDraft = DistributiveOmit<RunEvent.Transient, "runId">
 
 /** An answer as it comes. */
-export interface ComingIn {
+interface ComingIn {
   /** What its deltas came to so far, also those that are still to be shown; joined, without a gap. */
   readonly soFar: () => ReadonlyArray<RunEvent.Delta>
   /** what it has used, as far as its provider said */

@@ -78,7 +78,7 @@ const inUse = (busy: Busy): RunError.RunError =>
       `process; else try again`
   })
 
-/** Nobody goes on with it by himself; with one that works for a call whoever made that, where nobody wanted it to end. */
+/** Only `resume` goes on with it; or, of a run that works for a call, it did not stop where nobody wanted it to end. */
 const isOver = (state: RunState.RunState): boolean =>
   state.end !== undefined && (state.parent === undefined ? RunEvent.isOver(state.end) : !Opening.isStopped(state))
 

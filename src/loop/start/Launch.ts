@@ -107,7 +107,7 @@ const whileOpen = <A>(
   return Track.isClosed(track) ? closed : Effect.raceFirst(self, closed)
 }
 
-/** What is known at once is gone on with at once. */
+/** Does not yield where nothing has to be waited for. */
 const start = (launcher: Launcher, input: RunInput.RunInput, isWatched: boolean): Started.Starting =>
   Effect.flatMap(
     launcher.settings,

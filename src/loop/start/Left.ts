@@ -14,8 +14,8 @@ import * as Answers from "./Answers.ts"
 
 type Store = SessionStore.SessionStore["Service"]
 
-/** It is taken up; or not now; or not as long as nothing is added to its log. */
-export type Verdict = "takeUp" | "later" | "never"
+/** Take it up; look again later; or never, as long as its log does not grow. */
+type Verdict = "takeUp" | "later" | "never"
 
 export interface Judged {
   readonly verdict: Verdict

@@ -1,6 +1,6 @@
 /**
- * Who writes to a session that no drive has: in one process one after the other, in the order in which they come. Sessions do not wait
- * for each other.
+ * Answers and aborts that are written to a session which no drive has: in one process one after the other, in the order in which they
+ * come. Sessions do not wait for each other, and a compaction by hand does not wait here: it takes its session itself.
  *
  * Does not own what is written, nor that other processes write: a store refuses one of two.
  */

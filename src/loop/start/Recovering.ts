@@ -32,7 +32,7 @@ interface Options {
   readonly takeUp: (sessionId: string, seq: number) => Started.Starting
 }
 
-/** Milliseconds from what a run did last, whose process died twice in a row, to the next try; four times as long with each further death. */
+/** Milliseconds that a run waits, from its last event on, whose process died twice in a row; four times as long with each further death. */
 const firstWait = 60_000
 
 /** A store that fails so often in a row is not asked any more. */

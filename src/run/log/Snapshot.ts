@@ -26,7 +26,7 @@ type Compacted = DurableEvent.Of<"ContextCompacted">
 type Known = Omit<RunState.RunState, "seq" | "at" | "input" | "parent" | "agent">
 
 /** Where reading starts, and with what. */
-export interface Start {
+interface Start {
   /** `seq` of the first event that `transcript` lacks */
   readonly from: number
   readonly transcript: Transcript.Transcript

@@ -59,7 +59,7 @@ const limitOf = ({ end, limitedBy }: RunState.Next): RunEvent.LimitedReason | un
   return end?._tag === "RunAborted" ? limitedBy : undefined
 }
 
-/** What still forbids a model call: these limit what an answer leads to, so that only one that is not used up lets it be made. */
+/** The limit that still forbids a model call, unless the limits that are given now leave room. */
 const leftOf = (
   limit: RunEvent.LimitedReason | undefined,
   given: RunPolicy.Limits | undefined,

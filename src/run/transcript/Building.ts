@@ -11,7 +11,7 @@ import * as Entries from "./Entries.ts"
 import * as Legality from "./Legality.ts"
 
 /** The assistant message whose calls are not all settled, or whose turn is not over. */
-export interface OpenTurn extends Entries.Turn {
+interface OpenTurn extends Entries.Turn {
   readonly runId: string
   readonly turn: number
 }

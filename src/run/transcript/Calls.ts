@@ -15,7 +15,7 @@ export interface Call {
   readonly name: string
 }
 
-export interface Prepared {
+interface Prepared {
   readonly content: ReadonlyArray<Message.AssistantPart>
   readonly calls: ReadonlyArray<Call>
   /** provider-given ids in use, these included */

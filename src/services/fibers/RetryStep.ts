@@ -18,12 +18,12 @@ export interface Delay {
 }
 
 /** No next try: the schedule is done, or the provider asks for a longer wait than the policy makes. */
-export interface None {
+interface None {
   readonly _tag: "UsedUp" | "TooLong"
 }
 
 /** What follows a failure; `now` in milliseconds since the epoch. */
-export type Step = (now: number, reason: RunError.ProviderReason) => Effect.Effect<Delay | None>
+type Step = (now: number, reason: RunError.ProviderReason) => Effect.Effect<Delay | None>
 
 /** The steps of one call, one for each failure. A wait is never shorter than the backoff. */
 export const make = ({ maxRetryAfter, schedule }: RetryPolicy.RetryPolicy): Step => {

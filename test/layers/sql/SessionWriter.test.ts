@@ -17,7 +17,7 @@ import { OwnerLiveness } from "../../../src/layers/OwnerLiveness.ts"
 import * as PgAppend from "../../../src/layers/postgres/PgAppend.ts"
 import * as SessionStoreSql from "../../../src/layers/SessionStoreSql.ts"
 import * as Answered from "../../../src/layers/sql/Answered.ts"
-import * as SessionAppend from "../../../src/layers/sql/SessionAppend.ts"
+import * as SqliteAppend from "../../../src/layers/sqlite/SqliteAppend.ts"
 import * as SessionClaims from "../../../src/layers/sql/SessionClaims.ts"
 import * as SessionRows from "../../../src/layers/sql/SessionRows.ts"
 import * as SessionTables from "../../../src/layers/sql/SessionTables.ts"
@@ -39,7 +39,7 @@ const writing = Effect.fnUntraced(function*(answer: (n: number, store: Store) =>
   const filename = join(yield* temporaryFolder, "s.db")
   const options = { filename, busyTimeout: "10 millis" } as const
   const client = yield* Effect.provide(SqliteClient.make(options), Reactivity.layer)
-  const append = SessionAppend.make(client, client.transact)
+  const append = SqliteAppend.make(client, client.transact)
   let n = 0
   const store = yield* SessionStoreSql.make({
     explain: SqliteErrors.explain(filename),
@@ -173,7 +173,7 @@ interface Client {
 const clients: Record<string, Effect.Effect<Client, SqlError.SqlError, Reactivity.Reactivity | Scope.Scope>> = {
   SQLite: Effect.flatMap(temporaryFolder, (folder) => {
     const client = SqliteClient.make({ filename: join(folder, "s.db") })
-    return Effect.map(client, (sql) => ({ sql, append: SessionAppend.make(sql, sql.transact) }))
+    return Effect.map(client, (sql) => ({ sql, append: SqliteAppend.make(sql, sql.transact) }))
   }),
   Postgres: Effect.flatMap(PgDatabases.database, (url) => {
     const client = PgClient.make({ url: Redacted.make(url) })

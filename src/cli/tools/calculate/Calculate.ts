@@ -16,7 +16,7 @@ export class CalculateError extends Schema.TaggedError<CalculateError>()("Calcul
 }) {}
 
 /** The tool. */
-export const tool = Tool.make("calculate", {
+const tool = Tool.make("calculate", {
   description: "Calculates exactly: numbers, + - * / ^, parentheses, percent (\"17% of 230\") and mod. No functions.",
   parameters: Schema.Struct({
     expression: Schema.String.annotate({ description: "Such as \"12 * (3 + 4.5)\", \"2^10\" or \"10 mod 3\"" })
@@ -30,7 +30,7 @@ export const tool = Tool.make("calculate", {
 }).annotateMerge(ReadOnly.annotations)
 
 /** Answers a call. */
-export const handler = (
+const handler = (
   { expression }: Tool.Parameters<typeof tool>
 ): Effect.Effect<Tool.Success<typeof tool>, CalculateError> =>
   Result.match(Expression.evaluate(expression), {
