@@ -80,10 +80,11 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
     fork,
     remove,
     askToAbort: (sessionId, runId) =>
-      Effect.sync(() => {
-        const asked = sessions.held(sessionId)?.writer?.onAbortAsked
-        asked?.(runId)
-        return asked !== undefined
+      Effect.suspend(() => {
+        const writer = sessions.held(sessionId)?.writer
+        return writer?.runId !== runId || writer.onAbortAsked === undefined
+          ? Effect.succeed(false)
+          : Effect.as(Effect.forkDetach(writer.onAbortAsked, { startImmediately: true }), true)
       })
   }
 })

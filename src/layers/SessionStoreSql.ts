@@ -113,9 +113,10 @@ export const make = Effect.fnUntraced(function*(
     Effect.map(asked(sessions.remove(sessionId)), () => signals.notify(sessionId))
   )
 
-  const askToAbort = Effect.fn("SessionStore.askToAbort")((sessionId: string, runId: string) =>
-    asked(aborts.ask(sessionId, runId))
-  )
+  const askToAbort = Effect.fn("SessionStore.askToAbort")(function*(sessionId: string, runId: string) {
+    const badId = SessionErrors.checkIds(sessionId, runId)
+    return yield* badId === undefined ? asked(aborts.ask(sessionId, runId)) : Effect.fail(badId)
+  })
 
   return { open, read, lastOf, watch, list, info, fork, remove, askToAbort }
 })

@@ -40,8 +40,8 @@ export interface OpenOptions {
   readonly create: boolean
   /** skip the check that the owner is alive; the fence still protects the log */
   readonly takeOver?: boolean
-  /** called, until the scope closes, where somebody asks whoever has the session to abort a run (`askToAbort`); may be called again */
-  readonly onAbortAsked?: ((runId: string) => void) | undefined
+  /** run until the scope closes, maybe more than once, where somebody asks that the run be aborted (`askToAbort`); not waited for */
+  readonly onAbortAsked?: Effect.Effect<void> | undefined
 }
 
 /** Which sessions are listed: all or `limit`, from the newest or behind `after`, the last one of the page before. */
@@ -140,9 +140,9 @@ export class SessionStore extends Context.Service<SessionStore, {
   /** Deletes the session and its log. `SessionBusy` while it has a live owner, `SessionNotFound` when unknown. */
   readonly remove: (sessionId: string) => Effect.Effect<void, StoreError>
   /**
-   * Asks whoever has the session, in whatever process, to abort a run: its `onAbortAsked` is called within a second. `false` where
-   * nobody has it who can be asked. Says nothing of what comes of it: the log does. Of a store without it, runs are aborted by the
-   * process that they live in.
+   * Asks whoever has the session open for this run, in whatever process, to abort it: `onAbortAsked` is called within a second.
+   * `false` where nobody has it for this run who can be asked. Says nothing of what comes of it: the log does. Of a store without
+   * it, runs are aborted by the process that they live in.
    */
   readonly askToAbort?: (sessionId: string, runId: string) => Effect.Effect<boolean, StoreError>
 }>()("fiberloop/services/SessionStore") {}

@@ -21,10 +21,11 @@ const newFile = Effect.map(temporaryFolder, (folder) => join(folder, "sessions.d
 const writer = Effect.fnUntraced(function*(store: Store, options: Partial<SessionStore.OpenOptions> = {}) {
   const heard: Array<string> = []
   const first = Deferred.makeUnsafe<void>()
-  const onAbortAsked = (runId: string) => {
+  const { runId = "run-1" } = options
+  const onAbortAsked = Effect.sync(() => {
     heard.push(runId)
     Deferred.doneUnsafe(first, Effect.void)
-  }
+  })
   const session = yield* store.open("s", { runId: "run-1", create: true, onAbortAsked, ...options })
   if (session.head() === 0) yield* session.append([started({ seq: 1 })])
   return { heard, first: Deferred.await(first) }
@@ -33,11 +34,11 @@ const writer = Effect.fnUntraced(function*(store: Store, options: Partial<Sessio
 /** Long enough for whoever has the session to look. */
 const looked = TestClock.adjust("1 second")
 
+const onFile = (filename: string) =>
+  Effect.all([SessionStoreSqlite.make({ filename }), SessionStoreSqlite.make({ filename })])
+
 const stores: Record<string, Effect.Effect<readonly [Store, Store], SessionStore.StoreError, Scope.Scope>> = {
-  SQLite: Effect.flatMap(
-    newFile,
-    (filename) => Effect.all([SessionStoreSqlite.make({ filename }), SessionStoreSqlite.make({ filename })])
-  ),
+  SQLite: Effect.flatMap(newFile, onFile),
   Postgres: Effect.flatMap(
     PgDatabases.database,
     (url) => Effect.all([SessionStorePg.make({ url }), SessionStorePg.make({ url })])
@@ -57,7 +58,7 @@ describe.each(Object.entries(stores))("%s", (_, made) => {
 })
 
 describe("SQLite", () => {
-  const made = stores["SQLite"]!
+  const made = Effect.flatMap(newFile, onFile)
 
   it.effect("is heard within a second, once for each time, and takes no lease nor fence", () =>
     Effect.gen(function*() {
@@ -88,20 +89,31 @@ describe("SQLite", () => {
   it.effect("is heard behind a look that failed", () =>
     Effect.gen(function*() {
       const file = yield* newFile
-      const [here, there] = yield* Effect.all([
-        SessionStoreSqlite.make({ filename: file }),
-        SessionStoreSqlite.make({ filename: file, busyTimeout: 0 })
-      ])
+      const [here, there] = yield* onFile(file)
       const { heard } = yield* writer(there)
       yield* here.askToAbort!("s", "run-1")
       const db = new DatabaseSync(file)
-      db.exec("BEGIN IMMEDIATE")
+      yield* Effect.addFinalizer(() => Effect.sync(() => db.close()))
+      db.exec("ALTER TABLE fiberloop_aborts RENAME TO away")
       yield* looked
       assert.deepStrictEqual(heard, [])
-      db.exec("COMMIT")
-      db.close()
+      db.exec("ALTER TABLE away RENAME TO fiberloop_aborts")
       yield* looked
       assert.deepStrictEqual(heard, ["run-1"])
+    }))
+
+  it.effect("is forgotten where whoever it was meant for is gone", () =>
+    Effect.gen(function*() {
+      const file = yield* newFile
+      const [here, there] = yield* onFile(file)
+      yield* Effect.scoped(Effect.andThen(writer(there), here.askToAbort!("s", "run-1")))
+      const db = new DatabaseSync(file)
+      yield* Effect.addFinalizer(() => Effect.sync(() => db.close()))
+      const asked = db.prepare("SELECT owner FROM fiberloop_aborts")
+      assert.lengthOf(asked.all(), 1)
+      yield* writer(there)
+      yield* TestClock.adjust("11 minutes")
+      assert.lengthOf(asked.all(), 0)
     }))
 
   it.live("of a process that was killed nobody hears it", () =>

@@ -88,7 +88,7 @@ it.live("one of version 2 gets that too, and sessions that were shut down have n
       const statement of [
         "UPDATE fiberloop_sessions SET ended = 'RunAborted'",
         "DROP INDEX fiberloop_sessions_ended",
-        "ALTER TABLE fiberloop_sessions DROP COLUMN aborting",
+        "DROP TABLE fiberloop_aborts",
         "DELETE FROM fiberloop_migrations WHERE migration_id >= 4"
       ]
     ) yield* PgDatabases.query(inSchema, statement)

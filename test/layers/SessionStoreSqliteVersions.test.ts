@@ -80,8 +80,8 @@ it.effect("one of version 3 gets what finds sessions by their ends, and those th
       }
     }))
     db.exec(`UPDATE fiberloop_sessions SET ended = 'RunAborted' WHERE id = 'shutdown';
-      DROP INDEX fiberloop_sessions_ended; DROP INDEX fiberloop_sessions_aborting;
-      ALTER TABLE fiberloop_sessions DROP COLUMN aborting; DELETE FROM fiberloop_migrations WHERE migration_id >= 4`)
+      DROP INDEX fiberloop_sessions_ended; DROP TABLE fiberloop_aborts;
+      DELETE FROM fiberloop_migrations WHERE migration_id >= 4`)
     const store = yield* make(file)
     assert.deepStrictEqual(yield* readAll(store, "whole"), whole)
     const idsOf = (end: SessionStore.SessionInfo["end"]) =>

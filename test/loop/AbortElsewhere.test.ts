@@ -36,6 +36,56 @@ describe("an abort of a run that lives elsewhere", () => {
       assert.strictEqual((yield* agent.run({ sessionId: "s", input: "on" })).text, "on")
     }))
 
+  it.effect("is over with that: who goes on with the run right behind its end is not aborted", () =>
+    Effect.gen(function*() {
+      const { run, store, there } = yield* elsewhere
+      const resumed = yield* ScriptedModel.makeGate
+      const again = yield* TestAgent.make([[ScriptedModel.text("on"), ScriptedModel.gate(resumed)]], { store })
+      const { agent } = yield* TestAgent.make([], { store })
+      const aborting = yield* Effect.forkChild(agent.abort("s"), { startImmediately: true })
+      yield* run.result
+      const on = yield* again.agent.resumeStart({ sessionId: "s" })
+      yield* resumed.started
+      yield* Fiber.join(aborting)
+      yield* TestClock.adjust("10 seconds")
+      yield* resumed.release
+      assert.strictEqual((yield* on.result)._tag, "Completed")
+      yield* there.close
+    }))
+
+  it.effect("is no refusal where the run ends by itself before anybody is asked", () =>
+    Effect.gen(function*() {
+      const { gate, run, store, there } = yield* elsewhere
+      const late = with_(store, {
+        askToAbort: (sessionId, runId) =>
+          Effect.gen(function*() {
+            yield* gate.release
+            yield* Effect.exit(run.result)
+            yield* there.close
+            return yield* store.service.askToAbort!(sessionId, runId)
+          })
+      })
+      const { agent } = yield* TestAgent.make([], { store: late })
+      yield* agent.abort("s")
+      assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunCompleted(stop)")
+    }))
+
+  it.effect("returns where the session is removed meanwhile", () =>
+    Effect.gen(function*() {
+      const { gate, run, store, there } = yield* elsewhere
+      const deaf = with_(store, { askToAbort: () => Effect.succeed(true) })
+      const { agent } = yield* TestAgent.make([], { store: deaf })
+      const aborting = yield* Effect.forkChild(agent.abort("s"), { startImmediately: true })
+      const { service } = store
+      yield* Effect.repeat(Effect.yieldNow, { times: 50 })
+      store.onReleased = Effect.orDie(service.remove("s"))
+      yield* gate.release
+      yield* run.result
+      yield* there.close
+      yield* TestClock.adjust("10 seconds")
+      yield* Fiber.join(aborting)
+    }))
+
   it.effect("of several that ask at once each returns, and it ends once", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* elsewhere

@@ -120,7 +120,7 @@ const abort = Command.make(
 ).pipe(
   Command.withShortDescription("End a run that goes on, waits or was left"),
   Command.withDescription(
-    "Ends a session's last run: one of another process, that waits, or whose process died. What waits does not run, and nobody recovers it."
+    "Ends a session's last run, of another process too, or that waits or was left: no call of it runs, nobody recovers it."
   ),
   Command.withExamples([
     { command: "fiberloop abort <session>", description: "Nobody is to go on with it, but by fiberloop resume" }

@@ -49,7 +49,6 @@ export const make = (sql: SqlClient.SqlClient, lease: Duration.Duration): ClaimS
         UPDATE fiberloop_sessions
         SET epoch = epoch + 1,
           owner = ${owner},
-          aborting = NULL,
           lease = ${leaseFrom(now)},
           created_at = CASE WHEN head = 0 THEN ${now} ELSE created_at END ${caughtUp}
         WHERE session = ${session} AND epoch = ${epoch} RETURNING *`),

@@ -1,8 +1,11 @@
 /**
- * Aborts that one process asks another for: a mark in the row of a session, for which whoever has that looks while it does.
+ * Aborts that one process asks another for: a row for each claim that is asked, for which its owner looks while it has the
+ * session.
  *
  * Does not own what an abort is: the store carries the word, and the log says what came of it.
  */
+import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as SqlClient from "effect/sql/SqlClient"
@@ -11,71 +14,80 @@ import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Answered from "./Answered.ts"
 import type * as SessionClaims from "./SessionClaims.ts"
 
-type Hear = NonNullable<SessionStore.OpenOptions["onAbortAsked"]>
 type Owner = SessionClaims.Claim["owner"]
 
 interface SessionAborts {
-  /** Calls `hear` with what is asked of an owner, until the scope closes. */
-  readonly listen: (owner: Owner, hear: Hear) => Effect.Effect<void, never, Scope.Scope>
-  /** `false` where nobody has the session who can be asked. */
+  /** Runs `onAsked` where the owner is asked, until the scope closes; does not wait for it. */
+  readonly listen: (owner: Owner, onAsked: Effect.Effect<void>) => Effect.Effect<void, never, Scope.Scope>
+  /** `false` where nobody has the session for this run who can be asked. */
   readonly ask: (sessionId: string, runId: string) => Effect.Effect<boolean, SqlError.SqlError>
 }
 
 /** How often an owner looks. One look is for all sessions of a store. */
 const lookEvery = "500 millis"
 
+/** Milliseconds after which nobody will have heard what is asked: its owner is gone, and the row goes too. */
+const forgottenAfter = 600_000
+
+/** Looks in a context of its own, which is not that of whoever listens first. */
 export const make = Effect.fnUntraced(function*(
   sql: SqlClient.SqlClient,
   claims: Pick<SessionClaims.SessionClaims, "find" | "ownerOf">,
   answered: Answered.Answered
 ): Effect.fn.Return<SessionAborts, never, Scope.Scope> {
   const scope = yield* Effect.scope
-  const listening = new Map<Owner, Hear>()
+  const context = yield* Effect.context<never>()
+  const listening = new Map<Owner, Effect.Effect<void>>()
   let isLooking = false
 
   const look = Effect.fnUntraced(function*() {
-    const asked = yield* sql<{ readonly owner: Owner | null; readonly run: string }>`
-      SELECT owner, aborting AS run FROM fiberloop_sessions WHERE aborting IS NOT NULL`
-    for (const { owner, run } of asked) {
-      const hear = owner === null ? undefined : listening.get(owner)
-      if (hear === undefined) continue
-      yield* sql`UPDATE fiberloop_sessions SET aborting = NULL WHERE owner = ${owner} AND aborting = ${run}`
-      hear(run)
+    const asked = yield* sql<{ readonly owner: Owner; readonly asked_at: number | string }>`
+      SELECT owner, asked_at FROM fiberloop_aborts`
+    const now = yield* Clock.currentTimeMillis
+    for (const { asked_at, owner } of asked) {
+      const onAsked = listening.get(owner)
+      if (onAsked !== undefined) yield* Effect.forkDetach(onAsked, { startImmediately: true })
+      else if (now < Number(asked_at) + forgottenAfter) continue
+      // where the row stays, it is asked once more
+      yield* sql`DELETE FROM fiberloop_aborts WHERE owner = ${owner}`
     }
   }, answered)
 
   // a look that fails is made up for by the next
   const looking = Effect.gen(function*() {
     while (listening.size > 0) yield* Effect.ignore(Effect.delay(look(), lookEvery))
-    isLooking = false
+  }).pipe(
+    Effect.ensuring(Effect.sync(() => {
+      isLooking = false
+    })),
+    Effect.withTracerEnabled(false),
+    Effect.updateContext((_: Context.Context<never>) => context)
+  )
+
+  const startLooking = Effect.suspend(() => {
+    if (isLooking) return Effect.void
+    isLooking = true
+    return Effect.asVoid(Effect.forkIn(looking, scope))
   })
 
-  const listen = (owner: Owner, hear: Hear) =>
-    Effect.andThen(
-      Effect.acquireRelease(
-        Effect.sync(() => listening.set(owner, hear)),
-        () => Effect.sync(() => listening.delete(owner))
-      ),
-      Effect.suspend(() => {
-        if (isLooking) return Effect.void
-        isLooking = true
-        return Effect.asVoid(Effect.forkIn(looking, scope))
-      })
+  const listen: SessionAborts["listen"] = (owner, onAsked) =>
+    Effect.acquireRelease(
+      Effect.andThen(Effect.sync(() => listening.set(owner, onAsked)), startLooking),
+      () => Effect.sync(() => listening.delete(owner))
     )
 
   const ask = Effect.fnUntraced(function*(sessionId: string, runId: string) {
     const row = yield* claims.find(sessionId)
     const owner = row && claims.ownerOf(row)
-    if (row === undefined || row.owner === null || owner?.hearsAborts !== true) return false
-    const hear = listening.get(row.owner)
-    if (hear !== undefined) {
-      hear(runId)
-      return true
-    }
-    const marked = yield* sql`
-      UPDATE fiberloop_sessions SET aborting = ${runId} WHERE session = ${row.session} AND owner = ${row.owner}
-      RETURNING session`
-    return marked.length > 0
+    if (row === undefined || row.owner === null || owner?.runId !== runId || owner.hearsAborts !== true) return false
+    const onAsked = listening.get(row.owner)
+    if (onAsked !== undefined) return yield* Effect.as(Effect.forkDetach(onAsked, { startImmediately: true }), true)
+    const asked = yield* sql`
+      INSERT INTO fiberloop_aborts (owner, asked_at)
+      SELECT owner, ${yield* Clock.currentTimeMillis} FROM fiberloop_sessions
+      WHERE session = ${row.session} AND owner = ${row.owner}
+      ON CONFLICT (owner) DO UPDATE SET asked_at = excluded.asked_at RETURNING owner`
+    return asked.length > 0
   })
 
   return { listen, ask }

@@ -42,7 +42,7 @@ export const make = Effect.fnUntraced(function*(
     if (head === 0) yield* sql`DELETE FROM fiberloop_sessions WHERE id = ${sessionId} AND owner = ${owner} AND head = 0`
     // what this writer sent and still is on its way must not arrive in a session that is free
     yield* sql`
-      UPDATE fiberloop_sessions SET owner = NULL, aborting = NULL, lease = 0, epoch = epoch + 1 ${caughtUp}
+      UPDATE fiberloop_sessions SET owner = NULL, lease = 0, epoch = epoch + 1 ${caughtUp}
       WHERE id = ${sessionId} AND owner = ${owner}`
   }, answered)
 

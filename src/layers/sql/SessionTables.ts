@@ -112,11 +112,10 @@ const indexEnds = Effect.gen(function*() {
   yield* sql`CREATE INDEX fiberloop_sessions_ended ON fiberloop_sessions (ended, updated_at, id) WHERE head > 0`
 })
 
-/** `aborting`: the run that the owner of a session is asked to abort, until it has heard that. */
-const addAborts = Effect.gen(function*() {
+/** The claims that somebody asks to abort their run, until they have heard that. No two claims have the same `owner`. */
+const createAborts = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
-  yield* sql`ALTER TABLE fiberloop_sessions ADD COLUMN aborting TEXT`
-  yield* sql`CREATE INDEX fiberloop_sessions_aborting ON fiberloop_sessions (session) WHERE aborting IS NOT NULL`
+  yield* sql`CREATE TABLE fiberloop_aborts (owner TEXT PRIMARY KEY, asked_at BIGINT NOT NULL)`
 })
 
 /** By `<number>_<name>`; what is released never changes, what comes is added. */
@@ -124,7 +123,7 @@ const migrations = {
   "1_sessions": createSessions,
   "2_landmarks": indexLandmarks,
   "4_ends": indexEnds,
-  "5_aborts": addAborts
+  "5_aborts": createAborts
 }
 const migrationsOf = (sql: SqlClient.SqlClient) =>
   sql.onDialectOrElse({ pg: () => migrations, orElse: () => ({ ...migrations, "3_keys": keyEvents }) })

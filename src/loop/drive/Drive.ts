@@ -13,7 +13,6 @@ import * as Tracer from "effect/Tracer"
 import * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as Alarm from "../../services/fibers/Alarm.ts"
-import * as Detached from "../../services/fibers/Detached.ts"
 import * as Grace from "../../services/Grace.ts"
 import * as LeaveBehind from "../../services/LeaveBehind.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
@@ -136,13 +135,8 @@ const work = (driving: Driving): Effect.Effect<Worked, RunError.RunError> => {
   )
 }
 
-/** Somebody who does not drive it wants it aborted. Called by code that the drive's fiber runs. */
-const onAbortAsked = (live: Live.Live) => {
-  const context = Detached.contextHere()
-  return (runId: string): void => {
-    if (runId === live.runId) Detached.start(live.abort("requested"), context)
-  }
-}
+/** Somebody who does not drive it wants it aborted. */
+const onAbortAsked = (live: Live.Live) => Effect.suspend(() => live.abort("requested"))
 
 /** What is found, once its kin is known, its cost can be, and a drive that died before this one has its end. */
 const prepared = (

@@ -5,6 +5,7 @@
  * Does not own how a drive is cut off (`Live`), nor the end of one that died (`Recovery`).
  */
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as RunError from "../../run/RunError.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
@@ -31,39 +32,72 @@ export const abort = Effect.fnUntraced(function*(
 ): Effect.fn.Return<void, RunError.RunError> {
   const { runs, store } = visitor.services
   let runId: string | undefined
+  let isRefused = false
   while (true) {
     const live = yield* runs.inSession(sessionId)
-    if (live !== undefined) yield* runId === undefined || live.runId === runId ? live.abort("requested") : tried(live)
-    // of a run that was cut off before its first event there may be no session
-    const before = yield* live === undefined ? Fold.lastRun(store, sessionId) : ifThere(Fold.lastRun(store, sessionId))
+    if (live !== undefined) {
+      if (runId !== undefined && live.runId !== runId) yield* begun(live)
+      else if (yield* endLive(live)) return
+    }
+    // what was cut off before its first event may have no session, and another one may be removed meanwhile
+    const isNew = live === undefined && runId === undefined
+    const before = yield* isNew ? Fold.lastRun(store, sessionId) : ifThere(Fold.lastRun(store, sessionId))
     runId ??= before?.state.runId
     if (before === undefined || before.state.runId !== runId || isOver(before.state)) return
     const busy = yield* pens.with(sessionId, endHere(visitor, sessionId, before))
     if (busy === undefined) return
     // what is over may have its session still, and a run may have begun
-    const isHere = live !== undefined || (yield* runs.inSession(sessionId)) !== undefined
-    if (!isHere) yield* endElsewhere(store, before.state, busy)
+    if (live !== undefined || (yield* runs.inSession(sessionId)) !== undefined) continue
+    const told = yield* endElsewhere(store, sessionId, before.state)
+    if (told === "over") return
+    // who had the session may have let go of it since
+    if (told === "refused" && isRefused) return yield* inUse(busy)
+    isRefused = told === "refused"
   }
 })
 
 type Busy = Extract<RunError.RunReason, { readonly _tag: "SessionBusy" }>
 
-/** Asks whoever has the session, and waits for what comes of it; not much longer than its process may be dead. */
+/** Whether it is over; what stopped only, or never began, its log tells of. */
+const endLive = (live: Runs.LiveRun): Effect.Effect<boolean> =>
+  Effect.andThen(
+    live.abort("requested"),
+    Effect.match(live.result, {
+      onFailure: () => false,
+      onSuccess: (result) =>
+        result._tag === "Completed" || result._tag === "Limited" ||
+        (result._tag === "Aborted" && result.reason === "requested")
+    })
+  )
+
+/**
+ * Asks whoever has the session to abort the run, and waits for its end; not much longer than its process may be dead. Whether it is
+ * over, also where somebody goes on with it by then; nobody can be asked; or somebody should look again.
+ */
 const endElsewhere = Effect.fnUntraced(function*(
   store: SessionStore.SessionStore["Service"],
-  { end, runId = "", seq }: RunState.RunState,
-  busy: Busy
-): Effect.fn.Return<void, RunError.RunError> {
-  const { sessionId } = busy
-  if (store.askToAbort === undefined || !(yield* store.askToAbort(sessionId, runId))) return yield* inUse(busy)
-  // what has ended gives its session back
-  if (end !== undefined) return yield* Effect.sleep("100 millis")
-  const nextEnd = store.watch(sessionId, seq + 1).pipe(Stream.filter(RunEvent.isEnd), Stream.take(1))
-  yield* Effect.timeoutOption(Stream.runDrain(nextEnd), "5 seconds")
+  sessionId: string,
+  state: RunState.RunState
+): Effect.fn.Return<"over" | "refused" | "again", RunError.RunError> {
+  const { runId = "" } = state
+  if (store.askToAbort === undefined || !(yield* store.askToAbort(sessionId, runId))) return "refused"
+  if (state.end !== undefined) {
+    // what has ended gives its session back
+    yield* Effect.sleep("100 millis")
+    return "again"
+  }
+  const end = yield* store.watch(sessionId, state.seq + 1).pipe(
+    Stream.filter(RunEvent.isEnd),
+    Stream.runHead,
+    Effect.timeoutOption("5 seconds"),
+    ifThere
+  )
+  const isEnd = end !== undefined && Option.isSome(end) && Option.isSome(end.value)
+  return isEnd && isOver({ ...state, end: end.value.value }) ? "over" : "again"
 })
 
 /** It goes on behind the run that is to end, or is refused, or tells what is over. */
-const tried = (live: Runs.LiveRun): Effect.Effect<void> => Effect.asVoid(Effect.exit(live.begun))
+const begun = (live: Runs.LiveRun): Effect.Effect<void> => Effect.asVoid(Effect.exit(live.begun))
 
 const ifThere = <A>(
   self: Effect.Effect<A, SessionStore.StoreError>
@@ -74,8 +108,8 @@ const inUse = (busy: Busy): RunError.RunError =>
   new RunError.RetryableError({
     ...busy,
     message:
-      `session "${busy.sessionId}" is in use, by nobody who can be asked to abort its run: where that is live, abort it in that ` +
-      `process; else try again`
+      `session "${busy.sessionId}" is in use, and whoever has it cannot be asked to abort its run: where that is live, ` +
+      `abort it in that process; else try again`
   })
 
 /** Only `resume` goes on with it; or, of a run that works for a call, it did not stop where nobody wanted it to end. */
