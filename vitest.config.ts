@@ -17,14 +17,14 @@ export default defineConfig({
     include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
     // provider recordings are not part of the repository: npm run test:recordings
     exclude: ["test/recordings/**"],
-    // Processes, because tests send signals and open databases; kept between files, because loading effect costs more than
-    // most files run for. A test file leaves no global state behind.
     // where the command is built for those tests that start it, the Postgres of those that ask for one
     globalSetup: ["test/support/InstalledFolder.ts", "test/support/PostgresServer.ts"],
+    // Processes, because tests send signals and open databases; kept between files, because loading effect costs more than
+    // most files run for. A test file leaves no global state behind.
     pool: "forks",
     isolate: false,
     maxWorkers: 2,
-    // the processes that tests start load the same hundreds of files
+    // processes that tests start of the sources load the same hundreds of files
     env: { NODE_COMPILE_CACHE: join(tmpdir(), "node-compile-cache") },
     // many tests start processes: what a busy machine takes for that says nothing of them
     testTimeout: 60_000,

@@ -1,7 +1,7 @@
 /**
- * The `fiberloop` command as a few files that hold all that they import, but for the packages of providers, which a user
- * installs who wants them: a process starts in half the time that it takes to find and read the 230 modules they are made of. The
- * command loads no code of its user, so that nothing meets its copy of effect.
+ * The `fiberloop` command with all that it imports, but for the packages of providers, which a user installs who wants them: a
+ * process starts in half the time that it takes to find and read the modules one by one. The command loads no code of its user,
+ * so that nothing meets its copy of effect.
  */
 import * as FileSystem from "node:fs"
 import { join, resolve } from "node:path"
@@ -10,7 +10,9 @@ import { rolldown } from "rolldown"
 const root = resolve(import.meta.dirname, "..")
 const commands = join(root, "src/cli")
 
-/** Writes it to `folder`, which has the package's `package.json` two folders above it, with the licenses of what it holds. */
+/**
+ * Writes it to `folder`, which has the package's `package.json` two folders above it, with the licenses of what it holds.
+ */
 export const write = async (folder: string): Promise<void> => {
   const bundle = await rolldown({
     input: { main: join(commands, "main.ts"), RegexWorker: join(commands, "tools/files/RegexWorker.ts") },
@@ -26,22 +28,39 @@ export const write = async (folder: string): Promise<void> => {
     // beside each other, where a module looks for its worker
     entryFileNames: "[name].js",
     chunkFileNames: "[name].chunk.js",
-    comments: false,
-    // names stay, for whoever reads what went wrong
-    minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } }
+    comments: false
   })
   await bundle.close()
-  const modules = output.flatMap((file) => file.type === "chunk" ? file.moduleIds : [])
+  const chunks = output.filter((file) => file.type === "chunk")
+  if (chunks.some(({ imports, name }) => name === "RegexWorker" && imports.some((file) => file.endsWith(".js")))) {
+    throw new Error("RegexWorker loads more than itself, which each search with an expression would wait for")
+  }
+  const modules = chunks.flatMap((chunk) =>
+    Object.entries(chunk.modules).flatMap(([module, { renderedLength }]) => renderedLength > 0 ? [module] : [])
+  )
   FileSystem.writeFileSync(join(folder, "LICENSES.txt"), licenses(modules))
 }
 
-/** The licenses of the packages that modules lie in. */
+/** The licenses of the packages that modules lie in, and of what modules have of others. */
 const licenses = (modules: ReadonlyArray<string>): string => {
-  const packages = new Set(modules.flatMap((module) => /^.*\/node_modules\/(@[^/]+\/)?[^/]+/.exec(module)?.[0] ?? []))
-  const texts = Array.from(packages).toSorted().map((folder) => {
+  const packages = new Map<string, Array<string>>()
+  for (const module of modules) {
+    const folder = /^.*\/node_modules\/(@[^/]+\/)?[^/]+/.exec(module)?.[0]
+    if (folder !== undefined) packages.set(folder, [...packages.get(folder) ?? [], ...notices(module)])
+  }
+  const texts = Array.from(packages).toSorted().map(([folder, notices]) => {
     const read = (file: string) => FileSystem.readFileSync(join(folder, file), "utf8").trim()
     const { name, version } = JSON.parse(read("package.json")) as { readonly name: string; readonly version: string }
-    return `${name} ${version}\n\n${read("LICENSE")}\n`
+    const others = notices.map((notice) => `\nIn part:\n\n${notice}\n`)
+    return `${name} ${version}\n\n${read("LICENSE")}\n${others.join("")}`
   })
   return texts.join(`\n${"-".repeat(80)}\n\n`)
+}
+
+/** Comments of a module that say whose a part of it is. */
+const notices = (module: string): ReadonlyArray<string> => {
+  const comments = FileSystem.readFileSync(module, "utf8").match(/(?:^[ \t]*\/\/.*\n)+|\/\*[^]*?\*\//gm) ?? []
+  return comments
+    .filter((comment) => /copyright \(c\)|licensed under|(?:following|under the) license/i.test(comment))
+    .map((comment) => comment.replace(/^[ \t]*(?:\/\/|\/\*+|\*\/|\*) ?/gm, "").trim())
 }

@@ -23,9 +23,9 @@ const dist = resolve(process.argv[2] ?? join(root, "dist"))
 /**
  * What lies in one file together with all that it imports and that is in none before: what a run is, the contracts, what an
  * agent needs, with what is too small for a file, what adapters share with those who load them, the adapters of one kind, of
- * which the converter of prompts is loaded when a tool asks for one. `isFirst`: only those that a first run loads; the others, which read what a run left, are a file for who
- * imports them, or all of `fiberloop`. A module that loads its adapter when its layer is built stays a file, since a bundler
- * takes all that a file may load.
+ * which the converter of prompts is loaded when a tool asks for one. `isFirst`: only those that a first run loads; the others,
+ * which read what a run left, are a file for who imports them, or all of `fiberloop`. A module that loads its adapter when its
+ * layer is built stays a file, since a bundler takes all that a file may load.
  */
 const groups = [
   { name: "run", test: /^run\//, isFirst: true },

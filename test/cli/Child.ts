@@ -6,7 +6,8 @@ import { join } from "node:path"
 import { inject } from "vitest"
 import * as CommandBundle from "../../scripts/CommandBundle.ts"
 
-const folder = mkdtempSync(join(inject("installed"), "dist/cli-"))
+const installed = inject("installed")
+const folder = mkdtempSync(join(installed, "dist/cli-"))
 await CommandBundle.write(folder)
 
 /** The entry of the command. */
@@ -34,12 +35,15 @@ export interface Options {
   readonly spawn?: SpawnOptions
 }
 
-/** The environment of a shell that knows neither a provider nor settings of ours. */
-export const environment = Object.fromEntries(
-  Object.entries(process.env).filter(([name]) =>
-    !/^(OPENAI_|ANTHROPIC_|GOOGLE_|FIBERLOOP_|NO_COLOR$|FORCE_COLOR$|VITEST|NODE_)/i.test(name)
-  )
-)
+/** The environment of a shell that knows neither a provider nor settings of ours. What is compiled goes with the run. */
+export const environment = {
+  ...Object.fromEntries(
+    Object.entries(process.env).filter(([name]) =>
+      !/^(OPENAI_|ANTHROPIC_|GOOGLE_|FIBERLOOP_|NO_COLOR$|FORCE_COLOR$|VITEST|NODE_)/i.test(name)
+    )
+  ),
+  NODE_COMPILE_CACHE: join(installed, "cache")
+}
 
 export const start = (args: ReadonlyArray<string>, options: Options): Effect.Effect<Child, never, Scope.Scope> =>
   Effect.map(

@@ -152,6 +152,19 @@ describe("fiberloop run", () => {
       assert.deepStrictEqual([code, stdout.length], [0, 108_000])
     }))
 
+  it.effect("looks for an expression in a thread of its own", () =>
+    Effect.gen(function*() {
+      const search = Replies.calls(["search_text", { text: "TO+DO", regex: true }])
+      const server = yield* OpenAiServer.make(search, Replies.says("In a.ts."))
+      const cwd = yield* sandbox({ "a.ts": "// TOOODO\n", "b.ts": "// to do\n" })
+      const { code, stderr, stdout } = yield* Child.run(["run", "--model", "m", "where?"], {
+        cwd,
+        env: Replies.env(server)
+      })
+      assert.deepStrictEqual([code, stdout], [0, "In a.ts.\n"], stderr)
+      assert.match(stderr, /● search_text .*✓ 1 line of 1 file/)
+    }))
+
   it.effect("an output that cannot be written ends it with code 1, and is said", () =>
     Effect.gen(function*() {
       const cwd = yield* sandbox({ a: text(1) })

@@ -2,7 +2,7 @@
  * A package of which there is nothing yet but its `package.json`, as vitest's global setup: packages that it asks for are found
  * beside it, as those of a package that is installed. Gone with the run.
  */
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import type { TestProject } from "vitest/node"
 
@@ -13,12 +13,29 @@ declare module "vitest" {
   }
 }
 
-const root = join(import.meta.dirname, "../..")
+const modules = join(import.meta.dirname, "../../node_modules")
+
+const remove = (folder: string) => rmSync(folder, { recursive: true, force: true })
 
 export const setup = ({ provide }: TestProject): () => void => {
-  const folder = mkdtempSync(join(root, "node_modules/.fiberloop-"))
+  for (const name of readdirSync(modules)) if (isLeft(name)) remove(join(modules, name))
+  const folder = mkdtempSync(join(modules, `.fiberloop-${process.pid}-`))
+  // an interrupted run is not torn down
+  process.once("exit", () => remove(folder))
   mkdirSync(join(folder, "dist"))
-  copyFileSync(join(root, "package.json"), join(folder, "package.json"))
+  copyFileSync(join(modules, "../package.json"), join(folder, "package.json"))
   provide("installed", folder)
-  return () => rmSync(folder, { recursive: true, force: true })
+  return () => remove(folder)
+}
+
+/** By a run that was killed. */
+const isLeft = (name: string): boolean => {
+  const pid = /^\.fiberloop-(\d+)-/.exec(name)?.[1]
+  if (pid === undefined) return false
+  try {
+    process.kill(Number(pid), 0)
+    return false
+  } catch {
+    return true
+  }
 }
