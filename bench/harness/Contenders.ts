@@ -22,7 +22,7 @@ export const all: ReadonlyArray<Entry> = [
   { name: "floor: Effect stream", module: "ours/BareStream.ts", kinds: loop },
   { name: "floor: prepared inserts", module: "ours/BareSqlite.ts", kinds: ["Durable"] },
   { name: "floor: prepared inserts, fsync", module: "ours/BareSqlite.ts", kinds: ["Durable"] },
-  { name: "fiberloop", module: "ours/Fiberloop.ts", kinds: [...loop, "Durable"] },
+  { name: "fiberloop", module: "ours/Fiberloop.ts", kinds: [...loop, "Durable", "Command"] },
   { name: "fiberloop, SQLite os", module: "ours/Fiberloop.ts", kinds: stored },
   { name: "fiberloop, SQLite fsync", module: "ours/Fiberloop.ts", kinds: stored },
   { name: "fiberloop, Postgres", module: "ours/Fiberloop.ts", kinds: ["Durable"] },

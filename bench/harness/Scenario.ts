@@ -17,7 +17,7 @@ const script: Script = {
 export interface Scenario {
   readonly name: string
   /** the file of `scenarios/` that measures it */
-  readonly kind: "Timed" | "Parallel" | "Concurrent" | "Durable" | "Abort" | "ColdStart"
+  readonly kind: "Timed" | "Parallel" | "Concurrent" | "Durable" | "Abort" | "ColdStart" | "Command"
   readonly script: Script
   /** a smaller one that warms up, where the script itself takes long */
   readonly warmUp?: Script
@@ -89,5 +89,6 @@ export const all: ReadonlyArray<Scenario> = [
   durable(1000),
   abort("honours"),
   abort("ignores"),
-  { name: "cold start", kind: "ColdStart", script, units: 1, unit: "start", runs: 1 }
+  { name: "cold start", kind: "ColdStart", script, units: 1, unit: "start", runs: 1 },
+  { name: "command", kind: "Command", script, units: 1, unit: "start", runs: 1 }
 ]
