@@ -48,10 +48,10 @@ const licenses = (modules: ReadonlyArray<string>): string => {
     const folder = /^.*\/node_modules\/(@[^/]+\/)?[^/]+/.exec(module)?.[0]
     if (folder !== undefined) packages.set(folder, [...packages.get(folder) ?? [], ...notices(module)])
   }
-  const texts = Array.from(packages).toSorted().map(([folder, notices]) => {
+  const texts = Array.from(packages.keys()).toSorted().map((folder) => {
     const read = (file: string) => FileSystem.readFileSync(join(folder, file), "utf8").trim()
     const { name, version } = JSON.parse(read("package.json")) as { readonly name: string; readonly version: string }
-    const others = notices.map((notice) => `\nIn part:\n\n${notice}\n`)
+    const others = packages.get(folder)!.map((notice) => `\nIn part:\n\n${notice}\n`)
     return `${name} ${version}\n\n${read("LICENSE")}\n${others.join("")}`
   })
   return texts.join(`\n${"-".repeat(80)}\n\n`)

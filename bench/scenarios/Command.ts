@@ -2,8 +2,6 @@
 import { execFile } from "node:child_process"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import type * as Contenders from "../harness/Contenders.ts"
-import type { Scenario } from "../harness/Scenario.ts"
 import { median, type Sample } from "../harness/Statistics.ts"
 
 const run = promisify(execFile)
@@ -21,7 +19,7 @@ const millisOf = async (args: ReadonlyArray<string>): Promise<number> => {
   return performance.now() - begun
 }
 
-export const measure = async (_: Contenders.Entry, __: Scenario): Promise<Sample> => {
+export const measure = async (): Promise<Sample> => {
   const times = Object.entries(programs).map(([metric, args]) => ({ metric, args, millis: [] as Array<number> }))
   // what was compiled is kept from the first start on
   for (const { args } of times) await millisOf(args)

@@ -39,7 +39,8 @@ export const lastRun = Effect.fnUntraced(function*(
 export const foreign = (kept: Kept): Effect.Effect<string | undefined, Refusal> =>
   Effect.map(lastRun(kept), (run) => run?.agent === own ? undefined : run?.agent)
 
-const current = ({ info: { sessionId }, store }: Kept) =>
+/** Where its last run stands. */
+export const current = ({ info: { sessionId }, store }: Kept) =>
   Sessions.current(sessionId).pipe(
     Effect.provideService(SessionStore.SessionStore, store),
     Effect.mapError(Messages.refusal)

@@ -14,13 +14,10 @@ import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
 import * as Measure from "../../run/state/Measure.ts"
 import * as Transcript from "../../run/Transcript.ts"
-import * as SessionStore from "../../services/SessionStore.ts"
 import { Tokenizer } from "../../services/Tokenizer.ts"
-import * as Sessions from "../../Sessions.ts"
 import * as CliAgent from "../CliAgent.ts"
 import * as Instructions from "../Instructions.ts"
 import * as KeptSession from "../KeptSession.ts"
-import * as Messages from "../Messages.ts"
 import * as SessionModel from "../model/SessionModel.ts"
 import type { Output } from "../Output.ts"
 import { badInput, type Ended, type Refusal } from "../Refusal.ts"
@@ -45,10 +42,7 @@ const show = Effect.fnUntraced(function*(
   const kept = yield* KeptSession.find(place, session)
   const { sessionId } = kept.info
   const model = yield* SessionModel.last(kept)
-  const { state, transcript } = yield* Sessions.current(sessionId).pipe(
-    Effect.provideService(SessionStore.SessionStore, kept.store),
-    Effect.mapError(Messages.refusal)
-  )
+  const { state, transcript } = yield* SessionAgent.current(kept)
   const counter = new Counter.Counter((yield* Tokenizer).count)
   const by = contextWindow === undefined || model === undefined
     ? 1

@@ -5,12 +5,12 @@
  * Does not own what an abort is: the store carries the word, and the log says what came of it.
  */
 import * as Clock from "effect/Clock"
-import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
-import type * as SessionStore from "../../services/SessionStore.ts"
+import * as Detached from "../../services/fibers/Detached.ts"
 import type * as Answered from "./Answered.ts"
 import type * as SessionClaims from "./SessionClaims.ts"
 
@@ -35,10 +35,10 @@ export const make = Effect.fnUntraced(function*(
   claims: Pick<SessionClaims.SessionClaims, "find" | "ownerOf">,
   answered: Answered.Answered
 ): Effect.fn.Return<SessionAborts, never, Scope.Scope> {
-  const scope = yield* Effect.scope
   const context = yield* Effect.context<never>()
   const listening = new Map<Owner, Effect.Effect<void>>()
-  let isLooking = false
+  let looking: Fiber.Fiber<void> | undefined
+  yield* Effect.addFinalizer(() => looking === undefined ? Effect.void : Fiber.interrupt(looking))
 
   const look = Effect.fnUntraced(function*() {
     const asked = yield* sql<{ readonly owner: Owner; readonly asked_at: number | string }>`
@@ -53,26 +53,18 @@ export const make = Effect.fnUntraced(function*(
     }
   }, answered)
 
-  // a look that fails is made up for by the next
-  const looking = Effect.gen(function*() {
-    while (listening.size > 0) yield* Effect.ignore(Effect.delay(look(), lookEvery))
-  }).pipe(
-    Effect.ensuring(Effect.sync(() => {
-      isLooking = false
-    })),
-    Effect.withTracerEnabled(false),
-    Effect.updateContext((_: Context.Context<never>) => context)
-  )
-
-  const startLooking = Effect.suspend(() => {
-    if (isLooking) return Effect.void
-    isLooking = true
-    return Effect.asVoid(Effect.forkIn(looking, scope))
+  const lookOn = Effect.gen(function*() {
+    // a look that fails is made up for by the next
+    while (listening.size > 0) yield* Effect.exit(Effect.delay(look(), lookEvery))
+    looking = undefined
   })
 
   const listen: SessionAborts["listen"] = (owner, onAsked) =>
     Effect.acquireRelease(
-      Effect.andThen(Effect.sync(() => listening.set(owner, onAsked)), startLooking),
+      Effect.sync(() => {
+        listening.set(owner, onAsked)
+        looking ??= Detached.start(Effect.withTracerEnabled(lookOn, false), context)
+      }),
       () => Effect.sync(() => listening.delete(owner))
     )
 

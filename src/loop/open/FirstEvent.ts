@@ -25,6 +25,7 @@ export const write = (
     else resume(env, begin, before)
     return journal.commit
   }
+  // however often the run before has died: somebody is there who has sent a message
   return begin._tag === "Start" && before.openCalls.length > 0
     ? Effect.flatMap(Unsettled.settleBehind(env, "superseded", true), record)
     : record()

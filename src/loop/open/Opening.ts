@@ -2,6 +2,16 @@
  * How a drive gets its session: taken for writing, its log folded (`Fold`), and the question answered whether this run may begin.
  * Writes nothing; a refusal leaves the session as it was.
  *
+ * What becomes of a request, by what is found first:
+ *
+ *     a live run of this process, with its ids     attached to (`Runs`); with other input `RunConflict`
+ *     a session that another run has               a replay, of a start whose run is over (`past`); else `SessionBusy`
+ *     a start, of no run in the log                it begins
+ *     a start, of the last run, which was left     that goes on
+ *     a start, of another run in the log           a replay; with other input `RunConflict`
+ *     a resume, of the last run, which may go on   that goes on
+ *     a resume, of any other                       `NothingToResume`
+ *
  * Does not own what a dead drive left open (`Recovery`), nor how a run begins in the log (`FirstEvent`).
  */
 import * as Effect from "effect/Effect"

@@ -7,12 +7,13 @@
 import * as Effect from "effect/Effect"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunState from "../../run/RunState.ts"
+import * as RunDrive from "../../run/state/RunDrive.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
 import * as Unsettled from "../round/Unsettled.ts"
 
 /** A run that died so often in a row, with no turn finished between, is not gone on with by itself. */
-const mostCrashes = 5
+const mostDeaths = 5
 
 /**
  * Writes the end of a drive that died. Calls stay open for the next drive, or for the new message, to settle; but those of a
@@ -29,8 +30,7 @@ export const recover = Effect.fnUntraced(function*(
   const ending = endingOf(state, isResumed)
   // what passed since its last event is not the drive's, also where settling ends a wait for a person
   const { duration } = RunState.totalsAt(state, state.at)
-  // a run that died before may die of what is asked here
-  if (ending.settles !== undefined) yield* Unsettled.settleBehind(env, ending.settles, state.crashes === 0)
+  if (ending.settles !== undefined) yield* Unsettled.settleBehind(env, ending.settles, Unsettled.mayAsk(state))
   journal.record({ ...ending.end, totals: { ...journal.state.totals, duration } }, state.runId)
   yield* journal.commit
 })
@@ -47,7 +47,7 @@ const endingOf = (state: RunState.RunState, isResumed: boolean): Ending => {
   if (state.abortRequested !== undefined) {
     return { end: { _tag: "RunAborted", reason: state.abortRequested }, settles: "aborted" }
   }
-  return isResumed && state.crashes + 1 >= mostCrashes
+  return isResumed && RunDrive.deaths(state) >= mostDeaths
     ? { end: { _tag: "RunLimited", reason: "crashLoop" }, settles: "limit" }
     : { end: { _tag: "RunAborted", reason: "crashed" } }
 }

@@ -5,7 +5,9 @@
  * Does not own when that is; `ToolRound`, `Ending` and `Recovery` say so, and why.
  */
 import * as Effect from "effect/Effect"
+import type * as RunState from "../../run/RunState.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
+import * as RunDrive from "../../run/state/RunDrive.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import type * as Env from "../env/Env.ts"
 import * as CallStep from "./CallStep.ts"
@@ -25,10 +27,10 @@ export const settle = (env: Env.Env, reason: Reason): void => {
   }
 }
 
-/**
- * The same behind the end of a drive, of whose calls the application may know more, and is asked; but not where a run dies again and
- * again, which may be what it dies of.
- */
+/** Of a run that has died twice in a row nobody is asked by itself: that may be what it dies of. */
+export const mayAsk = (state: RunState.RunState): boolean => RunDrive.deaths(state) < 2
+
+/** The same behind the end of a drive, of whose calls the application may know more: where it may be, it is asked. */
 export const settleBehind = Effect.fnUntraced(function*(
   env: Env.Env,
   reason: Reason,

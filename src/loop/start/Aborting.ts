@@ -142,11 +142,11 @@ const endHere = (
 const end = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<void, RunError.RunError> {
   const { journal, leftBehind } = env
   const { crashes, drive } = journal.state
+  const mayAsk = Unsettled.mayAsk(journal.state)
   journal.record({ _tag: "RunResumed", drive: drive + 1, cause: crashes > 0 ? "recovery" : "resume" })
   journal.record({ _tag: "AbortRequested", reason: "requested" })
   yield* journal.commit
-  // a run that died twice in a row may die of what is asked here
-  yield* Unsettled.settleBehind(env, "aborted", crashes < 2)
+  yield* Unsettled.settleBehind(env, "aborted", mayAsk)
   const names = leftBehind.names()
   const left = names.length === 0 ? {} : { leftBehind: names }
   // nobody worked for it meanwhile

@@ -8,6 +8,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type * as Pointer from "../../run/Pointer.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
+import * as RunDrive from "../../run/state/RunDrive.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Fold from "../log/Fold.ts"
 import * as Answers from "./Answers.ts"
@@ -32,8 +33,8 @@ export const judge = Effect.fnUntraced(function*(
   agent: string
 ): Effect.fn.Return<Judged, SessionStore.StoreError> {
   const { state } = yield* Fold.lastRun(store, sessionId)
-  const { at, crashes, end, parent, seq } = state
-  const of = { seq, at, deaths: crashes + (end === undefined ? 1 : 0) }
+  const { at, end, parent, seq } = state
+  const of = { seq, at, deaths: RunDrive.deaths(state) }
   if (state.agent !== agent || (end !== undefined && RunEvent.isOver(end))) return { ...of, verdict: "never" }
   const verdict = parent === undefined ? "takeUp" : yield* ofBelow(store, parent)
   if (verdict !== "takeUp" || end?._tag !== "RunSuspended") return { ...of, verdict }

@@ -88,3 +88,7 @@ export const end = (next: RunState.Next, event: RunEvent.End): void => {
   next.abortRequested = undefined
   next.crashes = RunEvent.isCrash(event) ? next.crashes + 1 : 0
 }
+
+/** How often in a row the process of a run has died, with no turn finished between; also where nobody wrote its last end. */
+export const deaths = ({ crashes, end }: Pick<RunState.RunState, "crashes" | "end">): number =>
+  crashes + (end === undefined ? 1 : 0)
