@@ -1,8 +1,10 @@
 /** Aborts that one process asks another for, which look into the same database: here two stores on it, each with its own sessions. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import type * as Scope from "effect/Scope"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -12,6 +14,7 @@ import type * as SessionStore from "../../src/services/SessionStore.ts"
 import { started } from "../../src/testing/sessions/Fixtures.ts"
 import * as PgDatabases from "../support/PgDatabases.ts"
 import { startedProcess, temporaryFolder } from "../support/Processes.ts"
+import * as Traces from "../support/Traces.ts"
 
 type Store = SessionStore.SessionStore["Service"]
 
@@ -72,6 +75,27 @@ describe("SQLite", () => {
         yield* looked
         assert.lengthOf(heard, times)
       }
+    }))
+
+  it.effect("is looked for in nobody's trace, and by nobody's clock", () =>
+    Effect.gen(function*() {
+      const [here, there] = yield* made
+      const { spans, tracer } = Traces.make()
+      const first = yield* Scope.make()
+      // who opens first has a trace, and a clock that stands still
+      yield* writer(there, { runId: "first" }).pipe(
+        Effect.andThen(there.open("other", { runId: "first", create: true, onAbortAsked: Effect.void })),
+        Effect.withSpan("first"),
+        Effect.withTracer(tracer),
+        Effect.provideService(Clock.Clock, yield* TestClock.make()),
+        Scope.provide(first)
+      )
+      const before = spans.length
+      const { heard } = yield* writer(there, { takeOver: true })
+      assert.isTrue(yield* here.askToAbort!("s", "run-1"))
+      yield* looked
+      assert.deepStrictEqual([heard, spans.length], [["run-1"], before])
+      yield* Scope.close(first, Exit.void)
     }))
 
   it.effect("is not heard by the next one, where it comes while a session is given back", () =>
