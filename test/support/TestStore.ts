@@ -75,13 +75,7 @@ export const over = (
     })
   const service: SessionStore.SessionStore["Service"] = {
     ...base,
-    open: (sessionId, options) =>
-      Effect.gen(function*() {
-        yield* Effect.addFinalizer(() => self.onReleased)
-        const session = yield* base.open(sessionId, options)
-        yield* Effect.addFinalizer(() => self.onRelease)
-        return new OfClass(session, append(session))
-      })
+    open: (sessionId, options) => opened(self, base.open(sessionId, options), append)
   }
   const self: TestStore = {
     service,
@@ -96,6 +90,18 @@ export const over = (
   }
   return self
 }
+
+/** Not in `open` itself: a generator function that is written there lives long, with all that it was asked for. */
+const opened = Effect.fnUntraced(function*(
+  hooks: Pick<TestStore, "onRelease" | "onReleased">,
+  opening: ReturnType<SessionStore.SessionStore["Service"]["open"]>,
+  append: (session: SessionStore.Session) => SessionStore.Session["append"]
+) {
+  yield* Effect.addFinalizer(() => hooks.onReleased)
+  const session = yield* opening
+  yield* Effect.addFinalizer(() => hooks.onRelease)
+  return new OfClass(session, append(session))
+})
 
 export const unavailable: SessionStore.StoreError = new RunError.RetryableError({
   _tag: "StoreUnavailable",
