@@ -1,10 +1,16 @@
 /** An abort of a run that lives elsewhere: by its session, through whoever has that. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
+import * as RunsLocal from "../../src/layers/RunsLocal.ts"
+import * as Runs from "../../src/services/Runs.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
@@ -36,22 +42,42 @@ describe("an abort of a run that lives elsewhere", () => {
       assert.strictEqual((yield* agent.run({ sessionId: "s", input: "on" })).text, "on")
     }))
 
-  it.effect("is over with that: who goes on with the run right behind its end is not aborted", () =>
-    Effect.gen(function*() {
-      const { run, store, there } = yield* elsewhere
-      const resumed = yield* ScriptedModel.makeGate
-      const again = yield* TestAgent.make([[ScriptedModel.text("on"), ScriptedModel.gate(resumed)]], { store })
-      const { agent } = yield* TestAgent.make([], { store })
-      const aborting = yield* Effect.forkChild(agent.abort("s"), { startImmediately: true })
-      yield* run.result
-      const on = yield* again.agent.resumeStart({ sessionId: "s" })
-      yield* resumed.started
-      yield* Fiber.join(aborting)
-      yield* TestClock.adjust("10 seconds")
-      yield* resumed.release
-      assert.strictEqual((yield* on.result)._tag, "Completed")
-      yield* there.close
-    }))
+  it.effect.each(["in another process", "in this process"])(
+    "is over with the end of the run: who goes on with it behind that, %s, is not aborted",
+    (where) =>
+      Effect.gen(function*() {
+        const store = yield* TestStore.make()
+        const [began, resumed] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
+        const runs = Layer.succeed(Runs.Runs, Context.get(yield* Layer.build(RunsLocal.layer), Runs.Runs))
+        const there = yield* TestAgent.make([
+          [ScriptedModel.text("hello"), ScriptedModel.gate(began)],
+          [ScriptedModel.text("on"), ScriptedModel.gate(resumed)]
+        ], { store, runs })
+        yield* there.agent.start({ sessionId: "s", input: "hello" })
+        yield* began.started
+        // whoever aborts looks only once somebody has gone on with the run
+        let looks = 0
+        const late = with_(store, {
+          lastOf: (sessionId, type, runId) => {
+            const isLate = type === "RunStarted" && ++looks > (where === "in this process" ? 0 : 1)
+            return Effect.andThen(isLate ? resumed.started : Effect.void, store.service.lastOf(sessionId, type, runId))
+          }
+        })
+        const here = yield* TestAgent.make([], where === "in this process" ? { store: late, runs } : { store: late })
+        const aborting = yield* Effect.forkChild(here.agent.abort("s"))
+        const ended = store.service.watch("s").pipe(
+          Stream.filter((event) => event._tag === "RunAborted"),
+          Stream.take(1)
+        )
+        yield* Stream.runDrain(ended)
+        const on = yield* Effect.retry(there.agent.resumeStart({ sessionId: "s" }), { schedule: Schedule.forever })
+        yield* resumed.started
+        yield* Effect.repeat(Effect.yieldNow, { times: 100 })
+        yield* resumed.release
+        assert.strictEqual((yield* on.result)._tag, "Completed")
+        yield* Fiber.join(aborting)
+      })
+  )
 
   it.effect("is no refusal where the run ends by itself before anybody is asked", () =>
     Effect.gen(function*() {
