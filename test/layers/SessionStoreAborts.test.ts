@@ -14,6 +14,7 @@ import type * as SessionStore from "../../src/services/SessionStore.ts"
 import { started } from "../../src/testing/sessions/Fixtures.ts"
 import * as PgDatabases from "../support/PgDatabases.ts"
 import { startedProcess, temporaryFolder } from "../support/Processes.ts"
+import * as Sleeps from "../support/Sleeps.ts"
 import * as Traces from "../support/Traces.ts"
 
 type Store = SessionStore.SessionStore["Service"]
@@ -96,6 +97,20 @@ describe("SQLite", () => {
       yield* looked
       assert.deepStrictEqual([heard, spans.length], [["run-1"], before])
       yield* Scope.close(first, Exit.void)
+    }))
+
+  it.effect("is looked for while a session is open, and not longer", () =>
+    Effect.gen(function*() {
+      const { clock, sleeps } = yield* Sleeps.make()
+      const store = yield* SessionStoreSqlite.make({ filename: yield* newFile }).pipe(
+        Effect.provideService(Clock.Clock, clock)
+      )
+      for (const _ of [1, 2]) {
+        yield* Effect.scoped(Effect.andThen(writer(store), Effect.andThen(looked, looked)))
+        yield* looked
+        assert.strictEqual(sleeps.now, 0)
+      }
+      assert.isAbove(sleeps.ever, 6)
     }))
 
   it.effect("is not heard by the next one, where it comes while a session is given back", () =>
