@@ -61,12 +61,13 @@ export interface Client<A> {
    */
   readonly decide: (decision: RunInput.DecideInput) => Effect.Effect<void, RunError.RunError>
   /**
-   * Ends the last run of a session, wherever it stands, durable when it returns: one that lives is aborted as by `Run.abort`, in its
-   * own process where that is another one, which knows of it once its first event is stored; one that waits for people, or whose process died or was shut down, gets the end `RunAborted` (`requested`), its
-   * questions are over, and nobody goes on with it but by `resume`. A `Reconciler` is asked of calls that had started, unless the run died
-   * twice in a row. Runs that its calls wait for, in sessions of their own, stay as they are, and so does one that is over. A session that
-   * somebody has who drives no run, as a compaction, is `SessionBusy`, one that is not known `SessionNotFound`, a closed agent `ShuttingDown`; a store that
-   * does not take the end fails as it does: the run may be gone on with then.
+   * Ends the last run of a session, wherever it stands, durable when it returns. One that lives is aborted as by `Run.abort`, in its
+   * own process where that is another one, once its first event is stored. One that waits for people, or whose process died or was
+   * shut down, gets the end `RunAborted` (`requested`), its questions are over, and nobody goes on with it but by `resume`. A
+   * `Reconciler` is asked of calls that had started, unless the run died twice in a row. Runs that its calls wait for, in sessions
+   * of their own, stay as they are, and so does one that is over. A session that somebody has who drives no run, as a compaction,
+   * is `SessionBusy`, one that is not known `SessionNotFound`, a closed agent `ShuttingDown`; a store that does not take the end
+   * fails as it does: the run may be gone on with then.
    */
   readonly abort: (sessionId: string) => Effect.Effect<void, RunError.RunError>
   /**

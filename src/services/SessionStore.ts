@@ -140,7 +140,7 @@ export class SessionStore extends Context.Service<SessionStore, {
   /** Deletes the session and its log. `SessionBusy` while it has a live owner, `SessionNotFound` when unknown. */
   readonly remove: (sessionId: string) => Effect.Effect<void, StoreError>
   /**
-   * Asks whoever has the session open for this run, in whatever process, to abort it: `onAbortAsked` is called within a second.
+   * Asks whoever has the session open for this run, in whatever process, to abort it: `onAbortAsked` is run within a second.
    * `false` where nobody has it for this run who can be asked. Says nothing of what comes of it: the log does. Of a store without
    * it, runs are aborted by the process that they live in.
    */
