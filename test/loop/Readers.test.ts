@@ -34,14 +34,14 @@ const stopping = Effect.gen(function*() {
   }
 })
 
-/** An agent whose model has so many deltas ready, and waits for nothing. */
-const ready = (deltas: number) => {
+/** An agent whose model has so many deltas ready, `size` at once, and waits for nothing. */
+const ready = (deltas: number, size = 64) => {
   const parts: Array<Model.ModelPart> = Array.from(
     { length: deltas },
     () => ({ type: "text-delta", block: "0", delta: "a" })
   )
   parts.push({ type: "finish", reason: "stop", usage: Usage.zero })
-  const stream = Stream.rechunk(Stream.fromIterable(parts), 64)
+  const stream = Stream.rechunk(Stream.fromIterable(parts), size)
   const model = Layer.succeed(Model.Model, { info: { provider: "test", name: "ready" }, stream: () => stream })
   return TestAgent.make([], { model })
 }
@@ -185,12 +185,15 @@ describe("readers of one run", () => {
       assert.deepStrictEqual(RunLog.only(events, "TextDelta").map((event) => event.delta), ["a", "b", "c"])
     }))
 
-  it.effect("that keeps up sees each delta by itself, of a model that never waits too", () =>
-    Effect.gen(function*() {
-      const { agent } = yield* ready(10_000)
-      const events = yield* Stream.runCollect(agent.stream({ sessionId: "s", input: "go" }))
-      assert.strictEqual(RunLog.only(events, "TextDelta").length, 10_000)
-    }))
+  it.effect.each([1, 64, 300, 448, 600, 900])(
+    "that keeps up sees each delta by itself, of a model that never waits too, with %d at once",
+    (size) =>
+      Effect.gen(function*() {
+        const { agent } = yield* ready(10_000, size)
+        const events = yield* Stream.runCollect(agent.stream({ sessionId: "s", input: "go" }))
+        assert.strictEqual(RunLog.only(events, "TextDelta").length, 10_000)
+      })
+  )
 
   it.effect("that keeps up sees each delta by itself, also where it takes a turn of the event loop", () =>
     Effect.gen(function*() {

@@ -61,26 +61,36 @@ export class Collector {
 
   /** Takes parts up to a finish, as what comes behind it does not count; gives the deltas to be shown of them. */
   push(parts: ReadonlyArray<Model.ModelPart>): ReadonlyArray<RunEvent.Delta> {
-    const { attempt, runId, turn } = this
     const deltas: Array<RunEvent.Delta> = []
-    let block = this.#current
-    for (let i = 0; i < parts.length && this.finish === undefined; i++) {
-      const part = parts[i]!
-      // nearly every part of every answer, so without a call
-      if (
-        block !== undefined && part.type === partOf[block.type] && part.block === block.id &&
-        part.metadata === undefined && part.delta !== "" &&
-        (part.delta.charCodeAt(part.delta.length - 1) & 0xfc00) !== 0xd800
-      ) {
-        const { delta } = part
-        block.deltas.push(delta)
-        deltas.push({ _tag: eventOf[block.type], runId, turn, attempt, index: this.#index++, block: block.id, delta })
-      } else {
-        this.#take(part, deltas)
-        block = this.#current
-      }
+    for (let i = 0; i < parts.length && this.finish === undefined;) {
+      const next = this.#goOn(parts, i, deltas)
+      if (next === i) this.#take(parts[i++]!, deltas)
+      else i = next
     }
     return deltas
+  }
+
+  /** Takes, from a part on, what goes on with the current block: nearly all of every answer, so without a call. Gives where it ends. */
+  #goOn(parts: ReadonlyArray<Model.ModelPart>, from: number, deltas: Array<RunEvent.Delta>): number {
+    const block = this.#current
+    if (block === undefined) return from
+    const { attempt, runId, turn } = this
+    const type = partOf[block.type]
+    const _tag = eventOf[block.type]
+    const id = block.id
+    const texts = block.deltas
+    let index = this.#index
+    let i = from
+    for (; i < parts.length; i++) {
+      const part = parts[i]!
+      if (part.type !== type || part.block !== id || part.metadata !== undefined) break
+      const { delta } = part
+      if (delta === "" || (delta.charCodeAt(delta.length - 1) & 0xfc00) === 0xd800) break
+      texts.push(delta)
+      deltas.push({ _tag, runId, turn, attempt, index: index++, block: id, delta })
+    }
+    this.#index = index
+    return i
   }
 
   #take(part: Model.ModelPart, deltas: Array<RunEvent.Delta>): void {

@@ -12,8 +12,11 @@ import type * as Model from "../../services/Model.ts"
 import type * as Journal from "../log/Journal.ts"
 import { Collector } from "./Collector.ts"
 
-/** How many deltas are shown before readers run: half of what they buffer, so that a source that never waits fills none. */
-const mostUnread = 512
+/**
+ * How many deltas are shown before readers run: less than they buffer (`FeedReader`), so that a source that never waits fills
+ * none. It is not far less, as each time costs a turn of the event loop.
+ */
+const mostUnread = 896
 
 /** Times are in whole milliseconds that nobody sets, not those of the day: limits hold, and nothing takes less than no time. */
 export class Incoming {
@@ -25,6 +28,8 @@ export class Incoming {
   readonly #clock: Clock.Clock
   readonly #journal: Journal.Journal
   #unread: number
+  /** how many deltas came last, and so may come next */
+  #latest: number
 
   constructor({ attempt, runId, turn }: Model.ModelRequest["metadata"], journal: Journal.Journal, clock: Clock.Clock) {
     this.collector = new Collector(runId, turn, attempt)
@@ -35,6 +40,7 @@ export class Incoming {
     this.#journal = journal
     journal.comingIn = this.collector
     this.#unread = 0
+    this.#latest = 0
   }
 
   now(): number {
@@ -45,7 +51,7 @@ export class Incoming {
   read<E>(pull: Effect.Effect<ReadonlyArray<Model.ModelPart>, E>): Effect.Effect<void, E> {
     return Effect.whileLoop({
       while: () => this.collector.finish === undefined,
-      body: () => this.#unread < mostUnread ? pull : Effect.andThen(this.#letReadersIn(), pull),
+      body: () => this.#unread + this.#latest <= mostUnread ? pull : Effect.andThen(this.#letReadersIn(), pull),
       step: (parts) => {
         if (parts.some(isProgress)) this.#endWait()
         this.#show(this.collector.push(parts))
@@ -60,6 +66,7 @@ export class Incoming {
 
   #show(deltas: ReadonlyArray<RunEvent.Delta>): void {
     if (!Arr.isReadonlyArrayNonEmpty(deltas)) return
+    this.#latest = deltas.length
     this.#unread += deltas.length
     this.#journal.emitDeltas(deltas)
   }
