@@ -5,15 +5,13 @@
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Pointer from "../../run/Pointer.ts"
 import type * as RunState from "../../run/RunState.ts"
-import type * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
-import * as Fold from "../log/Fold.ts"
+import * as RunsBelow from "../log/RunsBelow.ts"
 
 type Store = SessionStore.SessionStore["Service"]
 
-/** When something last came about, in milliseconds since the epoch; `undefined` where a question waits, and where that is not known. */
+/** When something last came about, in milliseconds since the epoch; `undefined` where a question waits, or where that is not known. */
 type News = number | undefined
 
 /** Machines whose clocks differ by more are not asked to go on by themselves. In milliseconds. */
@@ -26,74 +24,31 @@ const mostSkew = 300_000
 export const areThere = Effect.fnUntraced(function*(
   store: Store,
   sessionId: string,
-  { end, openCalls, runId, seq }: RunState.RunState
+  state: RunState.RunState
 ): Effect.fn.Return<boolean, SessionStore.StoreError> {
+  const { end, seq } = state
   if (end?._tag !== "RunSuspended") return false
   const now = yield* Clock.currentTimeMillis
-  const seen = new Set([Pointer.keyOf({ sessionId, runId: runId ?? "" })])
-  let isNews = seq > end.seq
-  for (const call of openCalls) {
-    const news = yield* ofCall(store, call, now, seen)
-    if (news === undefined) return false
-    isNews ||= news >= (call.startedAt ?? 0) - mostSkew
-  }
-  return isNews
+  const calls = yield* RunsBelow.of(store, sessionId, state)
+  const news = calls.map((call) => ofCall(call, now))
+  return news.every(isKnown) &&
+    (seq > end.seq || calls.some(({ call: { startedAt = 0 } }, i) => news[i]! >= startedAt - mostSkew))
 })
 
-const ofCalls = Effect.fnUntraced(function*(
-  store: Store,
-  openCalls: ReadonlyArray<OpenCall.OpenCall>,
-  now: number,
-  seen: Set<string>
-): Effect.fn.Return<News, SessionStore.StoreError> {
-  let last = -Infinity
-  for (const call of openCalls) {
-    const news = yield* ofCall(store, call, now, seen)
-    if (news === undefined) return undefined
-    last = Math.max(last, news)
-  }
-  return last
-})
-
-const ofCall = Effect.fnUntraced(function*(
-  store: Store,
-  { expiresAt = Infinity, phase, waitsFor = [] }: OpenCall.OpenCall,
-  now: number,
-  seen: Set<string>
-): Effect.fn.Return<News, SessionStore.StoreError> {
+const ofCall = ({ below, call: { expiresAt = Infinity, phase } }: RunsBelow.Call, now: number): News => {
   if (phase === "awaiting") return now < expiresAt ? undefined : expiresAt
-  if (phase !== "paused") return -Infinity
-  let last = -Infinity
-  for (const run of waitsFor) {
-    const key = Pointer.keyOf(run)
-    // a handler, or a log of somebody else's, may say that a run waits for itself
-    if (seen.has(key)) continue
-    seen.add(key)
-    const news = yield* ofRun(store, run, now, seen)
-    if (news === undefined) return undefined
-    last = Math.max(last, news)
-  }
-  return last
-})
+  return latest(below.map((run) => ofRun(run, now)))
+}
 
-const ofRun = (
-  store: Store,
-  { runId, sessionId }: Pointer.Run,
-  now: number,
-  seen: Set<string>
-): Effect.Effect<News, SessionStore.StoreError> =>
-  Fold.lastRun(store, sessionId).pipe(
-    Effect.flatMap(({ state: { at, end, openCalls, runId: last } }): Effect.Effect<News, SessionStore.StoreError> =>
-      // its questions are over where another run follows it, or where it goes on or has ended otherwise
-      last !== runId || end?._tag !== "RunSuspended"
-        ? Effect.succeed(at)
-        : Effect.map(
-          ofCalls(store, openCalls, now, seen),
-          (news) => news === undefined ? undefined : Math.max(news, at)
-        )
-    ),
-    Effect.catchReasons("NonRetryableError", {
-      StoreRefused: () => Effect.succeed(undefined),
-      SessionNotFound: () => Effect.succeed(undefined)
-    })
-  )
+const ofRun = (run: RunsBelow.Below, now: number): News => {
+  if (run._tag === "Unknown") return undefined
+  if (run._tag === "Followed") return run.at
+  const { calls, state } = run
+  // its questions are over where it goes on, or has ended otherwise
+  return state.end?._tag === "RunSuspended" ? latest([state.at, ...calls.map((call) => ofCall(call, now))]) : state.at
+}
+
+const isKnown = (news: News): news is number => news !== undefined
+
+/** Long ago where there is none. */
+const latest = (news: ReadonlyArray<News>): News => news.every(isKnown) ? Math.max(-Infinity, ...news) : undefined
