@@ -5,9 +5,8 @@ import * as Stream from "effect/Stream"
 import * as Message from "../../run/Message.ts"
 import type * as RunError from "../../run/RunError.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
-import * as Totals from "../../run/Totals.ts"
-import * as Usage from "../../run/Usage.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
+import * as Drafts from "./Drafts.ts"
 
 export type Durable = RunEvent.Durable
 type Place = { readonly seq: number; readonly at?: number; readonly runId?: string }
@@ -18,50 +17,25 @@ export const base = ({ at, runId = "run-1", seq }: Place) => ({
   runId,
   version: RunEvent.version
 })
-const totals: Totals.Totals = { ...Totals.zero, turns: 1, duration: 5 }
-const model = { provider: "test", name: "model" }
 
-export const started = (place: Place, text = "hello"): Durable => ({
-  _tag: "RunStarted",
-  ...base(place),
-  agent: "assistant",
-  input: { messages: [Message.user(text)], toolPolicy: {}, limits: { maxTurns: 20 } },
-  instructions: "00"
-})
+const placed = (place: Place, draft: RunEvent.Draft): Durable => ({ ...draft, ...base(place) })
 
-export const notice = (place: Place, text = "notice"): Durable => ({
-  _tag: "NoticeAdded",
-  ...base(place),
-  kind: "resume",
-  text
-})
+export const started = (place: Place, text = "hello"): Durable => placed(place, Drafts.started(text))
 
-export const answer = (place: Place, text = "answer"): Durable => ({
-  _tag: "AssistantMessage",
-  ...base(place),
-  turn: 1,
-  attempt: 1,
-  message: { role: "assistant", content: [Message.text(text)] },
-  finishReason: "stop",
-  model,
-  usage: Usage.zero
-})
+export const notice = (place: Place, text = "notice"): Durable => placed(place, Drafts.notice(text))
 
-export const completed = (place: Place): Durable => ({ _tag: "RunCompleted", ...base(place), reason: "stop", totals })
+export const answer = (place: Place, text = "answer"): Durable => placed(place, Drafts.assistant([Message.text(text)]))
 
-export const suspended = (place: Place): Durable => ({
-  _tag: "RunSuspended",
-  ...base(place),
-  reason: "approval",
-  totals
-})
+const spent = { turns: 1, duration: 5 }
 
-export const aborted = (place: Place, reason: RunEvent.AbortedReason): Durable => ({
-  _tag: "RunAborted",
-  ...base(place),
-  reason,
-  totals
-})
+export const completed = (place: Place): Durable => placed(place, Drafts.completed(spent))
+
+const ended = { totals: { ...Drafts.totals, ...spent } }
+
+export const suspended = (place: Place): Durable => placed(place, { ...Drafts.suspended, ...ended })
+
+export const aborted = (place: Place, reason: RunEvent.AbortedReason): Durable =>
+  placed(place, { ...Drafts.aborted, ...ended, reason })
 
 /** Notices with the sequence numbers `from` to `to`. */
 export const notices = (from: number, to: number, text?: string): Arr.NonEmptyArray<Durable> =>
