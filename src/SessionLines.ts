@@ -54,7 +54,7 @@ export interface Decoded {
  * `InvalidInput` names the line that is damaged, missing or too many, or whose snapshot is not what those before it
  * make, or the id that is in use or that no run may have; `StoreRefused` the line that a newer version made. Events of
  * older versions are stored as this one writes them, those of types that are not known as they are. A log that ends
- * inside a run is taken too, and is what a crash leaves; inside a tool round, with a call that has paused, or behind a
+ * inside a run is taken too, and is what a crash leaves; inside a tool round, with a call that has paused, or after a
  * person's yes to a call that has not run, only under its own id, since the session that it was exported from may carry
  * those calls out.
  */
@@ -75,7 +75,7 @@ export const decode = Effect.fnUntraced(function*<E, R>(
   const take = (line: string): Result.Result<unknown, SessionLine.LineError> => {
     if (header === undefined) return Result.map(SessionLine.toHeader(line), (found) => (header = found))
     // at once: more may come without end
-    if (events.length === header.events) return SessionLine.behindEnd(header, line)
+    if (events.length === header.events) return SessionLine.afterEnd(header, line)
     return Result.map(SessionLine.toEvent(line, events.length + 1, steps), (event) => events.push(event))
   }
   yield* Stream.runForEach(lines, (line) => Effect.fromResult(take(line)))

@@ -149,7 +149,7 @@ export const Durable = Schema.Union([
   }),
   /** The intent: stored before the handler runs. */
   durable("ToolStarted", { ...call, params: Schema.Json }),
-  /** Its handler waits for what people answer to other runs, and ended behind so many milliseconds; it is called again. */
+  /** Its handler waits for what people answer to other runs, and ended after so many milliseconds; it is called again. */
   durable("ToolPaused", { ...call, ...belowCall, duration: Schema.Finite }),
   /** The one outcome of a call. */
   durable("ToolSettled", {
@@ -186,7 +186,7 @@ export const Durable = Schema.Union([
   }),
   /** What was said to the run, accepted; it is no message yet. */
   durable("InputQueued", input),
-  /** A user message that stands behind the turn under way. */
+  /** A user message; its place is after the turn under way. */
   durable("InputReceived", {
     ...input,
     /** `seq` of the `InputQueued` that it was accepted with */

@@ -100,7 +100,7 @@ const readDelta = (reading: Reading, event: RunEvent.Delta): readonly [Reading, 
   const isNew = attempt !== reading.attempt
   const { next, seen } = isNew ? unread : reading
   const before = isNew && reading.seen !== "" ? ["\n"] : []
-  // behind a gap the settled message says the rest
+  // after a gap the settled message says the rest
   if (event.index !== next) return [{ attempt, seen, next }, before]
   const after = next + (event.count ?? 1)
   return event._tag === "TextDelta"
@@ -115,7 +115,7 @@ const attemptOf = ({ attempt, runId, turn }: RunEvent.Delta | DurableEvent.Of<"A
 const missing = ({ attempt, seen }: Reading, event: DurableEvent.Of<"AssistantMessage">): ReadonlyArray<string> => {
   const whole = Message.textOf(event.message.content)
   if (attempt === attemptOf(event)) {
-    // blocks that came interleaved stand one behind the other in the message: all of it was seen
+    // blocks that came interleaved stand one after the other in the message: all of it was seen
     if (whole.length === seen.length) return []
     if (whole.startsWith(seen)) return [whole.slice(seen.length)]
   }

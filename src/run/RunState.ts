@@ -55,7 +55,7 @@ export interface RunState {
   readonly attempts: number
   /** retries of this run's model calls, of all its turns and drives */
   readonly retries: number
-  /** milliseconds that this run lost to attempts that do not count, and to the waits behind them */
+  /** milliseconds that this run lost to attempts that do not count, and to the waits after them */
   readonly lostTime: number
   /** the model that took over for the rest of the run, and how many times that came about */
   readonly switchedTo: Message.ModelRef | undefined
@@ -236,7 +236,7 @@ export const nextTurn = ({ totals }: RunState): number => totals.turns + 1
 export const isOpen = (state: RunState): boolean => state.status !== "idle" && !RunStatus.isEnd(state.status)
 
 /**
- * The totals as of now: of a drive under way its time is added up to `at`, without what was spent waiting for people; behind an
+ * The totals as of now: of a drive under way its time is added up to `at`, without what was spent waiting for people; after an
  * end they are those of the end.
  */
 export const totalsAt = (

@@ -57,7 +57,7 @@ export interface RunStats {
   readonly runTime: Distribution.Distribution
   readonly retried: number
   readonly compacted: number
-  /** milliseconds, in attempts that do not count and the waits behind them */
+  /** milliseconds, in attempts that do not count and the waits after them */
   readonly lostTime: number
   /** of turns, calls and questions, in milliseconds */
   readonly modelTime: Distribution.Distribution

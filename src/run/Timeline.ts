@@ -12,7 +12,7 @@ import * as Spans from "./timeline/Spans.ts"
 import type * as Usage from "./Usage.ts"
 
 /**
- * `model`: the call that counted, `attempt`: one that does not, `retry`: the wait behind it, `tool`: one call,
+ * `model`: the call that counted, `attempt`: one that does not, `retry`: the wait after it, `tool`: one call,
  * `approval`: a question to a person, `compaction`: the context made smaller.
  */
 export type Kind = "model" | "attempt" | "retry" | "tool" | "approval" | "compaction"

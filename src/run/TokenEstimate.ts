@@ -25,7 +25,7 @@ const Other = 9
 const kinds = 10
 
 /**
- * What the first character of a run costs, by the kind before it. A space belongs to the word behind it; a line break
+ * What the first character of a run costs, by the kind before it. A space belongs to the word after it; a line break
  * to the punctuation before it; a lower-case letter to the capital before it, where that stands alone. A first space
  * costs nothing.
  */
@@ -112,7 +112,7 @@ export const text = (value: string): number => {
       if (next === kind) {
         hundredths += nextCost(kind, ++length, code === last)
       } else {
-        // a word behind several capitals, as in HTMLElement or base64
+        // a word after several capitals, as in HTMLElement or base64
         hundredths += kind === Upper && next === Lower && length > 1 ? 150 : firstCost[kind * kinds + next]!
         kind = next
         length = 1

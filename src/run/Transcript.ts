@@ -68,7 +68,7 @@ export const append = (self: Transcript, event: RunEvent.Durable): Transcript =>
   }
 }
 
-/** What is said while a turn is open stands behind it. */
+/** What is said while a turn is open comes after it. */
 const addInput = (self: Transcript, input: Input): Transcript =>
   self.calling || self.open !== undefined
     ? { ...self, waiting: Vector.append(self.waiting, { ...input, isDuringCall: self.calling }) }
@@ -115,7 +115,7 @@ export const fromLog = (log: Iterable<RunEvent.Durable>): Transcript => {
 }
 
 /**
- * The messages as of now, for `reader`, behind the system message where there is one: calls still open are answered
+ * The messages as of now, for `reader`, after the system message where there is one: calls still open are answered
  * with what is known. Reasoning is only in messages that `reader` made itself; without a reader there is none.
  */
 export const messages = (
@@ -148,7 +148,7 @@ export const awaitsModel = (self: Transcript): boolean => {
   return role === "user" || role === "tool"
 }
 
-/** Where a prefix may be cut off: all messages with their `seq`, oldest first, a call's results behind its message. */
+/** Where a prefix may be cut off: all messages with their `seq`, oldest first, a call's results after its message. */
 export const entries = (self: Transcript): ReadonlyArray<Entries.Entry> => all(self)
 
 /** What is remembered of what compactions left out. */
@@ -175,7 +175,7 @@ export const latestSaid = (self: Transcript): Message.UserMessage | undefined =>
     : { role: "user", content: found.message.content.slice(found.latest) }
 }
 
-/** `seq` of the message whose calls are open: it and what stands behind it cannot be replaced without loss. */
+/** `seq` of the message whose calls are open: it and what comes after it cannot be replaced without loss. */
 export const openSeq = (self: Transcript): number | undefined => self.open?.seq
 
 /** A sum over the messages; with that of an older version, only what has come since is added. */

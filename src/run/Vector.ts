@@ -12,7 +12,7 @@ export const empty: Vector<never> = { items: [], length: 0 }
 
 export const make = <A>(items: Array<A>): Vector<A> => ({ items, length: items.length })
 
-/** `self` with items behind it. The second one to append to the same version pays for a copy. */
+/** `self` with items added to its end. The second one to append to the same version pays for a copy. */
 export const append = <A>(self: Vector<A>, ...added: ReadonlyArray<A>): Vector<A> => appendAll(self, added)
 
 export const appendAll = <A>(self: Vector<A>, added: ReadonlyArray<A>): Vector<A> => {

@@ -16,14 +16,14 @@ const isPlace: Record<RunEvent.End["_tag"] | "TurnFinished", true> = {
   RunAborted: true
 }
 
-/** The types of events behind which a log may be cut: no call before them runs, unless its process died. */
+/** The types of events after which a log may be cut: no call before them runs, unless its process died. */
 export const placeTypes: ReadonlyArray<string> = Object.keys(isPlace)
 
-/** `seq` of the events behind which a log may be cut, in order. */
+/** `seq` of the events after which a log may be cut, in order. */
 export const places = (events: ReadonlyArray<RunEvent.Durable>): ReadonlyArray<number> =>
   events.flatMap((event) => placeTypes.includes(event._tag) ? [event.seq] : [])
 
-/** True where nothing goes behind a copy that ends with `last`, whatever came before. */
+/** True where nothing is added to a copy that ends with `last`, whatever came before. */
 export const isWhole = (last: RunEvent.Durable): boolean => RunEvent.isEnd(last) && RunEvent.isOver(last)
 
 /**
@@ -34,9 +34,9 @@ export const underWay = ({ openCalls, status }: RunState.RunState): ReadonlyArra
   openCalls.filter((call) => status !== "suspended" || OpenCall.hasStarted(call) || call.decision?.approved === true)
 
 /**
- * What goes behind a copy that ends with `last`, `state` being its fold, written at `at`: the end of a run that was cut
- * in its middle; behind the end of a drive that died or is suspended, outcomes of the calls that are the original's to carry
- * out, or to ask for by their idempotency keys; and behind one that ended with its process a drive that ends as a copy's, so that
+ * What is added to a copy that ends with `last`, `state` being its fold, written at `at`: the end of a run that was cut
+ * in its middle; after the end of a drive that died or is suspended, outcomes of the calls that are the original's to carry
+ * out, or to ask for by their idempotency keys; and after one that ended with its process a drive that ends as a copy's, so that
  * nobody takes it for a run that is to go on.
  */
 export const closing = (
@@ -67,7 +67,7 @@ export const closing = (
   ]
 }
 
-/** The end of a run that is cut behind `last`; the time between is not the run's, so its totals count up to `last`. */
+/** The end of a run that is cut after `last`; the time between is not the run's, so its totals count up to `last`. */
 export const endOf = (state: RunState.RunState, last: RunEvent.Durable, at: number): RunEvent.End | undefined =>
   RunEvent.isEnd(last) ? undefined : {
     _tag: "RunAborted",

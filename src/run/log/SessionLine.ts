@@ -72,8 +72,8 @@ export const toEvent = (line: string, seq: number, steps: EventMigrations.Steps)
   })
 }
 
-/** A line behind the last one: blank, as editors and pastes leave them, or one too many. */
-export const behindEnd = ({ events }: Header, line: string): Read<void> =>
+/** A line after the last one: blank, as editors and pastes leave them, or one too many. */
+export const afterEnd = ({ events }: Header, line: string): Read<void> =>
   line.trim() === ""
     ? Result.void
     : Result.fail(invalid(`The header names ${events} events and there are more`))

@@ -85,7 +85,7 @@ export const startOf = (event: Compacted): Start | undefined => {
   }
   return {
     from,
-    // of a turn under way only its answer still to come matters: inputs stand behind it
+    // of a turn under way only the answer still to come matters: inputs follow it
     transcript: { ...Transcript.empty, taken: HashSet.fromIterable(taken), calling: isDuringCall },
     startSeq: known.startSeq,
     stateOf: ({ agent, input, parent }) =>

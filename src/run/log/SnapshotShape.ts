@@ -121,7 +121,7 @@ export const Shape = Schema.Struct({
   from: Schema.Finite,
   /** that is an input, and came while the model was called */
   isDuringCall: Schema.optionalKey(Schema.Boolean),
-  /** ids of calls before `from` that calls behind it would have otherwise */
+  /** ids of calls before `from` that calls after it would have otherwise */
   taken: Schema.Array(Schema.String),
   state: State,
   /** the run's `data` as of the compaction */

@@ -21,7 +21,7 @@ export class JsonTree implements Tokens {
   #expected: Expected = "value"
   #string: "none" | "key" | "value" = "none"
   #text = ""
-  /** half a character behind `#text` */
+  /** half a character after `#text` */
   #half = ""
 
   /**
@@ -97,7 +97,7 @@ export class JsonTree implements Tokens {
     return true
   }
 
-  /** The end of a fence, behind all. */
+  /** The end of a fence, after everything else. */
   other(character: string): boolean {
     return character === "`" && this.#expected === "nothing"
   }

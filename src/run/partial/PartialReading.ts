@@ -34,7 +34,7 @@ export class PartialReading {
 
   #delta(event: RunEvent.Delta): Values {
     if (event.index === 0) this.#text = new Text()
-    // behind a gap the settled message says the rest
+    // after a gap the settled message says the rest
     else if (event.index !== this.#next || !isOfOneAttempt(event, this.#last)) return none
     this.#last = event
     this.#next = event.index + (event.count ?? 1)
@@ -42,7 +42,7 @@ export class PartialReading {
   }
 
   #settled(whole: string): Values {
-    // blocks that came interleaved stand one behind the other in the message
+    // blocks that came interleaved stand one after the other in the message
     const text = whole.startsWith(this.#text.seen) ? this.#text : new Text()
     this.#text = new Text()
     this.#last = undefined

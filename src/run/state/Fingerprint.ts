@@ -17,7 +17,7 @@ export const long = (text: string): string => digest(text) + digest(`~${text}`)
 const digest = (text: string): string => {
   let a = 0xdeadbeef
   let b = 0x41c6ce57
-  // two characters at a time; behind the last one there is a zero
+  // two characters at a time; after the last one there is a zero
   for (let i = 0; i < text.length; i += 2) {
     const pair = text.charCodeAt(i) | (text.charCodeAt(i + 1) << 16)
     a = Math.imul(a ^ pair, 2654435761)

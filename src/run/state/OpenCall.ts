@@ -121,7 +121,7 @@ export const idempotencyKey = (sessionId: string, runId: string, id: string): st
   return key.length <= longestKey ? key : `${key.slice(0, 150)}~${Fingerprint.long(key)}`
 }
 
-/** An id has 200 characters at most, and runs that work for a call are counted behind its key. */
+/** An id has 200 characters at most, and ids of runs that work for a call add a count to its key. */
 const longestKey = 195
 
 const isPlain = /^[\w.~%/-]+$/

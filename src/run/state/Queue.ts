@@ -30,7 +30,7 @@ export const finishTurn = (queue: Queue, { decision }: DurableEvent.Of<"TurnFini
   return oldest === undefined ? queue : queue.map((queued) => queued === oldest ? { ...queued, isDue: true } : queued)
 }
 
-/** What still waits behind any event of a session; of a run, `RunState` has the same. */
+/** What still waits after any event of a session; `RunState` has the same of a run. */
 export const evolve = (queue: Queue, event: RunEvent.Durable): Queue => {
   switch (event._tag) {
     case "RunStarted":

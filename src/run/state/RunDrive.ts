@@ -41,7 +41,7 @@ export const resume = (
   next.waitingSince = isWaiting ? event.at : undefined
   // an attempt that was cut off left no trace but its deltas: the next one has a number of its own
   next.attempts += isTraced(end) ? 0 : 1
-  // a run that failed has no model left behind the last one: it begins with the first again
+  // a run that failed has no model left after the last one: it begins with the first again
   if (end?._tag === "RunFailed") {
     next.switchedTo = undefined
     next.switches = 0
@@ -77,7 +77,7 @@ const leftOf = (
 const isTraced = (end: RunEvent.End | undefined): boolean =>
   end?._tag === "RunFailed" && !untraced.includes(end.error.reason._tag)
 
-/** Defects, and what a store fails with behind which it may still take the end. */
+/** Defects, and failures of a store which may still take the end after them. */
 const untraced: ReadonlyArray<string> = ["Unknown", "StoreUnavailable", "StoreRefused", "EventTooLarge"]
 
 export const end = (next: RunState.Next, event: RunEvent.End): void => {

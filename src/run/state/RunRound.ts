@@ -40,7 +40,7 @@ export const answerCall = (
 }
 
 /**
- * An open call that went a step further. Behind an end, where people decide while no drive is there, the status stays.
+ * An open call that went a step further. After an end, where people decide while no drive is there, the status stays.
  */
 const putCall = (next: RunState.Next, at: number, call: OpenCall.OpenCall | undefined): void => {
   if (call !== undefined) next.openCalls = next.openCalls.with(at, call)
@@ -100,7 +100,7 @@ export const settleCall = (next: RunState.Next, event: DurableEvent.Of<"ToolSett
   }
   next.openCalls = next.openCalls.toSpliced(at, 1)
   const status = statusOfRound(next)
-  // what is settled behind an end begins nothing
+  // what is settled after an end begins nothing
   if (!RunStatus.isEnd(next.status)) next.status = status
   next.totals = {
     ...totals,

@@ -60,7 +60,7 @@ export interface Summary {
   readonly successRate: number | null
   /** settled model calls of a run */
   readonly turns: Spread
-  /** of a run; `runs`: how many had one, `lostTime`: in attempts that do not count and the waits behind them */
+  /** of a run; `runs`: how many had one, `lostTime`: in attempts that do not count and the waits after them */
   readonly retries: Spread & { readonly runs: number; readonly lostTime: number }
   /** of a run; `runs`: how many had one, `perHundredTurns`: how frequent they are */
   readonly compactions: Spread & { readonly runs: number; readonly perHundredTurns: number | null }

@@ -19,7 +19,7 @@ export const size = (text: string): number => {
   return Math.floor((text.length - padding) * 3 / 4)
 }
 
-/** The byte at `index`, 0 behind the end. */
+/** The byte at `index`, 0 past the end. */
 export const byte = (text: string, index: number): number => {
   const at = Math.floor(index / 3) * 4
   switch (index % 3) {

@@ -16,7 +16,7 @@ export const read = (base64: string): ImageSize | undefined => {
   return size !== undefined && size.width > 0 && size.height > 0 ? size : undefined
 }
 
-/** The byte at an index, 0 behind the end. */
+/** The byte at an index, 0 past the end. */
 type Bytes = (index: number) => number
 
 const readHeader = (at: Bytes, length: number): ImageSize | undefined => {

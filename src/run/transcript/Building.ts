@@ -108,7 +108,7 @@ export const closeTurn = (self: Transcript): Transcript => {
 
 const nothing: ReadonlyArray<Entries.Entry> = []
 
-/** What closing the turn now would add behind the settled entries; leaves `self` and its siblings untouched. */
+/** What closing the turn now would add after the settled entries; leaves `self` and its siblings untouched. */
 export const closing = ({ open, tail, waiting }: Transcript): ReadonlyArray<Entries.Entry> => {
   if (open === undefined && tail === undefined && waiting.length === 0) return nothing
   // whatever was gathered got its place when the turn opened

@@ -86,7 +86,7 @@ const toolResult = ({ id, name }: Calls.Call, { isFailure, result }: Result): Me
 
 /**
  * Anybody's messages, a history or a strategy's replacement, made legal: entries of `seq`, made of the event `idSeq`,
- * from which ids are derived. System messages behind others become user messages; reasoning, whose model is not known,
+ * from which ids are derived. System messages after others become user messages; reasoning, whose model is not known,
  * goes to nobody.
  */
 export const fromMessages = (
@@ -152,7 +152,7 @@ export const forReader = (entry: Entry, reader: Message.ModelRef | undefined): M
 const earlier = Message.user(Notice.earlier)
 
 /**
- * System messages come first, later ones are the user's; behind them a user speaks first. Neighbours of one role, as a
+ * System messages come first, later ones are the user's; after them a user speaks first. Neighbours of one role, as a
  * log with holes or an older prefix may leave them, become one message.
  */
 export const addMessage = (out: Array<Message.Message>, added: Message.Message): void => {

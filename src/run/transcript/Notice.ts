@@ -1,6 +1,6 @@
 /** What the runtime says in the user's place, where a model would have nothing to answer. */
 
-/** Behind an answer that a run goes on from. */
+/** After an answer that a run goes on from. */
 export const goOn = "Go on."
 
 /** Before a conversation that begins with an answer, as what stood before it was left out. */

@@ -19,7 +19,7 @@ interface Made {
 const made = new WeakMap<ReadonlyArray<Entries.Entry>, Made>()
 
 /**
- * The messages of all entries for `reader`, in an array of their own, behind the system message where there is one.
+ * The messages of all entries for `reader`, in an array of their own, after the system message where there is one.
  * Costs a copy, and what came since it was asked last.
  */
 export const messages = (

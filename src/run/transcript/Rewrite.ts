@@ -1,5 +1,5 @@
 /**
- * What somebody made of a transcript's messages, made legal again. Pure; behind it stands what the strictest provider
+ * What somebody made of a transcript's messages, made legal again. Pure; gives what the strictest provider
  * accepts, whatever was made.
  *
  * Does not own what is made of them; that is a hook's affair, the latest user message included.

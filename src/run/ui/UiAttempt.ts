@@ -35,7 +35,7 @@ export class UiAttempt {
     this.attempt = attempt
   }
 
-  /** A piece of it, the first one of a block behind its start. */
+  /** A piece of it; the first one of a block comes after the block's start. */
   delta(event: RunEvent.Delta): Array<Chunk> {
     if (event._tag === "ToolParamsDelta") return this.#params(event)
     const type = event._tag === "TextDelta" ? "text" : "reasoning"

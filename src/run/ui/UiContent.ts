@@ -25,8 +25,8 @@ export interface Told {
 
 /**
  * The parts of an answer of this run that a page is told of, in order. Its calls are named as events name them, those of the
- * provider as it does: what a provider calls ours need not be unique. They are added to `calls`, those of answers before by the
- * provider's ids: a result may come turns behind its call. One of no call before it is left out.
+ * provider as it does: what a provider calls ours need not be unique. They are added to `calls`, those of earlier answers by the
+ * provider's ids: a result may come turns after its call. One without a call before it is left out.
  */
 export const told = (
   runId: string,

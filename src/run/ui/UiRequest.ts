@@ -63,9 +63,9 @@ const decode = Schema.decodeUnknownEffect(Body)
 const wrong = (problem: string) => RunError.invalidInput("body", `the body ${problem}`)
 
 /**
- * Only the last message counts, or an answer before it that questions of are answered: the session has the others. A user's
+ * Only the last message counts, or an answer before it whose questions are answered: the session has the others. A user's
  * message has its id as `runId`, so that the same request sent twice is one run; asked for again (`regenerate-message`) or
- * edited, it is another one, behind what was said since. Anything else is `InvalidInput`.
+ * edited, it is another one, after what was said since. Anything else is `InvalidInput`.
  */
 export const read = (body: unknown, { answers = [] }: Options = {}): Effect.Effect<Request, RunError.RunError> =>
   Effect.flatMap(

@@ -57,7 +57,7 @@ export class UiWriter {
   readonly #inputs = new Map<string, Started["params"]>()
   /** the questions that the page was shown here, by call */
   readonly #questions = new Map<string, Question>()
-  /** of the drive; what goes on behind it takes it back */
+  /** of the drive; taken back where the run goes on after it */
   #end: RunEvent.End | undefined
   #error: RunError.RunError | undefined
 
@@ -73,7 +73,7 @@ export class UiWriter {
     return [{ type: "start", messageId: messageIdOf(event.runId) }, ...this.#chunksOf(event)]
   }
 
-  /** The stream broke: what the page is told behind it, unless the run's own end says it. */
+  /** The stream broke: what the page is told then, unless the run's own end says it. */
   broken(error: RunError.RunError): Array<Chunk> {
     this.#error = error
     return []
