@@ -3,7 +3,7 @@
  * the latest message of the user. Pure.
  *
  * Does not own how one is made (`ContextManager`), nor what follows where it breaks a law: the loop records none, and a chain
- * goes on with the strategy behind it.
+ * goes on with its next strategy.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"

@@ -138,7 +138,7 @@ export class ContextManager extends Context.Service<ContextManager, {
   readonly plan: (view: View) => Plan
   /**
    * Gives each strategy that it asks the time of a compaction itself, and needs no limit around all of them. Default: it is
-   * one strategy, and has failed behind that time.
+   * one strategy, and has failed after that time.
    */
   readonly keepsTime?: boolean
   /** Makes the context smaller or fails; may ask a model, whose usage is the run's. Interrupting it changes nothing. */

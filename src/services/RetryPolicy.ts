@@ -15,7 +15,7 @@ export interface RetryPolicy {
   /** how often a run tries again, over all its turns and drives */
   readonly maxRunRetries: number
   /**
-   * how much time a run may lose to attempts that do not count and to the waits behind them, over all turns and drives
+   * how much time a run may lose to attempts that do not count and to the waits after them, over all turns and drives
    */
   readonly maxRunTime: Duration.Duration
   /**

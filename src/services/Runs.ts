@@ -30,7 +30,7 @@ export interface LiveRun {
   readonly result: Effect.Effect<RunResult.RunResult<unknown>, RunError.RunError>
   /**
    * Answers a question of it through its own writer, durable when it returns. `false`, with nothing recorded, where its
-   * turns are over: the answer belongs behind its end then.
+   * turns are over: the answer belongs after its end then.
    */
   readonly decide: (decision: RunInput.DecideInput) => Effect.Effect<boolean, RunError.RunError>
   /**

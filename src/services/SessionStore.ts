@@ -44,7 +44,7 @@ export interface OpenOptions {
   readonly onAbortAsked?: Effect.Effect<void> | undefined
 }
 
-/** Which sessions are listed: all or `limit`, from the newest or behind `after`, the last one of the page before. */
+/** Which sessions are listed: all or `limit`, from the newest, or those that follow `after`, the last one of the page before. */
 export interface ListOptions {
   readonly limit?: number | undefined
   readonly after?: SessionInfo | undefined
@@ -70,14 +70,14 @@ export interface Session {
   readonly sessionId: string
   /**
    * `seq` of the last event in the log, 0 in a new session; none of those that another writer stored since it took the
-   * session over. What is not above it is taken for stored, also behind an append that failed.
+   * session over. What is not above it is taken for stored, also after an append that failed.
    */
   readonly head: () => number
   /**
    * Stores events whose `seq` go on from `head` (others are a defect), all or none, durable when it returns.
    * Uninterruptible; appends that are made at once are stored one after the other. Fails with `StaleWriter` once
    * another writer has opened the session or the scope has closed, with `EventTooLarge` above `maxEventBytes`, and
-   * writes nothing then. After `StoreUnavailable` the same events may be appended again, with more behind them: what
+   * writes nothing then. After `StoreUnavailable` the same events may be appended again, with more after them: what
    * was stored although the answer got lost is not stored twice, and nothing that was not is stored later.
    */
   readonly append: (events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>) => Effect.Effect<void, StoreError>
@@ -128,12 +128,12 @@ export class SessionStore extends Context.Service<SessionStore, {
   /**
    * Copies the log up to `at` into a new session, as it is: with its run ids, times, and events of types that are not
    * known. All or nothing, in one step; the two are independent then. A session that somebody writes to can be forked,
-   * with what is stored by now. A copy that ends inside a run, or with its process, gets a `RunAborted` (`forked`) behind it,
+   * with what is stored by now. A copy that ends inside a run, or with its process, gets a `RunAborted` (`forked`) at its end,
    * so that it takes a new message, or resumes, at once, and does not go on by itself.
    *
    * No call runs at such a place, and idempotency keys contain the session id: what the two do later never shares a
-   * key. Behind a drive that died, calls that had started are `OutcomeUnknown` in the copy and others `NotExecuted`;
-   * behind one that is suspended so are those that had paused, and those that a person had allowed: they are the
+   * key. After a drive that died, calls that had started are `OutcomeUnknown` in the copy and others `NotExecuted`;
+   * after one that is suspended so are those that had paused, and those that a person had allowed: they are the
    * original's. `SessionNotFound` when unknown; `SessionBusy` while another has `to` open and has not written to it.
    */
   readonly fork: (sessionId: string, options: ForkOptions) => Effect.Effect<SessionInfo, StoreError>

@@ -49,7 +49,7 @@ export const run = (
 const isElsewhere = ({ reason }: RunError.RunError, runId: string): boolean =>
   reason._tag === "SessionBusy" && reason.runId === runId
 
-/** A lease is over by then: that of a run below a call ends behind that of the run around it, which was begun before. */
+/** A lease is over by then: that of a run below a call ends after that of the run around it, which began before. */
 const untilGivenUp = Schedule.max([Schedule.spaced("1 second"), Schedule.recurs(40)])
 
 /** Tells what a run said in its turn so far, whenever that changes: nothing of a failed attempt, nor of runs below it. */

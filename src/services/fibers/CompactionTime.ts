@@ -1,5 +1,5 @@
 /**
- * When a strategy has taken too long: its compaction has failed then, and whatever stands behind that strategy is next.
+ * When a strategy has taken too long: its compaction has failed then, and whatever follows that strategy is next.
  *
  * Does not own how long that is (`Timeouts`), nor how a strategy is cut off then (`Leavable`).
  */

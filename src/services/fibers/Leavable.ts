@@ -1,6 +1,6 @@
 /**
  * A wait for what may not let itself be interrupted: neither an interruption nor a time limit of it takes longer than the grace
- * period, behind which the other is left running.
+ * period; then it is left running.
  *
  * Does not own how long that is (`Grace`), how time passes (`Alarm`), nor the names of what was left behind (`LeaveBehind`).
  */
@@ -59,7 +59,7 @@ export const awaiting = <A, E, B, E2>(
   let isEnding = false
   const ended = Effect.suspend(() => {
     Alarm.callOff(alarm)
-    // once, also where an interruption comes behind a limit
+    // once, also where an interruption comes after a limit
     if (isEnding) return stopped
     isEnding = true
     return release(fiber, onLeftBehind)

@@ -16,8 +16,8 @@ const startAnew = () => {
 }
 
 /**
- * Goes on behind whom this fiber woke by now, such as a reader, and what that does at once, such as to leave. After 64 times in
- * one turn of the event loop, all go on in its next one, behind timers, sockets and fibers that wait for theirs: nobody waits
+ * Goes on after those that this fiber has woken, such as a reader, and what they do at once, such as to leave. After 64 times in
+ * one turn of the event loop, all go on in its next one, after timers, sockets and fibers that wait for theirs: nobody waits
  * long for models that never do, however many there are.
  */
 export const letOthersGo: Effect.Effect<void> = Effect.suspend(() => {
@@ -25,7 +25,7 @@ export const letOthersGo: Effect.Effect<void> = Effect.suspend(() => {
   inARow++
   // before any that go on in the next turn
   if (inARow === mostInARow) setImmediate(startAnew)
-  return behindMicrotasks
+  return afterMicrotasks
 })
 
-const behindMicrotasks = Effect.callback<void>((resume) => queueMicrotask(() => resume(Effect.void)))
+const afterMicrotasks = Effect.callback<void>((resume) => queueMicrotask(() => resume(Effect.void)))
