@@ -31,7 +31,7 @@ export const strategy = ({ keep = 0.3 }: Options = {}): Strategy.Strategy => ({
 const prunable = (view: ContextManager.View, keep: number): number | undefined => {
   const { size, transcript } = view
   const entries = Transcript.entries(transcript)
-  // what somebody has said something behind is old
+  // old is what stands before the last thing that was said
   const lastExchange = entries.at(-1)?.message.role === "user"
     ? entries.length - 1
     : entries.findLastIndex(({ message }) => message.role === "assistant")

@@ -25,7 +25,7 @@ export const isUnavailable = (error: RunError.ModelError): boolean =>
 type Layers = readonly [Layer.Layer<Model.Model, any, any>, ...ReadonlyArray<Layer.Layer<Model.Model, any, any>>]
 type Service = Model.Model["Service"]
 
-/** `model`, with `to` behind the last of its own fallbacks. */
+/** `model`, with `to` after the last of its own fallbacks. */
 const followedBy = (model: Service, to: Service, when: NonNullable<Options["when"]>): Service => ({
   ...model,
   fallback: model.fallback === undefined

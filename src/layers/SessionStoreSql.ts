@@ -42,7 +42,7 @@ export interface Options {
 /**
  * Brings the tables up to date and opens the store. Captures `OwnerLiveness` and `Migrations`. Closing it waits for sessions
  * that are still open, at most the grace period: layers close side by side, and runs that end with them have one to write.
- * What is asked behind that is `StoreRefused`.
+ * What is asked after that is `StoreRefused`.
  */
 export const make = Effect.fnUntraced(function*(
   options: Options

@@ -35,7 +35,7 @@ export interface Options {
 export interface SqliteClient extends SqlClient.SqlClient {
   /**
    * Runs statements as one transaction that the first one guards: when that returns no row, or changes none, nothing is
-   * written and the result is `false`. Runs in one go, at once where no transaction of this client is open, else behind it.
+   * written and the result is `false`. Runs in one go, at once where no transaction of this client is open, else after it.
    */
   readonly transact: (statements: SqliteStatements.Guarded) => Effect.Effect<boolean, SqlError.SqlError>
 }

@@ -5,7 +5,7 @@
  *     ├──── finish that it did not | end of the stream ──▶ fails as truncated
  *     └──── error part | broken stream ──▶ fails
  *
- * Owns when a call is over; what comes behind a finish is not read. Does not own the request (`LanguageModelAiSdk`), nor what
+ * Owns when a call is over; what comes after a finish is not read. Does not own the request (`LanguageModelAiSdk`), nor what
  * the parts are (`StreamParts`).
  */
 import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart } from "@ai-sdk/provider"

@@ -1,6 +1,6 @@
 /**
  * One question to a model on behalf of a strategy: its whole answer as text. Retried as the `RetryPolicy` says, and put to the
- * models behind it as a run does.
+ * models that follow it as a run does.
  *
  * Does not own what is asked, nor one call (`Call`).
  */

@@ -34,7 +34,7 @@ export const make = (
   const { size, transcript } = view
   const entries = Transcript.entries(transcript)
   let at = Math.max(entries.length - keep.messages, fitting(entries, keep.tokens, size.of))
-  // results stay with their calls: a cut between them moves behind them
+  // results stay with their calls: a cut between them moves past them
   while (entries[at]?.message.role === "tool") at++
   const openSeq = Transcript.openSeq(transcript)
   const open = openSeq === undefined ? -1 : entries.findIndex(({ seq }) => seq >= openSeq)
@@ -61,8 +61,8 @@ const fits = ({ size, transcript }: ContextManager.View, cut: Cut | undefined): 
 }
 
 /**
- * With what a person said last as a message of its own, behind what had no answer before it: else one message that is too much
- * for the model would be so for ever, whatever is said behind it.
+ * With what a person said last as a message of its own, after what had no answer before it: else one message that is too much
+ * for the model would be so for ever, whatever is said after it.
  */
 const withinLatest = (entries: Entries, at: number): Entries => {
   const { latest = 0, message, ...place } = entries[at]!
@@ -96,7 +96,7 @@ const cutAt = (entries: Entries, at: number, latest: number): Cut | undefined =>
   }))
   const left = prefix.filter(({ isKept, memory }) => !isKept && memory === undefined)
   if (left.length === 0) return undefined
-  // one event may have made several messages, and what came during a call stands behind its turn: messages behind the
+  // one event may have made several messages, and what came during a call stands after its turn: messages after the
   // cut that are not newer than those before it are kept in the replacement
   const upTo = prefix.reduce((max, entry) => Math.max(max, entry.seq), 0)
   const kept = prefix.filter(({ isKept }) => isKept)

@@ -88,7 +88,7 @@ const toParts = (
   for (let at = 0; at < parts.length; at++) {
     const part = parts[at]!
     if (part.type === "error") return Effect.fail(ModelErrors.fromPart(part.error))
-    // an answer is whole with its finish: what fails behind it does not count, also where it comes with it
+    // an answer is whole with its finish: what fails after it does not count, also where it comes with it
     if (part.type === "finish") return Effect.succeed(Arr.map(upTo(parts, at), AnswerParts.fromPart))
   }
   return Effect.succeed(Arr.map(parts, AnswerParts.fromPart))

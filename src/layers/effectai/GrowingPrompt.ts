@@ -32,7 +32,7 @@ const grow = ({ content, messages }: Sent, now: ReadonlyArray<Message.Message>):
   }
 }
 
-/** Costs a copy, a comparison for each message that is the same object as the last time, and a conversion for each behind them. */
+/** Costs a copy, a comparison for each message that is the same object as the last time, and a conversion for each after them. */
 export const make = (): (messages: ReadonlyArray<Message.Message>) => Prompt.Prompt => {
   // by its first words
   const conversations = new WeakMap<Message.Message, Sent>()

@@ -1,7 +1,7 @@
 /**
  * Copies of sessions in memory, in one step: in between another could open the copy's id.
  *
- * Does not own where a log may be cut, nor what the copy has behind that (`MemoryLog`).
+ * Does not own where a log may be cut, nor what the copy has after that (`MemoryLog`).
  */
 import * as Effect from "effect/Effect"
 import type * as EventMigrations from "../../run/log/EventMigrations.ts"

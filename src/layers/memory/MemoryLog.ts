@@ -23,7 +23,7 @@ export interface MemoryLog {
 export interface Writer {
   readonly runId: string
   readonly onAbortAsked: SessionStore.OpenOptions["onAbortAsked"]
-  /** `seq` of the last event that it stored, or found: what another writes behind it is not its own */
+  /** `seq` of the last event that it stored, or found: what another writes after it is not its own */
   head: number
 }
 

@@ -32,8 +32,8 @@ export class MemorySessions {
   list({ after, ends, limit, unowned = false }: SessionStore.ListOptions): ReadonlyArray<SessionStore.SessionInfo> {
     const logs = Array.from(this.#logs.values()).filter(({ writer }) => !unowned || writer === undefined)
     const infos = logs.map(MemoryLog.infoOf).filter(({ end, head }) => head > 0 && (ends?.includes(end) ?? true))
-    const behind = infos.filter((info) => after === undefined || newestFirst(after, info) < 0)
-    return behind.sort(newestFirst).slice(0, Ranges.count(limit, behind.length))
+    const following = infos.filter((info) => after === undefined || newestFirst(after, info) < 0)
+    return following.sort(newestFirst).slice(0, Ranges.count(limit, following.length))
   }
 }
 

@@ -49,7 +49,7 @@ const isWhole = (call: Call): boolean => {
 
 /**
  * Whether a fragment that was found to match `call` begins another one: some providers give every call index 0, or all
- * calls one id, or neither, and some repeat the name with every fragment. Only a fragment with a name begins a call; behind
+ * calls one id, or neither, and some repeat the name with every fragment. Only a fragment with a name begins a call; after
  * whole arguments one without an id begins it also before its own arguments, unless the name came again all along.
  */
 const beginsAnother = (call: Call, fragment: Fragment, chunk: number): boolean => {

@@ -22,7 +22,7 @@ import type { Endpoint } from "./Endpoint.ts"
 
 type Part = Response.StreamPartEncoded
 
-/** How long usage may come behind the finish reason, and what was read last. */
+/** How long usage may come after the finish reason, and what was read last. */
 const usageWait = 2000
 
 /**

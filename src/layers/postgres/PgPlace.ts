@@ -30,7 +30,7 @@ export const ofUrl = (url: Redacted.Redacted): Place | undefined => {
 
 /**
  * A password such as `12/34` that is not encoded ends the host of its URL, `me:12`, and the rest of it stands in what would be
- * shown: in front of the "@" that is meant to be behind it.
+ * shown: before the "@" that is meant to follow it.
  */
 const isCutInPassword = ({ hash, pathname, searchParams, username }: URL): boolean =>
   username === "" && [pathname, hash, ...searchParams.keys()].some((part) => part.includes("@"))

@@ -5,7 +5,7 @@
  *     append --> this process's watchers
  *            \-> sent, joined with what came meanwhile: NOTIFY --> LISTEN --> watchers of the others
  *
- * Signals are sent behind the append, in a transaction of their own: a commit that notifies waits for every other one.
+ * Signals are sent after the append, in a transaction of their own: a commit that notifies waits for every other one.
  */
 import type * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as Effect from "effect/Effect"
@@ -61,7 +61,7 @@ export const make = Effect.fnUntraced(function*(
     }))
   )
 
-  // what a run appended last is sent also where the store closes right behind it
+  // what a run appended last is sent also where the store closes right after it
   yield* Effect.addFinalizer(() => Effect.timeoutOption(flush, "1 second"))
   yield* Effect.forkScoped(Effect.forever(Effect.andThen(hasChanged.await, flush)))
 

@@ -8,7 +8,7 @@ import * as Json from "./Json.ts"
 /** Headers that hold no secret. */
 const open = /^(accept(-encoding|-language)?|connection|content-(type|length)|host|user-agent|traceparent|b3)$/
 
-/** What stands in headers that may hold a secret: their values, and the words behind a scheme (`Bearer ...`). */
+/** What stands in headers that may hold a secret: their values, and the words after a scheme (`Bearer ...`). */
 export const ofHeaders = (headers: Readonly<Record<string, string | undefined>>): ReadonlyArray<string> =>
   Object.entries(headers).flatMap(([name, value = ""]) =>
     open.test(name.toLowerCase()) ? [] : [value, ...value.split(" ").slice(1)].filter((value) => value.length >= 8)

@@ -14,8 +14,8 @@ type Found = Effect.Effect<number | undefined, SqlError.SqlError>
 export interface EventPlaces {
   /** `seq` of the last event of these types up to `at`. */
   readonly upTo: (session: SessionRows.SessionRow["session"], types: ReadonlyArray<string>, at: number) => Found
-  /** `seq` of the first event of these types behind `at`. */
-  readonly behind: (session: SessionRows.SessionRow["session"], types: ReadonlyArray<string>, at: number) => Found
+  /** `seq` of the first event of these types after `at`. */
+  readonly after: (session: SessionRows.SessionRow["session"], types: ReadonlyArray<string>, at: number) => Found
 }
 
 export const make = (sql: SqlClient.SqlClient): EventPlaces => {
@@ -25,7 +25,7 @@ export const make = (sql: SqlClient.SqlClient): EventPlaces => {
       sql<{ readonly seq: number }>`
         SELECT seq FROM ${events} WHERE ${within(session, 1, at)} AND type IN ${sql.in(types)}
         ORDER BY ${order} DESC LIMIT 1`.pipe(Effect.map((rows) => rows[0]?.seq)),
-    behind: (session, types, at) =>
+    after: (session, types, at) =>
       sql<{ readonly seq: number }>`
         SELECT seq FROM ${events} WHERE ${within(session, at + 1, SessionDialect.lastSeq)} AND type IN ${sql.in(types)}
         ORDER BY ${order} LIMIT 1`.pipe(Effect.map((rows) => rows[0]?.seq))

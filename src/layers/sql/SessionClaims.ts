@@ -45,7 +45,7 @@ export interface SessionClaims {
   /** Renews the lease, for ever. A failed try is made up for by the next; only an append must know that it is fenced. */
   readonly keep: (claim: Claim) => Effect.Effect<never>
   /**
-   * Raises the fence over a claim of ours and gives it with the head behind it: nothing that was sent before is stored any
+   * Raises the fence over a claim of ours and gives it with the head as of then: nothing that was sent before is stored any
    * more. `undefined` once another has the session.
    */
   readonly refence: (

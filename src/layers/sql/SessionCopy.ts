@@ -1,7 +1,7 @@
 /**
  * The rows of a copied session, which the database copies itself, and what is read of them.
  *
- * Does not own where a log is cut, nor what is added behind that (`SessionFork`).
+ * Does not own where a log is cut, nor what is added after that (`SessionFork`).
  */
 import * as Effect from "effect/Effect"
 import type * as SqlClient from "effect/sql/SqlClient"
@@ -71,7 +71,7 @@ export const make = (
   const titleOf = Effect.fnUntraced(function*(copy: Copy) {
     let info = SessionStore.newInfo(copy.id, 0)
     while (info.title === "") {
-      const seq = yield* places.behind(copy.session, ["RunStarted"], info.head)
+      const seq = yield* places.after(copy.session, ["RunStarted"], info.head)
       if (seq === undefined) break
       info = SessionStore.evolveInfo(info, yield* eventAt(copy, seq))
     }

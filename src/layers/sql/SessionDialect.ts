@@ -17,7 +17,7 @@ interface SessionDialect {
   readonly leaseTime: (now: number) => Fragment
   /** What sessions are read from: rows as of the last event of each. */
   readonly sessions: Fragment
-  /** Assignments behind others, in an UPDATE of `fiberloop_sessions`: the row is as of the last event then. */
+  /** Assignments that follow others, in an UPDATE of `fiberloop_sessions`: the row is as of the last event then. */
   readonly caughtUp: Fragment
   /** The table of events. */
   readonly events: Fragment

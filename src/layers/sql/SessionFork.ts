@@ -1,6 +1,6 @@
 /**
  * Copies of sessions in their tables: one transaction, in which rows are copied by the database. What is read is the place
- * where the log is cut, the inputs up to the first title, and, where the copy ends inside a run or behind one with calls
+ * where the log is cut, the inputs up to the first title, and, where the copy ends inside a run or after one with calls
  * open, the events of that run.
  *
  * Does not own where a log may be cut (`run/log/Fork`), nor the rows of the copy (`SessionCopy`).
@@ -40,7 +40,7 @@ export const make = (
     const limit = Ranges.last(at, head)
     const before = yield* places.upTo(session, Fork.placeTypes, limit)
     if (before !== undefined && (at === undefined || at === before)) return before
-    const after = yield* places.behind(session, Fork.placeTypes, limit)
+    const after = yield* places.after(session, Fork.placeTypes, limit)
     return yield* Effect.fail(SessionErrors.noPlace(id, at, [before, after].filter((seq) => seq !== undefined)))
   })
 

@@ -83,7 +83,7 @@ const keyEvents = Effect.gen(function*() {
   yield* sql`CREATE INDEX fiberloop_compactions ON fiberloop_log (session, seq) WHERE type = 'ContextCompacted'`
   yield* sql`CREATE INDEX fiberloop_runs ON fiberloop_log (session, run, seq) WHERE type = 'RunStarted'`
   yield* sql`CREATE INDEX fiberloop_sessions_owned ON fiberloop_sessions (session) WHERE owner IS NOT NULL`
-  const behind = "FROM fiberloop_log WHERE key > (row.session << 32 | row.head) AND key < (row.session + 1 << 32)"
+  const newer = "FROM fiberloop_log WHERE key > (row.session << 32 | row.head) AND key < (row.session + 1 << 32)"
   // Casts: with types that differ between its halves, SQLite would make all rows of a view to find one.
   yield* sql`
     CREATE VIEW fiberloop_sessions_now AS
@@ -91,15 +91,15 @@ const keyEvents = Effect.gen(function*() {
     FROM fiberloop_sessions WHERE owner IS NULL
     UNION ALL
     SELECT session, id, epoch, owner, lease,
-      CAST(ifnull((SELECT max(key) & 4294967295 ${sql.literal(behind)}), head) AS INTEGER) AS head,
+      CAST(ifnull((SELECT max(key) & 4294967295 ${sql.literal(newer)}), head) AS INTEGER) AS head,
       title,
-      CAST(turns + (SELECT count(*) ${sql.literal(behind)} AND type = 'AssistantMessage') AS INTEGER) AS turns,
+      CAST(turns + (SELECT count(*) ${sql.literal(newer)} AND type = 'AssistantMessage') AS INTEGER) AS turns,
       ended, created_at,
-      CAST(ifnull((SELECT at ${sql.literal(behind)} ORDER BY key DESC LIMIT 1), updated_at) AS BIGINT) AS updated_at
+      CAST(ifnull((SELECT at ${sql.literal(newer)} ORDER BY key DESC LIMIT 1), updated_at) AS BIGINT) AS updated_at
     FROM fiberloop_sessions AS row WHERE owner IS NOT NULL`
 })
 
-/** Where few sessions of many are looked for: those that have no end, as is so since then behind a shutdown, or wait for people. */
+/** Where few sessions of many are looked for: those without an end, as after a shutdown since then, or that wait for people. */
 const indexEnds = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const lastOf = sql.onDialectOrElse({

@@ -129,7 +129,7 @@ export class SessionWriter {
     })
   }
 
-  /** Behind an append that was reported as failed: stores those events that are not, of which the first may be its own. */
+  /** After an append that was reported as failed: stores those events that are not, of which the first may be its own. */
   #again(events: Events, failed: Unsettled): Appending {
     return Effect.flatMap(this.#settle(failed), () => {
       const isStored = (event: RunEvent.Durable, i: number) => event.seq <= this.#info.head && isSame(event, events[i])

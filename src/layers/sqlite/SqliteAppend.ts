@@ -37,7 +37,7 @@ const throughFence = (sql: SqlClient.SqlClient) => {
   }
 }
 
-/** What the view of sessions does not make of the events behind a row must stand in the row. */
+/** What the view of sessions does not make of the events newer than a row must stand in the row. */
 const isDue = ({ before, next }: SessionAppend.Head): boolean =>
   before.head === 0 || before.title !== next.title || before.end !== next.end
   || Math.floor(before.head / rowEvery) !== Math.floor(next.head / rowEvery)

@@ -28,7 +28,7 @@ export const closed = (): SessionStore.StoreError =>
     "The session store is closed: the scope that it was made in has ended. Keep that open for as long as it is used."
   )
 
-/** `near` are the events next to `at` behind which the log may be cut; none of them where there is none in the log. */
+/** `near` are the events next to `at` after which the log may be cut; empty where the log has none. */
 export const noPlace = (
   sessionId: string,
   at: number | undefined,

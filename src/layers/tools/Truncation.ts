@@ -36,7 +36,7 @@ const unitAt = (text: string, at: number): readonly [number, number] => {
   return isLow(text, at) && isHigh(text, at - 1) ? [at - 1, at + 1] : [at, at]
 }
 
-/** How long the JSON escape is that begins at `start`; 0 where none does. A backslash behind an odd number is escaped. */
+/** How long the JSON escape is that begins at `start`; 0 where none does. A backslash after an odd number is escaped. */
 const escapeLength = (text: string, start: number): number => {
   if (text[start] !== "\\") return 0
   let before = start
