@@ -21,7 +21,7 @@ type Failure = Cause.Cause<RunError.RunError>
 
 /**
  * How far the first event of a run came: `told` to whoever waits for it; `stored`, where the drive was cut off before the store
- * said so; `pending` with the store, which may have it or not; or `nowhere`. An end stands behind all but the last.
+ * said so; `pending` with the store, which may have it or not; or `nowhere`. An end follows all but the last.
  */
 export const firstEventOf = (
   { env }: Live.Live,

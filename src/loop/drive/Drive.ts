@@ -102,7 +102,7 @@ const contextOf = (driving: Driving) => (around: Context.Context<never>): Contex
 const through = (driving: Driving): Effect.Effect<void> => {
   const { live, observing } = driving
   return Effect.flatMap(
-    // its turns have calls to settle behind what they leave behind
+    // its turns have calls to settle after what they leave behind
     Stoppable.run(live, Alarm.hold(() => work(driving)), () => live.env === undefined ? 1 : 2),
     (exit) =>
       Effect.flatMapEager(end(driving, exit), () => {

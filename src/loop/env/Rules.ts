@@ -45,7 +45,7 @@ const attempt = <A>(question: () => A) => {
 const inTime = <A>(env: Env.Env, rule: keyof Rules, turn: number, answer: Effect.Effect<A, unknown>) => {
   const limit = env.timeouts.tool
   return AppCode.run(env, rule, `${turn}`, answer).pipe(
-    // one that interrupts itself is no abort; behind an abort nothing is caught any more
+    // one that interrupts itself is no abort; after an abort nothing is caught any more
     Effect.catchCause((cause) =>
       Effect.fail(
         Cause.hasInterruptsOnly(cause) ? blocked(rule, "it interrupted itself") : failed(rule, Cause.squash(cause))

@@ -51,7 +51,7 @@ export const shared = (own: Own): Effect.Effect<Settings> => {
   })
 }
 
-/** Behind what the agent says itself. */
+/** What the agent says itself comes first. */
 const make = ({ limits, name, timeouts }: Own): Effect.Effect<Settings> =>
   Effect.withFiber((fiber) =>
     Effect.map(Telemetry.make(name), (telemetry): Settings => ({

@@ -26,7 +26,7 @@ export interface Watcher {
   readonly pull: Pull.Pull<Events, RunError.RunError>
   /** How many transient events were dropped since this was asked last; joined deltas were not. */
   readonly takeMissed: () => number
-  /** Gives up the facts that the store does not give, and goes on behind them; `false` where none are missing. */
+  /** Gives up the facts that the store does not give, and goes on after them; `false` where none are missing. */
   readonly skip: () => boolean
 }
 
@@ -68,7 +68,7 @@ export class FeedReader implements Watcher {
   #missing: { from: number; readonly to: number } | undefined
   #missed = 0
   #ended: End | undefined
-  /** the last of the deltas that it was told when it came; undefined once one behind it is shown */
+  /** the last of the deltas that it was told when it came; undefined once one after it is shown */
   #told: RunEvent.Delta | undefined
   /** it is to be looked after in the next turn of the event loop */
   #isDue = false
@@ -82,7 +82,7 @@ export class FeedReader implements Watcher {
 
   /** Wakes whoever waits: for deltas alone once in a turn of the event loop, for all else before the next one. */
   push(pushed: Events, only?: "deltas"): void {
-    const events = this.#told === undefined ? pushed : this.#behind(this.#told, pushed)
+    const events = this.#told === undefined ? pushed : this.#untold(this.#told, pushed)
     if (events === undefined) return
     this.#buffer.push(events)
     this.#size += events.length
@@ -122,7 +122,7 @@ export class FeedReader implements Watcher {
   }
 
   /** Those of `events` that it was not told when it came, if there are any. */
-  #behind(told: RunEvent.Delta, events: Events): Events | undefined {
+  #untold(told: RunEvent.Delta, events: Events): Events | undefined {
     const rest = events.filter((event) => {
       if (!RunEvent.isDelta(event)) return true
       const isTold = event.turn === told.turn && event.attempt === told.attempt &&

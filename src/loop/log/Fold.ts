@@ -53,7 +53,7 @@ export interface Known extends Past {
 type Store = SessionStore.SessionStore["Service"]
 type Read = Effect.Effect<Folded, SessionStore.StoreError>
 
-/** Folds what the log holds behind `folded`. */
+/** Folds what the log holds after `folded`. */
 export const fold = (store: Store, sessionId: string, folded: Folded): Read =>
   folded.state.seq > 0
     ? readOn(store, sessionId, folded)
@@ -128,7 +128,7 @@ export const find = Effect.fnUntraced(function*(
   const started = yield* last(store, sessionId, "RunStarted", runId)
   if (started === undefined) return undefined
   const { input, seq: from } = started
-  // behind its end a run goes on only when it is resumed
+  // after its end a run goes on only when it is resumed
   if (state.startSeq === from) return { input, from, to: state.end?.seq ?? state.seq, state }
   return { input, from, ...(yield* endOf(store, sessionId, started)) }
 })

@@ -235,7 +235,7 @@ class Writing extends Fold.Folding implements Journal {
 
   #wake(waiting: ReadonlyArray<() => void>): void {
     this.#waiting = undefined
-    // all of them, as one that finds nothing to write wakes no other; behind what runs now, or they would be a stack
+    // all of them, as one that finds nothing to write wakes no other; after what runs now, or they would be a stack
     for (const next of waiting) queueMicrotask(next)
   }
 }

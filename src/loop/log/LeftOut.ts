@@ -16,8 +16,8 @@ interface Rest extends Fold.Folded {
 }
 
 /**
- * `stored` and `events` without what has more than `limit` bytes of JSON and what comes behind it, but for what stands by
- * itself: outcomes of other calls, and what was said from outside, to which the log is the promise. Without all of them where
+ * `stored` and `events` without what has more than `limit` bytes of JSON and what comes after it, but for what stands by
+ * itself: outcomes of other calls, and what was said from outside, to which the log is the promise. Without any of them where
  * none is found to be too large.
  */
 export const rest = (stored: Fold.Folded, events: ReadonlyArray<RunEvent.RunEvent>, limit: number): Rest => {
@@ -26,15 +26,15 @@ export const rest = (stored: Fold.Folded, events: ReadonlyArray<RunEvent.RunEven
   const recorded = events.slice(0, Math.max(0, at))
   const left = new Fold.Folding(stored)
   for (const event of recorded) if (RunEvent.isDurable(event)) left.take(event)
-  const behind = events.slice(recorded.length)
-  for (const event of at < 0 ? [] : behind) {
+  const following = events.slice(recorded.length)
+  for (const event of at < 0 ? [] : following) {
     if (!RunEvent.isDurable(event) || isTooLarge(event) || !standsByItself(left.state, event)) continue
     const placed = { ...event, seq: left.state.seq + 1 }
     left.take(placed)
     recorded.push(placed)
   }
   const { state, transcript } = left
-  return { state, transcript, recorded, status: behind.find((event) => event._tag === "StatusChanged")?.from }
+  return { state, transcript, recorded, status: following.find((event) => event._tag === "StatusChanged")?.from }
 }
 
 const standsByItself = ({ openCalls }: RunState.RunState, event: RunEvent.Durable): boolean => {

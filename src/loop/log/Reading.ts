@@ -11,7 +11,7 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 
 interface Reading<R, A, E> {
-  /** Uninterruptible, with `close` registered behind it. */
+  /** Uninterruptible; `close` is registered right after it. */
   readonly open: Effect.Effect<R, E>
   readonly close: (opened: R) => Effect.Effect<void>
   /** How it is read; what that takes is given back, in the scope, before `close`. */

@@ -1,5 +1,5 @@
 /**
- * One debug line for each step of a drive, behind the id of its run, for whoever reads debug lines: `run=r1 status=preparing`.
+ * One debug line for each step of a drive, headed by the id of its run, for whoever reads debug lines: `run=r1 status=preparing`.
  *
  * Does not own what a line says of its step (`StepLine`).
  */
@@ -58,7 +58,7 @@ export const make = (
   }
 }
 
-/** A line for each step that is appended while no drive has the session, behind the id of the run that it is of. */
+/** A line for each step that is appended while no drive has the session, headed by the id of the step's run. */
 export const besideDrives = (
   drive: StepLine.Place["drive"],
   fiber: Fiber.Fiber<unknown, unknown>,

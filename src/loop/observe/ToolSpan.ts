@@ -1,5 +1,5 @@
 /**
- * The span of one tool call, from its handler's start to its outcome, hooks behind it included, or to its pause.
+ * The span of one tool call, from its handler's start to its outcome, hooks after it included, or to its pause.
  *
  * Does not own what a span that breaks does to the call (`Spans`), nor spans below it (`Shield`).
  */

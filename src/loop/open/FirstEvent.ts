@@ -27,7 +27,7 @@ export const write = (
   }
   // however often the run before has died: somebody is there who has sent a message
   return begin._tag === "Start" && before.openCalls.length > 0
-    ? Effect.flatMap(Unsettled.settleBehind(env, "superseded", true), record)
+    ? Effect.flatMap(Unsettled.settleAfter(env, "superseded", true), record)
     : record()
 }
 

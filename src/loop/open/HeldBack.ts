@@ -1,5 +1,5 @@
 /**
- * What is to be stored together with what comes behind it: the events of one writer wait in memory until another one of
+ * What is to be stored together with what comes after it: the events of one writer wait in memory until another one of
  * the same session has its first.
  *
  * Does not own what those events are (`Recovery`, `FirstEvent`).

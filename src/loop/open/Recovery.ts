@@ -1,8 +1,8 @@
 /**
  * How a session is recovered whose drive died with its process: by appending the end that the drive could not write.
  *
- * Does not own how the run goes on: behind its end it is like one that was aborted, with its calls still open, of which
- * `Judging` says what they need; nor what calls are settled as that do not go on (`Unsettled`).
+ * Does not own how the run goes on: after its end it is like one that was aborted, with its calls still open, and `Judging`
+ * says what they need; nor the outcomes of calls that do not go on (`Unsettled`).
  */
 import * as Effect from "effect/Effect"
 import type * as RunEvent from "../../run/RunEvent.ts"
@@ -30,7 +30,7 @@ export const recover = Effect.fnUntraced(function*(
   const ending = endingOf(state, isResumed)
   // what passed since its last event is not the drive's, also where settling ends a wait for a person
   const { duration } = RunState.totalsAt(state, state.at)
-  if (ending.settles !== undefined) yield* Unsettled.settleBehind(env, ending.settles, Unsettled.mayAsk(state))
+  if (ending.settles !== undefined) yield* Unsettled.settleAfter(env, ending.settles, Unsettled.mayAsk(state))
   journal.record({ ...ending.end, totals: { ...journal.state.totals, duration } }, state.runId)
   yield* journal.commit
 })

@@ -1,5 +1,5 @@
 /**
- * How a call gets a person's word: it is asked about behind the questions before it, waits until somebody has decided, and is
+ * How a call gets a person's word: it is asked about after the questions before it, waits until somebody has decided, and is
  * judged again with what was decided.
  *
  * Does not own which calls ask (`Judging`), a question and its answer (`Question`), nor where the call runs then (`CallLanes`).

@@ -95,7 +95,7 @@ export class Places {
     yield* this.#leave()
   }
 
-  /** A call is over. The last outcome of a round is stored with the end of the turn, and one behind another with its intent. */
+  /** A call is over. The last outcome of a round is stored with the end of the turn, and one that another call follows with its intent. */
   #leave(): Running {
     this.#retire()
     return this.#busy > 0 ? this.#env.journal.commit : Effect.void

@@ -35,7 +35,7 @@ export const pose = Effect.fnUntraced(function*(
   const needsResult = call.needsResult === true || env.executor.needsResult(env.handlers, tool)
   const more = { ...(expiresAt === undefined ? {} : { expiresAt }), ...(needsResult ? { needsResult } : {}) }
   if (isNew) journal.record({ _tag: "ApprovalRequested", turn, callId, tool, approvalId, params, digest, ...more })
-  // it is looked at again behind the answer
+  // it is looked at again after the answer
   return Object.freeze({ sessionId, runId: journal.runId, approvalId, callId, tool, params, digest, ...more })
 })
 
@@ -60,7 +60,7 @@ export const answered = (env: Env.Env, question: Approver.Question, word: Effect
     ])
   })
 
-/** Comes with the answer of whoever answers here; behind `nobody`, where nobody does. */
+/** Comes with the answer of whoever answers here; where nobody does, after `nobody`. */
 export const asking = (env: Env.Env, question: Approver.Question, nobody: Effect.Effect<void>): Effect.Effect<void> =>
   Effect.flatMap(
     ask(env, question),

@@ -34,7 +34,7 @@ export const ask = (
   return AppCode.run(env, `reconciler of ${tool}`, callId, asked).pipe(
     Effect.timeoutOption(RunPolicy.callTimeout(env.timeouts, tool)),
     Effect.map((answer) => outcomeOf(Option.getOrUndefined(answer))),
-    // one that interrupts itself is no abort; behind an abort nothing is caught any more
+    // one that interrupts itself is no abort; after an abort nothing is caught any more
     Effect.catchCause(() => Effect.succeed(unknown)),
     Effect.flatMap((known) => known?._tag === "Succeeded" ? masked(env, call, known) : Effect.succeed(known))
   )

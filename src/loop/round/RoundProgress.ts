@@ -24,7 +24,7 @@ export class RoundProgress {
   #waiting: Set<string> | undefined
   /** the handler of a call waits for other runs */
   #isPaused = false
-  /** a call has ended behind which no other may run, and who waits for that */
+  /** a call has ended after which no other may run, and who waits for that */
   #isHalted = false
   #halted: Deferred.Deferred<void> | undefined
   #line: Semaphore.Semaphore | undefined
@@ -37,7 +37,7 @@ export class RoundProgress {
     if (failed !== undefined) this.#failed(failed)
   }
 
-  /** Comes when a call has ended behind which no other may run. */
+  /** Comes when a call has ended after which no other may run. */
   get halted(): Effect.Effect<void> {
     return Effect.suspend(() => this.#isHalted ? Effect.void : Deferred.await(this.#halted ??= Deferred.makeUnsafe()))
   }

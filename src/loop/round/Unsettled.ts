@@ -30,8 +30,8 @@ export const settle = (env: Env.Env, reason: Reason): void => {
 /** Of a run that has died twice in a row nobody is asked by itself: that may be what it dies of. */
 export const mayAsk = (state: RunState.RunState): boolean => RunDrive.deaths(state) < 2
 
-/** The same behind the end of a drive, of whose calls the application may know more: where it may be, it is asked. */
-export const settleBehind = Effect.fnUntraced(function*(
+/** The same after the end of a drive: the application may know more of its calls, and is asked where it may be. */
+export const settleAfter = Effect.fnUntraced(function*(
   env: Env.Env,
   reason: Reason,
   isAsked: boolean

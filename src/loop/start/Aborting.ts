@@ -96,7 +96,7 @@ const endElsewhere = Effect.fnUntraced(function*(
   return isEnd && isOver({ ...state, end: end.value.value }) ? "over" : "again"
 })
 
-/** It goes on behind the run that is to end, or is refused, or tells what is over. */
+/** It goes on after the run that is to end, or is refused, or tells what is over. */
 const begun = (live: Runs.LiveRun): Effect.Effect<void> => Effect.asVoid(Effect.exit(live.begun))
 
 const ifThere = <A>(
@@ -146,7 +146,7 @@ const end = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<void, Ru
   journal.record({ _tag: "RunResumed", drive: drive + 1, cause: crashes > 0 ? "recovery" : "resume" })
   journal.record({ _tag: "AbortRequested", reason: "requested" })
   yield* journal.commit
-  yield* Unsettled.settleBehind(env, "aborted", mayAsk)
+  yield* Unsettled.settleAfter(env, "aborted", mayAsk)
   const names = leftBehind.names()
   const left = names.length === 0 ? {} : { leftBehind: names }
   // nobody worked for it meanwhile

@@ -22,7 +22,7 @@ export const make = <A>(schema: Schema.ConstraintCodec<A, unknown, never, never>
   }
 }
 
-/** Instructions, with what is said of the final answer behind them; empty where there is nothing to say. */
+/** Instructions, followed by what is said of the final answer; empty where there is nothing to say. */
 export const systemText = (instructions: string, output: Output | undefined): string => {
   if (output === undefined) return instructions.trim() === "" ? "" : instructions
   const asked = `Give your final answer as JSON that fits this schema, and nothing else:\n${output.schema}`

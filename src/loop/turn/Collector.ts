@@ -59,7 +59,7 @@ export class Collector {
     this.attempt = attempt
   }
 
-  /** Takes parts up to a finish, as what comes behind it does not count; gives the deltas to be shown of them. */
+  /** Takes parts up to a finish, as what comes after it does not count; gives their deltas that are to be shown. */
   push(parts: ReadonlyArray<Model.ModelPart>): ReadonlyArray<RunEvent.Delta> {
     const deltas: Array<RunEvent.Delta> = []
     for (let i = 0; i < parts.length && this.finish === undefined;) {
@@ -231,7 +231,7 @@ export class Collector {
     return found as Block | undefined
   }
 
-  /** What is no block ends those before it: a text behind a call is another one. */
+  /** What is no block ends those before it: a text after a call is another one. */
   #put(part: Message.AssistantPart): void {
     this.#content.push({ kind: "part", part: Legality.writable(part) })
     this.#open.clear()

@@ -35,7 +35,7 @@ export const makeRoom = function*(
   return yield* Compacting.compact(env, request)
 }
 
-/** Behind a call that was too much for its model, which the run fails with where nothing can become smaller. */
+/** After a call that was too much for its model; the run fails with that where nothing can become smaller. */
 export const afterOverflow = function*(
   env: Env.Env,
   error: RunError.RunError,
@@ -65,7 +65,7 @@ const explain = (error: RunError.RunError, { model, size }: ContextManager.View)
   })
 }
 
-/** Behind an answer that was cut at the output limit. */
+/** After an answer that was cut at the output limit. */
 export const afterLength = function*(
   env: Env.Env
 ): Steps {

@@ -1,6 +1,6 @@
 /**
  * The settled model call of a turn: attempts until one counts, with backoff between them, at the model whose turn it is
- * and then at those behind it. Announces a delay before it begins, and stores what a discarded attempt cost.
+ * and then at those that follow it. Announces a delay before it begins, and stores what a discarded attempt cost.
  *
  * Does not own one attempt (`Asking`), what follows it (`Tries`, `TakingOver`), nor what follows the answer (`Turn`).
  */
@@ -86,7 +86,7 @@ const tryAgain = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Result, RunError.RunError> {
   const policies = yield* RetryPolicy.RetryPolicy
   const tries = Tries.make(policies, asked.model, attempt - 1)
-  // behind tools that is an answer, and so it is said twice
+  // after results of tools an empty answer counts, as does the second one in a row
   const mayBeEmpty = asked.messages[asked.messages.length - 1]?.role === "tool"
   let tried: Tried = { env, asked, tries, attempt, result, mayBeEmpty }
   while (true) {
@@ -128,7 +128,7 @@ const retry = function*(
   return { _tag: "Again", again: { env, asked, tries } }
 }
 
-/** Behind a failure that is final: another model takes over, or the call has failed. */
+/** After a failure that is final: another model takes over, or the call has failed. */
 const goOn = function*(
   policies: RetryPolicy.RetryPolicy,
   { asked: { model }, attempt, env }: Tried,
