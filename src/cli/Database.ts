@@ -67,7 +67,7 @@ export const noSessions = ({ db, flags, hasOwnDb }: Pick<Settings.Settings, "db"
     : `there are no sessions in ${place}: there is no folder ${JSON.stringify(folder)}`
 }
 
-/** Why nothing was found, behind a sentence that says so: a database that somebody names, and that is not there, may be misspelt. */
+/** Why nothing was found, to follow a sentence that says so: a database that somebody names, and that is not there, may be misspelt. */
 export const becauseAbsent = ({ db, hasOwnDb }: Pick<Settings.Settings, "db" | "hasOwnDb">): string =>
   !hasOwnDb && isAbsent(db) ? `: there is no database ${JSON.stringify(Settings.shown(db))}` : ""
 

@@ -86,7 +86,7 @@ const show: Sections = {
   "TIMELINE": [
     "  --timeline has a row for each model call, attempt, wait and tool call, in the order in which they began; what runs at",
     "  once overlaps. An axis covers a drive, or 20 turns of one, and its times count from the drive's start. Of a turn's",
-    "  tool calls those behind the first 20 share a row, unless --full is given. With --json every line is one of",
+    "  tool calls those after the first 20 share a row, unless --full is given. With --json every line is one of",
     "    DriveStarted  run, drive, at, cause            DriveEnded  run, drive, at, end (its event, or null)",
     "    Span          kind, name, turn, from, to (null: cut off), outcome; firstPart, usage, callId, cause where known",
     "  with times in milliseconds since the epoch."
@@ -117,7 +117,7 @@ const whole: Sections = {
 /** What a conversation has to say first. */
 const chat: Sections = {
   "KEYS": [
-    "  Enter          sends the message; behind a backslash, and in what is pasted, it goes on in the next line",
+    "  Enter          sends the message; after a backslash, and in what is pasted, it goes on in the next line",
     "  Up, Down       messages typed before",
     "  Ctrl-C         aborts the answer under way; at the prompt it clears the line, once more leaves",
     "  Ctrl-D, /quit  leaves; /exit is the same",

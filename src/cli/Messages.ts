@@ -24,7 +24,7 @@ const typed: Record<string, string> = {
   "limits.maxTurns": "--max-turns"
 }
 
-/** What an adapter puts behind a message; where the command has better advice, that stands alone. */
+/** What an adapter adds to a message; where the command has better advice, that stands alone. */
 const advice = / \((check|shorten|change|try again) [^()]*\)$/
 
 const unadvised = (message: string): string => message.replace(advice, "")

@@ -91,7 +91,7 @@ const marking = { on: "\u001b[?2004h", off: "\u001b[?2004l" }
 interface Kept {
   /** the messages before, the newest first */
   readonly history: Array<string>
-  /** Ctrl-D came right behind the last message */
+  /** Ctrl-D came right after the last message */
   hasEnded: boolean
 }
 

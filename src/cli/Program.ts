@@ -78,7 +78,7 @@ const isCommand = (word: string): boolean =>
     commands.some(({ alias, name }) => name === word || alias === word)
   )
 
-/** A task such as "-5 + 3" is no flag: an expression that begins with a sign goes behind `--`. */
+/** A task such as "-5 + 3" is no flag: an expression that begins with a sign goes after `--`. */
 const operandsLast = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
   const end = args.indexOf("--")
   const isOperand = (arg: string, index: number) => (end === -1 || index < end) && /^-(?:[\d.]+[^\d.]|\()/.test(arg)
@@ -141,7 +141,7 @@ const usage = (
     case "UnrecognizedOption": {
       const { option, suggestions } = error
       return args[0] !== command
-        ? `there is no flag ${option} in front of a command: its flags stand behind it`
+        ? `there is no flag ${option} before a command: its flags come after it`
         : `there is no flag ${option}${option.startsWith("--") ? meant(suggestions) : ""}`
     }
     case "InvalidValue": {

@@ -13,7 +13,7 @@ export type Signal = "SIGINT" | "SIGTERM" | "SIGHUP"
 export class Signals extends Context.Service<Signals, {
   /** Awaits the first signal, also one that came before. */
   readonly first: Effect.Effect<Signal>
-  /** From now on the next signal is the first one: a terminal's end that came behind another signal, or one to come. */
+  /** From now on the next signal is the first one: a terminal's end that came after another signal, or one to come. */
   readonly forget: Effect.Effect<void>
 }>()("fiberloop/cli/Signals") {}
 

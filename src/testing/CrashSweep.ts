@@ -79,7 +79,7 @@ export interface Report {
 /**
  * Plays every subject again and again, in a process that is killed at its first point, its second, and so on until it
  * ends by itself; looks at what each death left and at how the session goes on. What does not hold is in the report,
- * also a process that ended with an error of its own, behind which no point of its subject and way to go on is tried. A
+ * also a process that ended with an error of its own, after which no point of its subject and way to go on is tried. A
  * module that cannot be loaded is a defect.
  */
 export const sweep = Effect.fnUntraced(function*(options: Sweep): Effect.fn.Return<Report> {
@@ -128,7 +128,7 @@ const sweepOne = Effect.fnUntraced(
           return death._tag
         }))
         if (died === "Finished") return { points, failures }
-        // it does not come as far as the points behind this one either
+        // it does not come as far as the points after this one either
         if (died === "Broke") left = left.filter((way) => way !== goOn)
       }
     }
@@ -178,7 +178,7 @@ const look = (subject: Subject, { sessionId }: Place, goOn: GoOn): Effect.Effect
     const before = yield* log
     const found = [...CrashRules.afterDeath(before, yield* effects)]
     const said = yield* subject.use(Effect.fnUntraced(function*(client) {
-      // a session may be compacted by hand behind its last end
+      // a session may be compacted by hand after its last end
       const { crashes, end, runId } = before.reduce(RunState.evolve, RunState.empty)
       const isUnfinished = runId !== undefined && end?._tag !== "RunCompleted"
       if (goOn === "resume" && isUnfinished) yield* subject.forgive(Stream.runDrain(client.resume({ sessionId })))

@@ -21,7 +21,7 @@ import * as StrictModel from "./StrictModel.ts"
  * - one outcome a call; one intent a call and drive; an intent before the outcome of a call that ran
  * - one answer a question, and none without one; a yes to its arguments before the intent of a call that was asked
  *   about
- * - what was queued is received at most once, never behind an end that gave it up, and not lost
+ * - what was queued is received at most once, never after an end that gave it up, and not lost
  * - messages that `StrictModel` accepts after every event
  */
 export const violations = (log: ReadonlyArray<RunEvent.Durable>, mayBeOpen = false): Array<string> => {

@@ -146,7 +146,7 @@ describe("the command refuses", () => {
         const { code, stderr } = yield* invoke(args)
         assert.strictEqual(code, 2)
         const flag = args[0]!.split("=")[0]
-        assert.include(stderr, `fiberloop: there is no flag ${flag} in front of a command: its flags stand behind it (`)
+        assert.include(stderr, `fiberloop: there is no flag ${flag} before a command: its flags come after it (`)
       }
     }))
 

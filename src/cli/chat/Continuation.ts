@@ -12,8 +12,8 @@ interface Message {
 }
 
 /**
- * What lines make that came at once, behind the lines of `before`. A paste that the terminal does not mark comes as such a
- * burst; `hasRest` where it ended in the middle of a line. A message goes on behind a backslash at the end of a line.
+ * What lines that came at once make, after the lines of `before`. A paste that the terminal does not mark comes as such a
+ * burst; `hasRest` where it ended in the middle of a line. A message goes on after a backslash at the end of a line.
  */
 export const join = (before: string | undefined, burst: ReadonlyArray<Line>, hasRest: boolean): Message => {
   const last = burst[burst.length - 1]

@@ -153,7 +153,7 @@ const unknownTools = (owner: string, flag: "params" | "result", what: string): R
       `${what} in its program, with agent.decide({ ..., ${flag} })`
   )
 
-/** The id of a question that does not wait: behind that of its call stands the last run. */
+/** The id of a question that does not wait: that of the last run, then that of its call. */
 const whole = Effect.fnUntraced(function*(kept: KeptSession.Kept, typed: string) {
   if (typed.includes("/")) return typed
   const run = yield* SessionAgent.lastRun(kept)

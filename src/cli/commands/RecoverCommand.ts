@@ -66,7 +66,7 @@ export const run = Effect.fnUntraced(function*(
     if (driven.code !== codes.completed) code = driven.code
     if (driven.code === codes.readerLeft) break
     if (driven.signal !== undefined) {
-      // what stands behind was not gone on with, though this one may have been complete by then
+      // those that follow were not gone on with, though this one may have been complete by then
       if (at < left.length - 1) code = codes[driven.signal]
       break
     }

@@ -80,7 +80,7 @@ const ofAll = Effect.fnUntraced(function*(
   if (store === undefined) return { stats, isEmpty, leftOut }
   const count = Effect.fnUntraced(function*({ sessionId, updatedAt }: SessionStore.SessionInfo) {
     isEmpty = false
-    // last changed first: nothing behind one that is too old is new enough
+    // last changed first: nothing after one that is too old is new enough
     if (filter.since !== undefined && updatedAt < filter.since) return false
     stats = yield* fold(store, sessionId, stats).pipe(
       Effect.catchReason("NonRetryableError", "SessionNotFound", () => Effect.succeed(stats)),

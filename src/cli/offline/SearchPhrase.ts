@@ -118,7 +118,7 @@ const last = /^(.+)\s+(?:in|under|below|within|inside|across|throughout)\s+(.+)$
 const single =
   /^(?:(?:the|all|this|my)\s+)*(?:(?:folder|directory|dir|file)\s+)?\S+(?:\s+(?:folder|directory|dir|files?))?$/i
 
-/** "foo in src": the last "in" with a place of one word behind it; "foo in the ts files under src" has two. */
+/** "foo in src": the last "in" with a place of one word after it; "foo in the ts files under src" has two. */
 const splitPlace = (
   words: string,
   phrase: Phrase

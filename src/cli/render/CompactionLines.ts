@@ -39,7 +39,7 @@ const causes: Record<RunEvent.CompactionCause, string> = {
   manual: "by hand"
 }
 
-/** Another strategy may have done it behind the one that failed. */
+/** Another strategy may have done it after the one that failed. */
 export const discarded = ({ message, usage }: DurableEvent.Of<"CompactionDiscarded">): string => {
   const failed = `an attempt to shorten the conversation failed: ${TerminalText.sentence(message)}`
   return [failed, ...EndLine.spent(usage)].join(" · ")

@@ -57,8 +57,8 @@ export const sum = (all: Iterable<RunEvent.Totals>): Used => {
   return total
 }
 
-/** What runs have used up, with what was spent behind the end of one, which its totals do not hold. */
-export const spentBehind = (
+/** What runs have used up, with what was spent after the end of one, which its totals do not hold. */
+export const spentAfter = (
   totals: ReadonlyMap<string, RunEvent.Totals>,
   { runId, usage }: { readonly runId: string; readonly usage: Usage.Usage }
 ): ReadonlyMap<string, RunEvent.Totals> => {

@@ -4,7 +4,7 @@ import type * as Queue from "../../run/state/Queue.ts"
 import * as TerminalText from "./TerminalText.ts"
 import * as ToolResult from "./ToolResult.ts"
 
-/** A user's words, each line behind a mark. */
+/** A user's words, each line after a mark. */
 export const lines = (messages: ReadonlyArray<Message.UserMessage>): ReadonlyArray<string> =>
   messages.flatMap(({ content }) =>
     content.flatMap((part) => part.type === "text" ? ToolResult.whole(part.text) : [file(part)])

@@ -101,7 +101,7 @@ const startRun = ({ paint }: Look, state: State, event: DurableEvent.Of<"RunStar
     "heading",
     [
       paint.dim(`── run ${runs} · ${Beginning.time(event.at)} · ${TerminalText.line(event.runId)}`),
-      ...(history === undefined ? [] : [paint.dim(`· behind ${count(history.length, "earlier message")}`)])
+      ...(history === undefined ? [] : [paint.dim(`· after ${count(history.length, "earlier message")}`)])
     ]
   )
   const [next, words] = say(headed, "words", InputLines.lines(messages))
@@ -155,7 +155,7 @@ const settleCall = (look: Look, state: State, event: DurableEvent.Of<"ToolSettle
   open.delete(event.callId)
   const isCut = ToolLine.call(event.tool, params).endsWith("…")
   const { runId, usage } = event
-  const totals = usage === undefined ? state.totals : EndLine.spentBehind(state.totals, { runId, usage })
+  const totals = usage === undefined ? state.totals : EndLine.spentAfter(state.totals, { runId, usage })
   return say({ ...state, open, totals }, "line", [
     line,
     ...(look.isFull && isCut ? below(look, ToolResult.whole(ToolResult.text(params!))) : []),
@@ -174,7 +174,7 @@ const below = (look: Look, lines: ReadonlyArray<string>): ReadonlyArray<string> 
 const compacted = (look: Look, state: State, event: DurableEvent.Of<"ContextCompacted">): Step => {
   const { memory } = event
   const [shorter, how] = CompactionLines.lines(event)
-  return say({ ...state, totals: EndLine.spentBehind(state.totals, event) }, "line", [
+  return say({ ...state, totals: EndLine.spentAfter(state.totals, event) }, "line", [
     look.paint.yellow(`↻ ${shorter}`),
     look.paint.dim(`  ${how}`),
     ...(memory === undefined ? [] : below(look, ToolResult.linesOf(memory.text, look.isFull)))

@@ -11,7 +11,7 @@ interface Look {
   readonly columns: number
 }
 
-/** A row of numbers under the heads of its table, with words behind them. */
+/** A row of numbers under the heads of its table, with words after them. */
 interface Row {
   readonly label: string
   readonly cells: ReadonlyArray<string>

@@ -31,7 +31,7 @@ export const width = (text: string): number => {
   return cells
 }
 
-/** Blanks behind a text fill it up to so many cells. */
+/** Blanks after a text fill it up to so many cells. */
 export const pad = (text: string, cells: number): string => text + " ".repeat(Math.max(0, cells - width(text)))
 
 const cellsOf = (char: string): number => char.codePointAt(0)! >= 0x1100 && !ours.test(char) ? 2 : 1

@@ -1,5 +1,5 @@
 /**
- * The rows of a time axis: what each span is called, where its bar lies, and the words behind it. Pure.
+ * The rows of a time axis: what each span is called, where its bar lies, and the words after it. Pure.
  *
  * Does not own how they are drawn (`RenderTimeline`, `TimeBar`).
  */
@@ -21,7 +21,7 @@ export interface Row extends TimeBar.Bar {
   readonly isBefore: boolean
 }
 
-/** Of a turn's tool calls so many have a row of their own; those behind them share one, unless all are asked for. */
+/** Of a turn's tool calls so many have a row of their own; those after them share one, unless all are asked for. */
 const callsPerTurn = 20
 
 /** The rows of spans, in their order. */

@@ -94,7 +94,7 @@ export const forkRefusals = (name: string, test: Test): void => {
     )
 
     test(
-      "behind an event of a newer version, and not before it",
+      "after an event of a newer version, and not before it",
       Effect.gen(function*() {
         const newer = { ...completed({ seq: 3 }), version: RunEvent.version + 1 }
         yield* write("s", [started({ seq: 1 }), completed({ seq: 2 }), newer, completed({ seq: 4 })])

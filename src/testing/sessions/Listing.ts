@@ -44,7 +44,7 @@ export const listing = (name: string, test: Test): void => {
     )
 
     test(
-      "a title is cut behind 80 characters, whatever they are made of",
+      "a title is cut after 80 characters, whatever they are made of",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         const longest = "\u{1f4a1}".repeat(80)
@@ -155,7 +155,7 @@ export const listing = (name: string, test: Test): void => {
     )
 
     test(
-      "a session that is removed does not disturb the pages behind it",
+      "a session that is removed does not disturb the pages after it",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         for (let n = 1; n <= 5; n++) yield* write(`s${n}`, [started({ seq: 1, at: n })])
@@ -167,7 +167,7 @@ export const listing = (name: string, test: Test): void => {
     )
 
     test(
-      "a session that moves to the front does not disturb the pages behind it",
+      "a session that moves to the front does not disturb the pages after it",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         for (let n = 1; n <= 6; n++) yield* write(`s${n}`, [started({ seq: 1, at: n })])

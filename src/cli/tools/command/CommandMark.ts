@@ -11,7 +11,7 @@ import { readdirSync, readFileSync } from "node:fs"
 const variable = "FIBERLOOP_COMMAND"
 
 export interface CommandMark {
-  /** what the command gets: behind the marks that this process has itself, so that whoever started that finds them too */
+  /** what the command gets: after the marks that this process has itself, so that whoever started that finds them too */
   readonly environment: Readonly<Record<string, string>>
   readonly lookOutside: (group: number) => Look
 }

@@ -104,7 +104,7 @@ const runIn = Effect.fnUntraced(function*(root: Root.Root, { command, cwd, timeo
   const pipe = yield* OutputPipe.make(kept.push)
   const env = Environment.make(process.env, folder.real)
   const isHeld = Effect.andThen(pipe.handOver, pipe.isHeld)
-  // Behind the end of all that is found: who still holds the output was not.
+  // After the end of all that is found: who still holds the output was not.
   yield* Effect.addFinalizer(() => Effect.flatMap(isHeld, (yes) => yes ? nameProcess : Effect.void))
   const group = yield* ProcessGroup.start({ command, cwd: folder.at("."), env, output: pipe.writeEnd })
   yield* pipe.handOver
