@@ -56,7 +56,7 @@ it.effect("says once of each what cannot go on, and goes on looking whatever bec
     yield* TestClock.adjust("6 minutes")
     assert.strictEqual(looks, 7)
     const of = (text: string) => said.filter((message) => JSON.stringify(message).includes(text)).length
-    // behind a look in which it was not refused, it is news
+    // after a look in which it was not refused, it is news
     assert.deepStrictEqual([of("it is broken"), of("not all runs"), said.length], [2, 3, 5])
   }))
 

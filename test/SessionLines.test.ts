@@ -176,13 +176,13 @@ describe("an import", () => {
       assert.deepStrictEqual<unknown>(yield* Stream.runCollect(store.read("s")), log)
     }))
 
-  it.effect("passes over blank lines behind the last one", () =>
+  it.effect("passes over blank lines after the last one", () =>
     Effect.gen(function*() {
       const store = yield* SessionStoreMemory.make
       assert.strictEqual((yield* imported(store, [...(yield* linesOf(log)), "", " \r"])).head, 4)
     }))
 
-  it.effect("is refused at the first line too many, whatever comes behind it", () =>
+  it.effect("is refused at the first line too many, whatever comes after it", () =>
     Effect.gen(function*() {
       const lines = yield* linesOf(log)
       const endless = Stream.concat(Stream.fromIterable([...lines, lines[1]!]), Stream.never)
@@ -292,7 +292,7 @@ describe("an import of a log that ends inside a run", () => {
       ["before its tools", inTurn, undefined],
       ["in a tool", inRound, undefined],
       ["in a tool, and was found dead,", dead, undefined],
-      ["behind a person's yes to a call", allowed, "RunSuspended"]
+      ["after a person's yes to a call", allowed, "RunSuspended"]
     ] as const
   ) {
     it.effect(`${claim} is taken under its own id`, () =>
@@ -362,7 +362,7 @@ describe("lines that are no session are refused, named by their number, and leav
       ["a version before the first", replaced(4, "\"version\":1", "\"version\":0"), "Line 4", "version 0"],
       ["an end that was cut off", (lines: Lines) => lines.slice(0, -1), "names 4 events and there are 3", "cut off"],
       [
-        "lines behind the end",
+        "lines after the end",
         (lines: Lines) => [...lines, lines[2]!.replace("\"seq\":2", "\"seq\":5")],
         "The header names 4 events and there are more"
       ],

@@ -60,7 +60,7 @@ it.effect("a session that cannot be read hides none of the others", () =>
     assert.deepStrictEqual(yield* Effect.provideService(asking, SessionStore, store.service), [["s", "r/1.0"]])
   }))
 
-it.effect("a session is as its log says, also behind a compaction", () =>
+it.effect("a session is as its log says, also after a compaction", () =>
   Effect.gen(function*() {
     const { agent, store } = yield* TestAgent.make([ScriptedModel.text("one"), ScriptedModel.text("two")])
     const current = Effect.provideService(Sessions.current("s"), SessionStore, store.service)

@@ -117,7 +117,7 @@ describe("docs/events.md", () => {
     readonly fields: object & { readonly _tag: { readonly schema: { readonly literal: string } } }
   }
 
-  /** The rows of the table behind a heading: a name, and the fields in the cell beside it. */
+  /** The rows of the table under a heading: a name, and the fields in the cell beside it. */
   const rowsOf = (heading: string) => {
     const [, part = ""] = page("docs/events.md").split(`\n## ${heading}\n`)
     const rows = part.split("\n## ")[0]!.matchAll(/^\| `(\w+)` \| ([^|]*)\|/gm)

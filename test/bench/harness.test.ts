@@ -89,8 +89,8 @@ it("fiberloop and the floors do all of the work", async () => {
 
 /** The floor of plain JavaScript, as it is when something is done to its requests, or left out of its run. */
 const cheating = async (
-  { behind = () => {}, forget = (conversation) => conversation }: {
-    readonly behind?: (tally: Tally) => void
+  { after = () => {}, forget = (conversation) => conversation }: {
+    readonly after?: (tally: Tally) => void
     readonly forget?: (conversation: ReadonlyArray<unknown>) => ReadonlyArray<unknown>
   }
 ): Promise<Contender> => {
@@ -103,7 +103,7 @@ const cheating = async (
         tally.onRequest = (conversation) => onRequest(forget(conversation as ReadonlyArray<unknown>))
       }
       const { run } = await open(script, tally)
-      return { run: () => run().finally(() => behind(tally)) }
+      return { run: () => run().finally(() => after(tally)) }
     }
   }
 }
@@ -130,7 +130,7 @@ it("a contender whose last request has text in pieces, or no results, is refused
 
 it("a contender whose tool takes any arguments is refused", async () => {
   const takesAll = await cheating({
-    behind: (tally) => {
+    after: (tally) => {
       if (tally.calls === 0) began(tally, 0)
     }
   })
@@ -140,7 +140,7 @@ it("a contender whose tool takes any arguments is refused", async () => {
 
 it("a contender that never gets to see wrong arguments proves nothing", async () => {
   const never = await cheating({
-    behind: (tally) => {
+    after: (tally) => {
       if (tally.calls === 0) tally.requests = 0
     }
   })

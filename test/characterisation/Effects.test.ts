@@ -13,7 +13,7 @@ import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 
-describe("a stream that is retried behind partial output", () => {
+describe("a stream that is retried after partial output", () => {
   it.effect("repeats it (loop/turn/ModelCall discards an attempt by an event, before the next one's first delta)", () =>
     Effect.gen(function*() {
       let tries = 0

@@ -193,7 +193,7 @@ describe("fiberloop run", () => {
 describe("a signal", () => {
   const hanging = OpenAiServer.make(OpenAiServer.open(OpenAiServer.data(OpenAiServer.delta({ content: "Once upon" }))))
 
-  /** The command while its provider hangs behind the first words. */
+  /** The command while its provider hangs after the first words. */
   const hung = Effect.gen(function*() {
     const server = yield* hanging
     const cwd = yield* sandbox()

@@ -23,7 +23,7 @@ const model = OpenAiServer.make(
   Replies.calls(["edit_file", { path: "greet.js", oldText: "Hello ${", newText: "Hello, ${" }]),
   Replies.calls(["run_command", { command: ["node", "greet.test.js"] }]),
   Replies.says(
-    "The test expects a comma behind \"Hello\" (greet.test.js:4). I added it in greet.js:1, and the test passes."
+    "The test expects a comma after \"Hello\" (greet.test.js:4). I added it in greet.js:1, and the test passes."
   ),
   Replies.calls(["run_command", { command: ["rm", "greet.test.js"] }]),
   Replies.says("Then it stays. Both files are as you want them.")
@@ -39,7 +39,7 @@ const shown = (): ReadonlyArray<{ readonly args: ReadonlyArray<string>; readonly
   })
 }
 
-/** What is typed behind each prompt. */
+/** What is typed after each prompt. */
 const typed = (screen: string): ReadonlyArray<string> =>
   [...screen.matchAll(/^(?:Allow\?.*)?› (.+)$/gm)].map(([, line]) => line!)
 

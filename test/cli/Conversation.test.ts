@@ -226,7 +226,7 @@ describe("what is typed while an answer is shown", () => {
     return { ...(yield* chat.ended), messages: model.requests.map(({ body }) => body.messages.at(-1).content) }
   })
 
-  it.live("leaves behind it where it is Ctrl-D", () =>
+  it.live("leaves after the answer where it is Ctrl-D", () =>
     Effect.gen(function*() {
       const { code, messages, screen } = yield* typedAhead(ctrl.d)
       assert.deepStrictEqual([code, messages], [0, ["tell a story"]])
@@ -242,7 +242,7 @@ describe("what is typed while an answer is shown", () => {
 })
 
 describe("a line in the terminal", () => {
-  it.live("is edited, goes on in the next behind a backslash, and comes back with Up", () =>
+  it.live("is edited, goes on in the next after a backslash, and comes back with Up", () =>
     Effect.gen(function*() {
       const { model, start } = yield* place(Replies.says("One."), Replies.says("Two."))
       const chat = yield* start("chat", "--model", "m")

@@ -3,7 +3,7 @@ import { Effect, Layer } from "effect"
 import { Input, type Typed } from "../../src/cli/Input.ts"
 import type { Recorder } from "./Recorder.ts"
 
-/** Messages and answers in the order they are asked for; the input ends behind them. */
+/** Messages and answers in the order they are asked for; the input ends after them. */
 export type Script = ReadonlyArray<string | Typed>
 
 export const layer = (

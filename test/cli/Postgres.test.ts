@@ -129,7 +129,7 @@ for (
     ["whose password ends it with a question mark", `postgres://me:12?${secret}@host/app`, "%3F"],
     ["without slashes", `postgres:me:${secret}@host/app`, "is not one of Postgres"],
     ["of another kind", `mysql://me:${secret}@host/app`, "begins with postgres://, not with mysql://"],
-    ["behind a blank", ` postgres://me:${secret}@host/app`, "nothing in front of it"],
+    ["after a blank", ` postgres://me:${secret}@host/app`, "nothing in front of it"],
     ["in quotes", `'postgres://me:${secret}@host/app'`, "nothing in front of it"],
     ["as Java names it", `jdbc:postgresql://me:${secret}@host/app`, "nothing in front of it"]
   ] as const

@@ -30,7 +30,7 @@ describe("a message at a terminal", () => {
   const cases: Record<string, readonly [keys: string, text: string]> = {
     "is what is typed before Enter": ["hello\r", "hello"],
     "can be edited": ["helo\u001b[Dl\r", "hello"],
-    "goes on behind a backslash": ["one\\\rtwo\r", "one\ntwo"],
+    "goes on after a backslash": ["one\\\rtwo\r", "one\ntwo"],
     "takes a marked paste whole": ["\u001b[200~one\rtwo\r\u001b[201~three\r", "one\ntwo\nthree"],
     "takes a paste without marks whole": ["one\ntwo\n", "one\ntwo"]
   }

@@ -150,7 +150,7 @@ describe("the command refuses", () => {
       }
     }))
 
-  it.effect("a letter behind its command that is no flag, also among others", () =>
+  it.effect("a letter after its command that is no flag, also among others", () =>
     Effect.gen(function*() {
       const { code, stderr } = yield* invoke(["run", "-xyz", "2+2"])
       assert.deepStrictEqual([code, stderr], [2, "fiberloop: there is no flag -x (see fiberloop run --help)\n"])

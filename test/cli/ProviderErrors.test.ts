@@ -75,7 +75,7 @@ const begun = OpenAi.data(OpenAi.delta({ reasoning: "Once" }))
 const slower = { "retry-after": "120" }
 const oops = error("The server had an error.")
 
-/** What a server answers, and the line behind its host. */
+/** What a server answers, and the line after its host. */
 const answers: ReadonlyArray<readonly [what: string, reply: OpenAi.Reply, said: string, retries: 0 | 3]> = [
   [
     "a web page",
@@ -168,7 +168,7 @@ describe("a provider that answers with", () => {
   }
 })
 
-/** Where nothing answers: the base URL for a host, and the line behind it. */
+/** Where nothing answers: the base URL for a host, and the line after it. */
 const silences: ReadonlyArray<readonly [what: string, host: Effect.Effect<string, never, Scope.Scope>, said: RegExp]> =
   [
     [

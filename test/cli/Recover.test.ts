@@ -135,7 +135,7 @@ describe("fiberloop recover", () => {
       assert.strictEqual((yield* on("resume", ["dead-one"])).stdout, "2+2 = 4\n")
     }))
 
-  it.effect("goes on with the others behind one that fails, and says so by its code", () =>
+  it.effect("goes on with the others after one that fails, and says so by its code", () =>
     Effect.gen(function*() {
       const { on } = yield* withDead({ "dead-one": "write a poem", "dead-two": "3*3" })
       const { code, stdout } = yield* on("recover")

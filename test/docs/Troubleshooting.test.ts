@@ -73,7 +73,7 @@ const lasting = (output: string): ReadonlyArray<string> =>
     .map((line) => line.trim())
     .filter((line) => line !== "")
 
-/** Each part between lines of `...` stands in the output, one behind the other, and nothing is missing where there is no such line. */
+/** Each part between lines of `...` stands in the output, one after the other, and nothing is missing where there is no such line. */
 const check = (shown: string, output: string, command: string) => {
   const lines = lasting(output)
   if (!/^\.\.\.$/m.test(shown)) return assert.deepStrictEqual(lines, lasting(shown), command)

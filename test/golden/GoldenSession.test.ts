@@ -63,7 +63,7 @@ const exportOf = (store: Store, sessionId: string) =>
     Effect.map((lines) => lines.map((line) => `${line}\n`).join(""))
   )
 
-/** The state behind each event, by `seq`. */
+/** The state after each event, by `seq`. */
 const statesOf = (log: ReadonlyArray<RunEvent.Durable>) => {
   let state = RunState.empty
   return new Map(log.map((event) => [event.seq, state = RunState.evolve(state, event)]))

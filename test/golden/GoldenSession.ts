@@ -12,9 +12,9 @@ import type * as RunResult from "../../src/run/RunResult.ts"
 export interface Meaning {
   /** how each drive ended, by the `seq` of its end; a failed one has no result */
   readonly results: Readonly<Record<string, RunResult.RunResult | { readonly _tag: "Failed" }>>
-  /** where the session's last run stands behind the event of that `seq` */
+  /** where the session's last run stands after the event of that `seq` */
   readonly states: Readonly<Record<string, object>>
-  /** the messages that its own model reads, behind the event of that `seq` */
+  /** the messages that its own model reads, after the event of that `seq` */
   readonly messages: Readonly<Record<string, ReadonlyArray<Message.Message>>>
 }
 

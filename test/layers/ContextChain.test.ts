@@ -63,7 +63,7 @@ describe("a chain", () => {
     assert.strictEqual(strategyOf(compact(chain, { limit: 4_000 })), "pruning")
   })
 
-  it("goes on behind one that leaves as many messages where their number was too much", () => {
+  it("goes on after one that leaves as many messages where their number was too much", () => {
     const chain = ContextChain.make([ContextPruning.make(), ContextWindow.make({ compactThreshold: 10 })])
     assert.strictEqual(strategyOf(compact(chain, {})), "window")
     const longer = ContextChain.make([

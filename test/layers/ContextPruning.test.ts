@@ -52,7 +52,7 @@ describe("pruning", () => {
     assert.deepStrictEqual(results(prune(worked(3), 0)!).map((text) => text.startsWith("(")), [true, true, false])
   })
 
-  it("takes the last exchange for old where somebody has said something behind it", () => {
+  it("takes the last exchange for old where somebody has said something after it", () => {
     const log = Draft.log(
       Draft.started("go"),
       Draft.turnStarted(1),

@@ -126,7 +126,7 @@ describe("a compaction", () => {
     }
   }, check(200))
 
-  it("of what had no answer leaves what was said last, also behind a notice", () => {
+  it("of what had no answer leaves what was said last, also after a notice", () => {
     const log = Draft.log(
       Draft.started("a very long story"),
       Draft.aborted,
@@ -145,7 +145,7 @@ describe("a compaction", () => {
     assert.isUndefined(compact(window, after))
   })
 
-  it("of what had no answer leaves what was said last, where turns behind it are too much too", () => {
+  it("of what had no answer leaves what was said last, where turns after it are too much too", () => {
     const transcript = Transcript.fromLog(Draft.log(
       Draft.started(`a long story ${"and so on ".repeat(100)}`),
       Draft.aborted,
@@ -219,7 +219,7 @@ describe("a compaction", () => {
     assert.include(contents(after!).join(), "write a long story")
   })
 
-  it("keeps what a person said through as many as there may be, whatever the runtime said behind it", () => {
+  it("keeps what a person said through as many as there may be, whatever the runtime said after it", () => {
     const log = Draft.log(
       Draft.started("find the needle"),
       Draft.assistant([Message.text("half")], { finishReason: "length" }),

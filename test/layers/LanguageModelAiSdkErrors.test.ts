@@ -107,7 +107,7 @@ describe("an error inside a stream", () => {
     ["that is all there is", Sdk.anthropic, named(apiError("rate_limit_error", "no")), "RateLimited"],
     ["of Google", Sdk.google, OpenAi.data(googleError(503, "UNAVAILABLE", "no")), "Overloaded"],
     [
-      "behind Google's text",
+      "after Google's text",
       Sdk.google,
       OpenAi.data(Sdk.chunk([{ text: "Hi" }]), googleError(429, "X", "no")),
       "RateLimited"
@@ -121,7 +121,7 @@ describe("an error inside a stream", () => {
       assert.strictEqual(tagOf(error), tag, error.message)
     }))
 
-  it.effect("comes behind the parts that came before it", () =>
+  it.effect("comes after the parts that came before it", () =>
     Effect.gen(function*() {
       const body = named(begin(), ...says(0, "Hi"), apiError("overloaded_error", "no"))
       const { error, parts } = yield* Sdk.answer(Sdk.anthropic, OpenAi.events(body))

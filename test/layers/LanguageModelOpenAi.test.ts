@@ -174,7 +174,7 @@ describe("the end", () => {
         }))
   )
 
-  it.effect("pings behind the finish reason do not hold a call", () =>
+  it.effect("pings after the finish reason do not hold a call", () =>
     Effect.gen(function*() {
       const turn = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
       const text = Stream.make(hello + OpenAi.data(OpenAi.finish("stop")))
@@ -217,18 +217,18 @@ describe("the end", () => {
     ["an error", OpenAi.data({ error: { message: "the count was lost", code: 500 } })],
     ["an event with the name error", "event: error\ndata: {\"message\":\"the count was lost\"}\n\n"],
     ["what is no JSON", "data: upstream closed\n\n"]
-  ])("%s behind the finish reason takes nothing away", ([, behind]) =>
+  ])("%s after the finish reason takes nothing away", ([, late]) =>
     Effect.gen(function*() {
       const { error, parts } = yield* OpenAi.answer(OpenAi.events(
         hello + OpenAi.data(OpenAi.toolCalls({ index: 0, id: "a", function: { name: "f", arguments: "{}" } })),
         OpenAi.data(OpenAi.finish("tool_calls")),
-        behind
+        late
       ))
       assert.isUndefined(error)
       assert.deepStrictEqual(OpenAi.types(parts).slice(-2), ["tool-call", "finish"])
     }))
 
-  it.effect("an error behind a finish reason that says that there is one is that error", () =>
+  it.effect("an error after a finish reason that says that there is one is that error", () =>
     Effect.gen(function*() {
       const { error } = yield* OpenAi.answer(OpenAi.events(
         hello + OpenAi.data(OpenAi.finish("error")),
@@ -300,7 +300,7 @@ describe("interruption", () => {
         yield* Deferred.await(server.left)
       })))
 
-  it.effect("a call whose response comes to its end behind the last part leaves the connection to the next call", () =>
+  it.effect("a call whose response comes to its end after the last part leaves the connection to the next call", () =>
     OpenAi.using(OpenAi.late(hello, OpenAi.data(OpenAi.finish("stop", counts))), (server) =>
       Effect.gen(function*() {
         const call = OpenAi.stream().pipe(Stream.takeUntil((part) => part.type === "finish"), Stream.runDrain)

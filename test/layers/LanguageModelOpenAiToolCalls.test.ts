@@ -51,7 +51,7 @@ describe("fragments", () => {
       [{ id: "c", ...fn("h", "") }],
       [fn(undefined, "{\"city\":"), fn(undefined, "\"Rome\"}")]
     ], [...both, call("c", "h", { city: "Rome" })]],
-    ["by their order behind a call that began in the same chunk", [
+    ["by their order after a call that began in the same chunk", [
       [{ id: "a", ...fn("f", "{\"city\":") }, fn(undefined, "\"Oslo\"}")],
       [{ id: "b", ...fn("g", "{\"city\":") }],
       [fn(undefined, "\"Ro"), fn(undefined, "me\"}")]
@@ -90,11 +90,11 @@ describe("fragments", () => {
       [{ index: 0, id: "x", ...fn(undefined, "\"Oslo\"}") }],
       [{ index: 1, id: "b", ...fn("g", rome) }]
     ], both],
-    ["with the id behind the name", [
+    ["with the id after the name", [
       [{ index: 0, ...fn("f") }, { index: 1, ...fn("g") }],
       [{ index: 0, id: "a", ...fn(undefined, oslo) }, { index: 1, id: "b", ...fn(undefined, rome) }]
     ], both],
-    ["with the name behind the arguments", [
+    ["with the name after the arguments", [
       [{ index: 0, id: "a", ...fn(undefined, "{\"city\":") }],
       [{ index: 0, ...fn("f", "\"Oslo\"}") }],
       [{ index: 1, id: "b", ...fn("g", rome) }]

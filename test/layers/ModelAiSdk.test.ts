@@ -163,7 +163,7 @@ describe("another attempt", () => {
   })
 
   it.effect.each<readonly [number, object]>([[529, overloaded], [429, Sdk.apiError("rate_limit_error", "slow down")]])(
-    "is made behind %s when the provider says",
+    "is made after %s when the provider says",
     ([code, body]) =>
       Effect.gen(function*() {
         const { requests, retries, text } = yield* retried(OpenAi.status(code, body, { "retry-after": "7" }))
@@ -177,7 +177,7 @@ describe("another attempt", () => {
     ["a cut", "StreamTruncated", OpenAi.events(Sdk.named(...half))],
     ["a finish without a reason", "StreamTruncated", OpenAi.events(Sdk.named(...half, ...Sdk.finish(null)))],
     ["a reset", "StreamTruncated", OpenAi.reset(Sdk.named(...half))]
-  ])("is made behind %s, of which no text stays and no call is made", ([, tag, reply]) =>
+  ])("is made after %s, of which no text stays and no call is made", ([, tag, reply]) =>
     Effect.gen(function*() {
       const { requests, retries, text, used } = yield* retried(reply)
       assert.deepStrictEqual(retries.map(([tag]) => tag), [tag])

@@ -67,7 +67,7 @@ const unmarked = (value: unknown): string =>
   JSON.stringify(value, (key, inner) => key === "cache_control" ? undefined : inner)
 
 describe("marks for a cache", () => {
-  it.live("stand behind the tools, the instructions, the call before and this one, on each turn", () =>
+  it.live("stand after the tools, the instructions, the call before and this one, on each turn", () =>
     Effect.gen(function*() {
       const { bodies } = yield* conversation({ cache })
       const fixed = ["tools/1", "system/0"]

@@ -42,7 +42,7 @@ const partsOf = Effect.fnUntraced(function*(...parts: ReadonlyArray<Response.Str
 })
 
 describe("a response", () => {
-  it.effect("is whole with its finish: an error behind it does not count, wherever arrays are cut, and one before it does", () =>
+  it.effect("is whole with its finish: an error after it does not count, wherever arrays are cut, and one before it does", () =>
     Effect.gen(function*() {
       const error: Response.StreamPartEncoded = { type: "error", error: new Error("late") }
       for (const size of [1, 2, 100]) {
@@ -224,7 +224,7 @@ describe("an error", () => {
       assert.deepStrictEqual(error._tag === "RetryableError" ? error.retryAfter : error, Duration.seconds(7))
     }))
 
-  it.effect("part in a response fails the stream behind the parts before it", () =>
+  it.effect("part in a response fails the stream after the parts before it", () =>
     Effect.gen(function*() {
       const { adapted } = yield* modelOf([{
         parts: [

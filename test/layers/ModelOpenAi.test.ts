@@ -51,7 +51,7 @@ const clients = {
 }
 
 describe("a model that thinks", () => {
-  it.live("gets its reasoning_content back behind a tool call, and the fields of the body", () =>
+  it.live("gets its reasoning_content back after a tool call, and the fields of the body", () =>
     Effect.gen(function*() {
       const { data, delta, finish, toolCalls } = OpenAi
       const call = { index: 0, id: "a", function: { name: "look", arguments: "{\"n\":1}" } }
@@ -93,7 +93,7 @@ describe("a server that is none", () => {
   type Models = Layer.Layer<Model.Model, unknown>
   it.live.each<readonly [string, (model: Models) => Layer.Layer<Model.Model | HttpClient.HttpClient, unknown>]>([
     ["before", (model) => Layer.merge(FetchHttpClient.layer, model)],
-    ["behind", (model) => Layer.merge(model, FetchHttpClient.layer)]
+    ["after", (model) => Layer.merge(model, FetchHttpClient.layer)]
   ])("redirects the application alone, whose own client is built %s the model", ([, beside]) =>
     Effect.gen(function*() {
       const urls: Array<string | undefined> = []

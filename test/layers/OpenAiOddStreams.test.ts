@@ -32,7 +32,7 @@ describe("an answer", () => {
       hello + data({ object: "chat.completion", choices: [{ finish_reason: "stop", message: whole }], usage: counts })
     ],
     [
-      "with filter results before and behind it (Azure)",
+      "with filter results before and after it (Azure)",
       data({ choices: [], created: 0, id: "", model: "", object: "", prompt_filter_results: [{ prompt_index: 0 }] })
       + hello
       + data(
@@ -120,7 +120,7 @@ describe("an error", () => {
   it.effect.each<readonly [string, string, string, string | undefined]>([
     ["on a line without a field (Ollama)", `${hello}{"error":{"message":"boom"}}\n`, "Overloaded", "boom"],
     [
-      "on such a line behind an event that is not ended",
+      "on such a line after an event that is not ended",
       `${hello}: ping\n{"error":"boom"}\n`,
       "Overloaded",
       "boom"
@@ -140,7 +140,7 @@ describe("an error", () => {
       "boom"
     ],
     [
-      "behind an event from which no blank line parts it",
+      "after an event from which no blank line parts it",
       `${hello.trimEnd()}\nevent: error\ndata: {"message":"boom"}\n\n`,
       "Overloaded",
       "boom"

@@ -64,11 +64,11 @@ const shapes: Record<string, readonly [ReadonlyArray<Recording.Payload>, Partial
     delta({ function_call: { arguments: "\"Oslo\"}" } }),
     finish("function_call", counts)
   ], { reason: "tool-calls", calls: [[f]] }],
-  "content behind the finish reason": [
+  "content after the finish reason": [
     [delta({ content: "Hi" }), finish("stop"), delta({ content: " there" }), usage(counts)],
     { text: "Hi there" }
   ],
-  "content behind finish reason and usage": [
+  "content after finish reason and usage": [
     [delta({ content: "Hi" }), finish("stop", counts), delta({ content: " there" })],
     { text: "Hi there" }
   ],
@@ -80,7 +80,7 @@ const shapes: Record<string, readonly [ReadonlyArray<Recording.Payload>, Partial
     [{ error: { message: "busy", code: 502 } }],
     { ending: "error", reason: undefined, input: [undefined] }
   ],
-  "an error behind the finish reason": [
+  "an error after the finish reason": [
     [delta({ content: "Hi" }), finish("stop"), { error: { message: "busy" } }],
     { ending: "either", text: "Hi", input: [undefined] }
   ],

@@ -102,7 +102,7 @@ describe("Gemini", () => {
       )
     ],
     [
-      "on a fragment behind the arguments",
+      "on a fragment after the arguments",
       data(
         toolCalls({ index: 0, id: "given_1", function: { name: "look", arguments: "{\"n\":" } }),
         toolCalls({ index: 0, function: { arguments: "1}" } }),

@@ -124,7 +124,7 @@ describe("inside of a 200 stream, over the AI SDK,", () => {
     const isForeign = provider === "Google" && JSON.stringify(body).includes("\"param\"")
     if (make === undefined || stream === undefined || inStream === null || isForeign) continue
     for (const said of [stream.said, ""]) {
-      const place = said === "" ? "at its beginning" : "behind a text"
+      const place = said === "" ? "at its beginning" : "after a text"
       it.effect(`${inStream} ${place}: ${ProviderAnswers.titleOf(answer)}`, () =>
         Effect.gen(function*() {
           const { message, reason, requests } = yield* runOn(

@@ -125,7 +125,7 @@ describe("SQLite", () => {
       assert.deepStrictEqual(next.heard, ["run-1"])
     }))
 
-  it.effect("is heard behind a look that failed", () =>
+  it.effect("is heard after a look that failed", () =>
     Effect.gen(function*() {
       const file = yield* newFile
       const [here, there] = yield* onFile(file)

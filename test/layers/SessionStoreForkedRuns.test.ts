@@ -11,7 +11,7 @@ import * as DeadRun from "../support/DeadRun.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 
-/** A run in "s" whose second model call is held, and "copy", forked behind its first turn. `rest` is what the model says then. */
+/** A run in "s" whose second model call is held, and "copy", forked after its first turn. `rest` is what the model says then. */
 const forked = Effect.fnUntraced(function*(...rest: ReadonlyArray<ScriptedModel.Turn>) {
   const gate = yield* ScriptedModel.makeGate
   const { agent, script, store } = yield* TestAgent.make([

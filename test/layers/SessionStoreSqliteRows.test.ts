@@ -137,7 +137,7 @@ it.effect("stands in its place of the list, page by page", () =>
     assert.deepStrictEqual(pages, [...yield* reader.list()])
   }))
 
-it.effect("a writer that gave its session back stores nothing behind it", () =>
+it.effect("a writer that gave its session back stores nothing after that", () =>
   Effect.gen(function*() {
     const { db, reader, store } = yield* pair
     const session = yield* store.open("s", options)

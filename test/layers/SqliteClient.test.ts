@@ -152,7 +152,7 @@ it.effect("transact waits for a transaction of its connection", () =>
     assert.deepStrictEqual(yield* all(sql), [1, 2])
   }))
 
-it.effect("transact that waits for a lock of another connection is in front of what begins behind it", () =>
+it.effect("transact that waits for a lock of another connection comes before what begins after it", () =>
   Effect.gen(function*() {
     const filename = join(yield* temporaryFolder, "test.db")
     const sql = yield* Effect.provide(SqliteClient.make({ filename }), Reactivity.layer)

@@ -27,7 +27,7 @@ interface Phase {
   readonly isStopped: () => boolean
 }
 
-/** A handler that waits to be interrupted and counts that it was, behind a scope of its own. */
+/** A handler that waits to be interrupted and counts that it was, in a scope of its own. */
 const waitingTool = Effect.map(Deferred.make<void>(), (started) => {
   let finalized = 0
   const tool: TestAgent.Handler = () =>

@@ -43,7 +43,7 @@ describe("an abort of a run that lives elsewhere", () => {
     }))
 
   it.effect.each(["in another process", "in this process"])(
-    "is over with the end of the run: who goes on with it behind that, %s, is not aborted",
+    "is over with the end of the run: whoever goes on with it after that, %s, is not aborted",
     (where) =>
       Effect.gen(function*() {
         const store = yield* TestStore.make()
@@ -154,7 +154,7 @@ describe("an abort of a run that lives elsewhere", () => {
       assert.lengthOf(RunLog.only(log, "RunResumed"), 1)
     }))
 
-  it.effect("leaves the run alone that came behind it", () =>
+  it.effect("leaves alone the run that came after it", () =>
     Effect.gen(function*() {
       const { gate, run, store, there } = yield* elsewhere
       const asked = yield* Deferred.make<void>()

@@ -163,7 +163,7 @@ describe("an abort of a session's run", () => {
       yield* isOver(store)
     }))
 
-  it.effect("is over with the run that it is about: what was sent behind that goes on", () =>
+  it.effect("is over with the run that it is about: what was sent after that goes on", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
       const { runId } = (yield* made.log)[0]!

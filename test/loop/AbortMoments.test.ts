@@ -58,7 +58,7 @@ describe("an abort", () => {
       yield* Aborted.check({ ...made }, "shutdown", undefined)
     }))
 
-  // a grace period for the first append and one for the end that stands behind it
+  // a grace period for the first append and one for the end that follows it
   it.effect("does not wait for a first append that is stuck, nor the session for ever", () =>
     Effect.gen(function*() {
       const held = TestStore.holding((n) => n === 1)
@@ -73,7 +73,7 @@ describe("an abort", () => {
       yield* Aborted.answers(made)
     }))
 
-  it.effect("behind a first event that is stored, whose store has not said so, leaves a start of a run", () =>
+  it.effect("after a first event that is stored, whose store has not said so, leaves a start of a run", () =>
     Effect.gen(function*() {
       const stored = Deferred.makeUnsafe<void>()
       const store = yield* TestStore.make((append) =>
@@ -91,7 +91,7 @@ describe("an abort", () => {
       assert.strictEqual(error.reason._tag, "StoreUnavailable")
     }))
 
-  it.effect("of a drive that resumes, whose first append is stuck by then, has its end behind that", () =>
+  it.effect("of a drive that resumes, whose first append is stuck by then, has its end after that", () =>
     Effect.gen(function*() {
       const held = TestStore.holding((_, events) => events.some((event) => event._tag === "RunResumed"))
       const store = yield* TestStore.make(held.onAppend)

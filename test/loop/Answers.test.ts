@@ -180,7 +180,7 @@ describe("an answer", () => {
       assert.strictEqual(yield* script.openStreams, 0)
     }))
 
-  it.effect("has nothing of what comes behind its finish", () =>
+  it.effect("has nothing of what comes after its finish", () =>
     Effect.gen(function*() {
       const { log, ran } = yield* play([ScriptedModel.parts(
         { type: "text-delta", block: "0", delta: "all" },

@@ -51,7 +51,7 @@ describe("a limit of calls among calls of which one waits", () => {
       assert.strictEqual(RunLog.endOf(yield* made.log), "RunCompleted(stop)")
     }))
 
-  it.effect("of errors that a call reaches leaves the one behind it unasked and unrun, whatever was decided", () =>
+  it.effect("of errors that a call reaches leaves the one after it unasked and unrun, whatever was decided", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make(
         [work(1, "a"), work(2, "b")],
@@ -67,7 +67,7 @@ describe("a limit of calls among calls of which one waits", () => {
 })
 
 describe("a run that does not go on with errors", () => {
-  it.effect("fails with the first one of its allowed calls, and runs none behind it although that is allowed too", () =>
+  it.effect("fails with the first one of its allowed calls, and runs none after it although that is allowed too", () =>
     Effect.gen(function*() {
       const agent = { toolkit: Approvals.kit, toolPolicy: { continueOnError: false } }
       const made = yield* Suspended.make([work(1, "a"), work(2, "b")], { agent, tool: () => Effect.fail("no") })
@@ -103,7 +103,7 @@ it.effect("stopBefore is asked before anybody else, and not again once a questio
     assert.deepStrictEqual(made.ran, [2, 1])
   }))
 
-describe("a fork that is made behind a yes", () => {
+describe("a fork that is made after a yes", () => {
   it.effect("has the question open: what was allowed there is not allowed here", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
@@ -119,7 +119,7 @@ describe("a fork that is made behind a yes", () => {
 })
 
 describe("an answer to a run whose end is stuck in the store", () => {
-  it.effect("waits for that end, and is taken behind it", () =>
+  it.effect("waits for that end, and is taken after it", () =>
     Effect.gen(function*() {
       const held = TestStore.holding((_, events) => events.some(RunEvent.isEnd))
       const store = yield* TestStore.make(held.onAppend)

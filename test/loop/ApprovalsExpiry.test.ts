@@ -120,7 +120,7 @@ describe("a question that expires", () => {
       assert.deepStrictEqual(yield* made.waiting, [])
     }))
 
-  it.effect("takes no answer from elsewhere, before the run is resumed and behind it", () =>
+  it.effect("takes no answer from elsewhere, before the run is resumed or after", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make(TestAgent.work(1), policy())
       yield* TestClock.adjust("1 minute")

@@ -11,7 +11,7 @@ const { look, work } = TestAgent
 const three = [work(1, "a"), work(2, "b"), work(3, "c")]
 
 describe("a suspended run", () => {
-  it.effect("holds the questions of all its calls; those that need no permission wait behind them", () =>
+  it.effect("holds the questions of all its calls; a call that needs no permission waits for those before it", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make([look(1, "a"), work(2, "b"), look(3, "c"), work(4, "d")])
       assert.deepStrictEqual(made.ran, [1])

@@ -33,7 +33,7 @@ const statuses = Effect.fnUntraced(function*(made: TestAgent.TestAgent, watch: W
 })
 
 describe("calls one by one", () => {
-  it.effect("wait behind one that waits, and run behind its answer", () =>
+  it.effect("wait for one that waits, and run after its answer", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
       const made = yield* Approvals.make(

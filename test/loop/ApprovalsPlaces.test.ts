@@ -205,7 +205,7 @@ describe("nobody here", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* made.store.log("s")), ["1.0 NotExecuted(limit)"])
     }))
 
-  it.effect("and a new message: calls behind the one that waits were not denied, they were not run", () =>
+  it.effect("and a new message: calls after the one that waits were not denied, they were not run", () =>
     Effect.gen(function*() {
       const made = yield* Approvals.make([[work(1, "a"), look(2, "b")], ScriptedModel.text("hello")])
       yield* made.agent.run(go)
@@ -289,7 +289,7 @@ describe("a rule that takes its time", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), ["1.0 NotExecuted(aborted)"])
     }))
 
-  it.effect("holds up no sibling of those that run at once, before it or behind it", () =>
+  it.effect("holds up no sibling of those that run at once, before it or after it", () =>
     Effect.gen(function*() {
       const { ran, run, store } = yield* slow([look(3, "a"), work(2, "b"), look(4, "c")], { maxParallel: 2 })
       assert.deepStrictEqual(ran, [3, 4])

@@ -41,7 +41,7 @@ describe("maxDuration", () => {
       assert.strictEqual(durationOf(yield* store.log("s")), 0)
     }))
 
-  it.effect("of a minute cuts off a tool that takes two behind that", () =>
+  it.effect("of a minute cuts off a tool that takes two after that", () =>
     Effect.gen(function*() {
       const started = yield* Deferred.make<void>()
       const { approver, run, store } = yield* asking({

@@ -52,7 +52,7 @@ describe("a compaction that fails", () => {
       assert.deepStrictEqual(end!.totals.usage, { inputTokens: 70, outputTokens: 3 })
     }))
 
-  it.effect("in a chain is in the log, before what the strategy behind it made", () =>
+  it.effect("in a chain is in the log, before what the strategy after it made", () =>
     Effect.gen(function*() {
       const lawless = Layer.succeed(ContextManager, {
         plan: (request) => request.force === undefined ? { _tag: "Send" } : { _tag: "Compact", request },

@@ -34,7 +34,7 @@ describe("a provider that overflows", () => {
       assert.isBelow(Overflows.lengthOf(requests[1]!), Overflows.lengthOf(requests[0]!))
     }))
 
-  it.effect("always is asked once and once behind each of the compactions that a run may make in a row", () =>
+  it.effect("always is asked once and once after each of the compactions that a run may make in a row", () =>
     Effect.gen(function*() {
       const made = yield* TestAgent.make(() => overflow)
       const { compacted, end, requests } = yield* Overflows.run(made, { history: history(40) })
@@ -169,7 +169,7 @@ describe("a condensing model that overflows", () => {
 describe("an answer cut at the output limit", () => {
   const half = [ScriptedModel.text("half"), ScriptedModel.finish("length")]
 
-  it.effect("is gone on from behind a compaction", () =>
+  it.effect("is gone on from after a compaction", () =>
     Effect.gen(function*() {
       const made = yield* TestAgent.make([half, ok])
       const { compacted, end, requests } = yield* Overflows.run(made, { history: history(10) })

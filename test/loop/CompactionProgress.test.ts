@@ -42,7 +42,7 @@ describe("a trigger below instructions and tools", () => {
 })
 
 describe("pruning", () => {
-  it.effect("leaves out output behind which somebody has said something", () =>
+  it.effect("leaves out output that somebody has said something after", () =>
     Effect.gen(function*() {
       const turns = [TestAgent.work(1), Overflows.overflow, Overflows.overflow, ScriptedModel.text("hello")]
       const made = yield* TestAgent.make(turns, {

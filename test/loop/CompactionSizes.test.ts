@@ -136,7 +136,7 @@ describe("an estimate", () => {
 })
 
 describe("a model with a smaller window", () => {
-  /** A first model that is down, and behind it one with a window. */
+  /** A first model that is down, and after it one with a window. */
   const fallback = Effect.fnUntraced(function*(contextWindow: number) {
     const first = yield* ScriptedModel.make(() => Overflows.refused, { info: info(1_000_000, "a") })
     const second = yield* ScriptedModel.make(() => ok, { info: info(contextWindow, "b") })

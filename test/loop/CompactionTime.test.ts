@@ -1,4 +1,4 @@
-/** A strategy that does not come back: its compaction has failed once its time is over, and what stands behind it is next. */
+/** A strategy that does not come back: its compaction has failed once its time is over, and what follows it is next. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -74,14 +74,14 @@ describe("a strategy that never comes back", () => {
       assert.strictEqual(exit._tag, "Failure")
     }))
 
-  it.effect("behind an overflow fails the run with the provider's own words, in the time that the agent gives", () =>
+  it.effect("after an overflow fails the run with the provider's own words, in the time that the agent gives", () =>
     Effect.gen(function*() {
       const given = { timeouts: { compaction: "30 seconds" } } as const
       const { early, end } = yield* runFor("30 seconds", [overflow], yield* hanging(), given)
       assert.deepStrictEqual([early, end], ["AttemptDiscarded", "RunFailed(ContextOverflow)"])
     }))
 
-  it.effect("behind an answer that was cut ends the run limited", () =>
+  it.effect("after an answer that was cut ends the run limited", () =>
     Effect.gen(function*() {
       const cut = [ScriptedModel.text("ha"), ScriptedModel.finish("length")]
       const { end } = yield* runFor("10 minutes", [cut], yield* hanging())
@@ -167,7 +167,7 @@ describe("in a chain, a strategy that never comes back", () => {
     }))
 })
 
-it.effect("a summary whose calls take too long is left to pruning, and then to what the chain has behind it", () =>
+it.effect("a summary whose calls take too long is left to pruning, and then to what the chain has after it", () =>
   Effect.gen(function*() {
     const context = ContextChain.layer(ContextSummary.layer, ContextWindow.layer)
     const gate = yield* ScriptedModel.makeGate

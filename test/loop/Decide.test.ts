@@ -127,7 +127,7 @@ describe("the questions that wait", () => {
       assert.deepStrictEqual(yield* made.agent.approvals("s"), questions.slice(1))
     }))
 
-  it.effect("are none behind the end of the run", () =>
+  it.effect("are none after the end of the run", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
       yield* made.decide("1.0")
@@ -175,7 +175,7 @@ describe("no answer is taken", () => {
       }
     }))
 
-  it.effect("to one that has an answer: before the run goes on, behind its end, and behind the next run", () =>
+  it.effect("to one that has an answer: before the run goes on, after its end, and after the next run", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
       const again = because(made.decide("1.0", { approved: false }))

@@ -53,7 +53,7 @@ describe("a drive that died while a person was asked", () => {
     }))
 })
 
-describe("a new message behind an answer", () => {
+describe("a new message after an answer", () => {
   it.effect("that was a no leaves the call denied for its reason", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()

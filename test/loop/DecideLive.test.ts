@@ -95,7 +95,7 @@ describe("while the approver here is asked", () => {
       yield* made.run.result
     }))
 
-  it.effect("an answer that comes behind the approver's is refused", () =>
+  it.effect("an answer that comes after the approver's is refused", () =>
     Effect.gen(function*() {
       const made = yield* asked([work(1, "a"), work(2, "b")])
       yield* made.approver.answer("1.0", Approvals.no("no"))
@@ -218,7 +218,7 @@ describe("a call for which nobody here answers", () => {
       assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
     }))
 
-  it.effect("takes an answer that comes at any moment of its giving up: the same drive runs it, or it is behind the end", () =>
+  it.effect("takes an answer that comes at any moment of its giving up: the same drive runs it, or it comes after the end", () =>
     Effect.gen(function*() {
       const ways = new Set<string>()
       for (let moment = -40; moment < 40; moment++) {
@@ -248,7 +248,7 @@ describe("a call for which nobody here answers", () => {
       }
     }))
 
-  it.effect("takes an answer that comes while the run ends behind that end", () =>
+  it.effect("takes, after the end of the run, an answer that comes while the run ends", () =>
     Effect.gen(function*() {
       const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "RunSuspended"))
       const store = yield* TestStore.make(held.onAppend)

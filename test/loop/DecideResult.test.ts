@@ -198,7 +198,7 @@ describe("a result", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.1 Failed", "1.0 Succeeded"])
     }))
 
-  it.effect("that a guard withholds is a failure, behind which nothing runs where the policy says so", () =>
+  it.effect("that a guard withholds is a failure, after which nothing runs where the policy says so", () =>
     Effect.gen(function*() {
       const approver = Approvals.answering(({ callId }) => ({
         approved: true,
@@ -224,7 +224,7 @@ describe("a result", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* made.log), outcomes)
     }))
 
-  it.effect("is withheld where a guard behind it breaks, also before a new message", () =>
+  it.effect("is withheld where a guard after it breaks, also before a new message", () =>
     Effect.gen(function*() {
       const hook: Hook = { name: "guard", afterToolCall: () => Effect.fail("no") }
       const made = yield* Suspended.make(

@@ -126,7 +126,7 @@ describe("an answer that counts for nothing", () => {
     }))
 })
 
-describe("an attempt behind which the retry policy breaks", () => {
+describe("an attempt after which the retry policy breaks", () => {
   const bug = (): never => {
     throw new Error("bug")
   }

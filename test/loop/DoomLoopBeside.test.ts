@@ -128,7 +128,7 @@ describe("a loop that is steered", () => {
     }))
 })
 
-it.effect("a loop that would be ended comes behind the agent's condition to stop", () =>
+it.effect("a loop that would be ended comes after the agent's condition to stop", () =>
   Effect.gen(function*() {
     const stopWhen = ({ turn }: { readonly turn: number }) => turn === 4
     assert.strictEqual((yield* play(again(4), { agent: { stopWhen } })).end, "RunCompleted(stopWhen)")

@@ -55,7 +55,7 @@ const appendsOfAHealthyRun = Effect.gen(function*() {
 })
 
 describe("a slow store", () => {
-  it.effect("holds back every event of a pending append and of those behind it, and every tool", () =>
+  it.effect("holds back every event of a pending append and of those after it, and every tool", () =>
     Effect.gen(function*() {
       const count = yield* appendsOfAHealthyRun
       for (let n = 1; n <= count; n++) {
@@ -77,7 +77,7 @@ describe("a slow store", () => {
       }
     }))
 
-  it.effect("shows transient events behind a pending append only after it", () =>
+  it.effect("shows transient events only after the pending append that they follow", () =>
     Effect.gen(function*() {
       const held = TestStore.holding((_, events) => events.some((event) => event._tag === "AbortRequested"))
       const store = yield* TestStore.make(held.onAppend)

@@ -25,7 +25,7 @@ const earlier = { role: "assistant", content: [{ type: "text", text: "before" }]
 const asking = { toolkit: Approvals.kit }
 
 describe("what is written into in place", () => {
-  it.effect("by a hook behind a yes is not what runs, also where the log is read anew: the call is denied", () =>
+  it.effect("by a hook after a yes is not what runs, also where the log is read anew: the call is denied", () =>
     Effect.gen(function*() {
       const kept = yield* SessionStoreMemory.make
       // as one in another process reads it
@@ -130,7 +130,7 @@ describe("what is written into in place", () => {
       ])
     }))
 
-  it.effect("by an observer hides nothing from the guard behind it", () =>
+  it.effect("by an observer hides nothing from the guard after it", () =>
     Effect.gen(function*() {
       const shown: Array<unknown> = []
       const observer: Hook = {

@@ -56,7 +56,7 @@ describe("what is said to a run", () => {
       assert.deepStrictEqual(Steering.decisions(log), ["Continue steer", "Complete stop"])
     }))
 
-  it.effect("while a hook looks at a tool call goes behind the round", () =>
+  it.effect("while a hook looks at a tool call goes after the round", () =>
     Effect.gen(function*() {
       const { log, told } = yield* steered(waiting("beforeToolCall", 1), [TestAgent.work(1), ok])
       assert.deepInclude(told, { _tag: "Delivered", turn: 2 })

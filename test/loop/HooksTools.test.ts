@@ -1,4 +1,4 @@
-/** Hooks before a tool call: they change it, deny it or answer it, and everything behind them goes by what they leave. */
+/** Hooks before a tool call: they change it, deny it or answer it, and everything after them goes by what they leave. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -130,7 +130,7 @@ describe("a hook that denies", () => {
       assert.strictEqual(RunLog.endOf(log), "RunCompleted(stop)")
     }))
 
-  it.effect("is not asked about by the hooks behind it, and its word is no error", () =>
+  it.effect("is not asked about by the hooks after it, and its word is no error", () =>
     Effect.gen(function*() {
       let asked = 0
       const { agent } = yield* TestAgent.make(turns, {

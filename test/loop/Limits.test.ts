@@ -210,7 +210,7 @@ describe("maxErrors", () => {
       assert.strictEqual(RunLog.only(log, "AssistantMessage").length, 4)
     }))
 
-  it.effect("stops inside a message: calls behind the one too many do not run", () =>
+  it.effect("stops inside a message: calls after the one too many do not run", () =>
     Effect.gen(function*() {
       const { end, log } = yield* Limited.play(
         [[1, 2, 3, 4, 5].map((n) => TestAgent.work(n, `${n}`)), ScriptedModel.text("late")],

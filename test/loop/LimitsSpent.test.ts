@@ -39,7 +39,7 @@ describe("maxTokens", () => {
       assert.deepStrictEqual(RunLog.only(log, "RunLimited")[0]?.totals.usage, { inputTokens: 20, outputTokens: 10 })
     }))
 
-  it.effect("holds behind a compaction whose strategy has no number of what it spent", () =>
+  it.effect("holds after a compaction whose strategy has no number of what it spent", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make([TestAgent.work(1), TestAgent.work(2)], {
         context: Layer.succeed(ContextManager.ContextManager, {
@@ -73,7 +73,7 @@ describe("maxTokens", () => {
   )
 
   it.effect.each([Number.NaN, Infinity, -1e6, "7", undefined])(
-    "holds behind a call whose usage is no number of tokens, and the log can be read: %s",
+    "holds after a call whose usage is no number of tokens, and the log can be read: %s",
     (odd) =>
       Effect.gen(function*() {
         const none = odd as number

@@ -63,7 +63,7 @@ type Reader = (
 
 const readers: Readonly<Record<string, Reader>> = {
   "reads on": (events) => Stream.runCollect(events),
-  "stops behind its first event until the run is over": (events, over) =>
+  "stops after its first event until the run is over": (events, over) =>
     Stream.runCollect(Stream.tap(events, (event) => event._tag === "RunStarted" ? over : Effect.void)),
   "stops in the first attempt until the run is over": (events, over) =>
     Stream.runCollect(

@@ -169,7 +169,7 @@ describe("a call whose handler waits for a run below it", () => {
       assert.deepStrictEqual(outcomes.slice(2).sort(), ["Succeeded 1.0", "Succeeded 1.3"])
     }))
 
-  it.effect("holds those behind it where calls run one by one", () =>
+  it.effect("holds up those after it where calls run one by one", () =>
     Effect.gen(function*() {
       const made = yield* Family.make({ agent: { toolPolicy: { maxParallel: 1 } } })
       yield* made.root({ turns: [[buys, {}]] })

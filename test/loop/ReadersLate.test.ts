@@ -117,7 +117,7 @@ describe("a reader that comes in the midst of an answer", () => {
       }
     }))
 
-  it.effect("is told nothing twice that waits behind a fact", () =>
+  it.effect("is told nothing twice that waits to follow a fact", () =>
     Effect.gen(function*() {
       const [gate, next] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
       const stored = yield* Deferred.make<void>()
@@ -134,7 +134,7 @@ describe("a reader that comes in the midst of an answer", () => {
         Effect.andThen(Deferred.succeed(asked, undefined), Effect.andThen(Deferred.await(stored), store))
       const steering = yield* Effect.forkChild(run.steer("And?"))
       yield* Deferred.await(asked)
-      // "b" is shown behind the input, which is not stored yet
+      // "b" is shown after the input, which is not stored yet
       yield* gate.release
       yield* next.started
       const late = yield* reading(run)
@@ -174,7 +174,7 @@ describe("a reader that comes in the midst of an answer", () => {
       assert.deepStrictEqual(shown(yield* later.all), [[0, 1, "ri"], [1, 1, "ght"]])
     }))
 
-  it.effect("is told nothing of one that was broken off, behind its end", () =>
+  it.effect("is told nothing of one that was broken off, after its end", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent } = yield* TestAgent.make([[text("a"), ScriptedModel.gate(gate)]])

@@ -79,7 +79,7 @@ describe("what is taken up", () => {
       assert.sameMembers(taken, ids)
     }))
 
-  it.effect("all of more than a page of them, behind others", () =>
+  it.effect("all of more than a page of them, after others", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make()
       const ids = Array.from({ length: 240 }, (_, n) => `s${n}`)
@@ -383,7 +383,7 @@ describe("what cannot be taken up", () => {
       assert.strictEqual((yield* Effect.flip(agent.recover())).reason._tag, "StoreUnavailable")
     }))
 
-  it.effect("is what comes behind the store's end, where that is lost in the midst of a look", () =>
+  it.effect("is what comes after the store's end, where that is lost in the midst of a look", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make()
       const ids = Array.from({ length: 6 }, (_, n) => `s${n}`)

@@ -37,7 +37,7 @@ describe("a reconciler", () => {
     const [next, log] of [
       ["the run is resumed", DeadRun.inTools("work")],
       ["a new message comes", DeadRun.inTools("work")],
-      ["a new message comes behind an abort", [...DeadRun.inTools("work"), abort]]
+      ["a new message comes after an abort", [...DeadRun.inTools("work"), abort]]
     ] as const
   ) {
     it.effect(`is asked about the call by the run and the key that its handler had, where ${next}`, () =>
@@ -130,7 +130,7 @@ describe("a reconciler that does not answer", () => {
   for (
     const [claim, hangs, leftBehind] of [
       ["is waited for as long as a tool", Effect.never, undefined],
-      ["and goes on behind its interruption is left behind", Effect.uninterruptible(Effect.never), [
+      ["and goes on after its interruption is left behind", Effect.uninterruptible(Effect.never), [
         "reconciler of work"
       ]]
     ] as const

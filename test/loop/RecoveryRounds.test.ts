@@ -75,7 +75,7 @@ describe("a round that had failed when its drive died, with a policy that does n
       assert.strictEqual(RunLog.endOf(log), "RunFailed(ToolFailed)")
     }))
 
-  it.effect("goes on once it is resumed behind that", () =>
+  it.effect("goes on once it is resumed after that", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* resume([...turn(policy, "work"), started("work", 0), failed(0)])
       yield* Stream.runDrain(agent.resume({ sessionId: "s" }))
@@ -99,7 +99,7 @@ describe("a parallel round in mixed states", () => {
       assert.deepStrictEqual([toolCalls, toolRounds, turns], [5, 1, 2])
     }))
 
-  it.effect("has its outcomes read by the model, those before the death and those behind it, in call order", () =>
+  it.effect("has its outcomes read by the model, those before the death and those after it, in call order", () =>
     Effect.gen(function*() {
       const { script } = yield* resume(log)
       const answered = (yield* script.requests)[0]!.messages.at(-1)!

@@ -24,7 +24,7 @@ const request = { sessionId: "s", runId: "dead", input: "go" }
 
 const resumed = (agent: TestAgent.TestAgent["agent"]) => Stream.runCollect(agent.resume({ sessionId: "s" }))
 
-describe("the first write behind a death", () => {
+describe("the first write after a death", () => {
   it.effect("has the dead drive's end and the next drive's beginning", () =>
     Effect.gen(function*() {
       const { before, process, store } = yield* dead

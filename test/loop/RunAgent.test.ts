@@ -22,7 +22,7 @@ type Input = Parameters<Family.Client["run"]>[0]
 
 const done = JSON.stringify({})
 
-/** How the call is settled for which an agent runs these inputs, one behind the other, and all logs. */
+/** How the call is settled for which an agent runs these inputs, one after the other, and all logs. */
 const settledBy = (...inputs: ReadonlyArray<Input>) =>
   Effect.gen(function*() {
     const { logs, root } = yield* Family.make({

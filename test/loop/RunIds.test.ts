@@ -230,7 +230,7 @@ describe("the same run id", () => {
       assert.deepStrictEqual([hasLeft, (yield* Fiber.join(first)).text], [true, "a"])
     }))
 
-  it.effect("of a run that has ended is left at once while it is looked for behind another run", () =>
+  it.effect("of a run that has ended is left at once while it is looked for after another run has begun", () =>
     Effect.gen(function*() {
       const base = yield* SessionStoreMemory.make
       const reading = yield* Deferred.make<void>()

@@ -161,7 +161,7 @@ describe("a layer that closes", () => {
       yield* other.started
       const closing = yield* Effect.forkDetach(close)
       yield* TestClock.adjust("5 seconds")
-      assert.isTrue(yield* Hang.ends(Fiber.await(closing)), "the second run is waited for behind the first")
+      assert.isTrue(yield* Hang.ends(Fiber.await(closing)), "the second run is waited for after the first")
       yield* one.release
       yield* other.release
     }))
@@ -335,7 +335,7 @@ describe("the live runs of a process", () => {
       yield* start(runs, run("c", "s"))
     }))
 
-  it.effect("are not forgotten with a drive of their session that dies behind its own run", () =>
+  it.effect("are not forgotten with a drive of their session that dies after its own run", () =>
     Effect.gen(function*() {
       const runs = yield* RunsLocal.make
       const said = yield* Deferred.make<Fiber.Fiber<unknown, unknown>>()

@@ -25,7 +25,7 @@ const go = { sessionId: "s", runId: "r", input: "go" }
 const delivered = (turn: number) => ({ _tag: "Delivered", turn } as const)
 
 describe("a steer", () => {
-  it.effect("during an answer is the user's word behind it, before the next model call", () =>
+  it.effect("during an answer is the user's word after it, before the next model call", () =>
     Effect.gen(function*() {
       const { gate, run, script, store } = yield* Steering.held([ScriptedModel.text("one")], [
         ScriptedModel.text("two")
@@ -122,7 +122,7 @@ describe("a steer", () => {
       assert.deepStrictEqual(Steering.received(yield* store.log("s")), ["steer: a", "steer: b"])
     }))
 
-  it.effect("while the model is waited for to be tried again stands behind that turn", () =>
+  it.effect("while the run waits to try the model again comes after that turn", () =>
     Effect.gen(function*() {
       const { agent, script } = yield* TestAgent.make([
         Overloaded.fail(),

@@ -68,7 +68,7 @@ describe("what was said to a run that died", () => {
           if (goOn === "resume") yield* Stream.runDrain(agent.resume({ sessionId: "s" }))
           else yield* agent.run({ sessionId: "s", input: "hello" })
           const log = yield* store.log("s")
-          const at = `${goOn} behind write ${n}`
+          const at = `${goOn} after write ${n}`
           assert.deepStrictEqual(RunLog.violations(log), [], at)
           assert.deepStrictEqual(Steering.received(log).toSorted(), ["followUp: and now?", "steer: shorter"], at)
           const words = Steering.said((yield* script.requests).at(-1)).join("+").split("+")
@@ -114,7 +114,7 @@ describe("what was said to a run that died", () => {
       for (let crash = 0; crash < 4; crash++) {
         const { agent } = yield* TestAgent.make([ScriptedModel.die("never reached")], { store })
         const n = store.appends.length
-        // dies behind the first event of its drive
+        // dies after the first event of its drive
         store.onAppend = ({ events, store }) =>
           events.some(({ _tag }) => _tag === "TurnStarted") ? Effect.fail(TestStore.unavailable) : store
         yield* Effect.exit(Stream.runDrain(agent.resume({ sessionId: "s" })))

@@ -18,7 +18,7 @@ import * as TestStore from "../support/TestStore.ts"
 const go = { sessionId: "s", runId: "r", input: "go" }
 
 interface Scenario {
-  /** behind the gate at which the input is queued */
+  /** after the gate at which the input is queued */
   readonly rest: ReadonlyArray<ScriptedModel.Step>
   readonly agent?: TestAgent.Options["agent"]
   readonly limits?: RunPolicy.LimitsInput

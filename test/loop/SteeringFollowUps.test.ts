@@ -29,7 +29,7 @@ describe("a follow-up", () => {
       ])
     }))
 
-  it.effect("has an answer of its own, one after the other, oldest first, behind what steers", () =>
+  it.effect("has an answer of its own, one after the other, oldest first, after what steers", () =>
     Effect.gen(function*() {
       const { gate, run, script } = yield* Steering.held(
         [ScriptedModel.text("0")],
@@ -81,7 +81,7 @@ describe("a follow-up", () => {
       ])
     }))
 
-  it.effect("comes behind an answer that fits the output schema", () =>
+  it.effect("comes after an answer that fits the output schema", () =>
     Effect.gen(function*() {
       const { gate, run, store } = yield* Steering.held(
         [ScriptedModel.text("no JSON")],

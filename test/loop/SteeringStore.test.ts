@@ -145,7 +145,7 @@ describe("an input that is more than an event holds", () => {
 })
 
 describe("an answer that a store does not hold", () => {
-  it.effect("takes what it was behind of an input with it, which is then not delivered", () =>
+  it.effect("takes the input that was to follow it along: that is not delivered", () =>
     Effect.gen(function*() {
       const { gate, run, store } = yield* held()
       const fiber = yield* Effect.flatMap(run.queue("steer", "shorter"), Effect.forkChild)

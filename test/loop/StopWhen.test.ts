@@ -30,7 +30,7 @@ const logOf = Effect.fnUntraced(function*(
 })
 
 describe("stopWhen", () => {
-  it.effect("completes the run behind the turn for which it holds, with the tools of that turn settled", () =>
+  it.effect("completes the run after the turn for which it holds, with the tools of that turn settled", () =>
     Effect.gen(function*() {
       const { log } = yield* logOf([TestAgent.look(1), TestAgent.work(2)], { stopWhen: StopWhen.toolCalled("work") })
       assert.strictEqual(RunLog.endOf(log), "RunCompleted(stopWhen)")
@@ -94,7 +94,7 @@ describe("stopWhen", () => {
       assert.strictEqual(store.appends.length, 3)
     }))
 
-  it.effect("comes behind what must be compacted, for which it is not asked", () =>
+  it.effect("comes after a compaction that must be made, and is not asked about it", () =>
     Effect.gen(function*() {
       let asked = 0
       const { log } = yield* logOf(

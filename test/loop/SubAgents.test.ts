@@ -212,8 +212,8 @@ describe("a run that works for a call", () => {
       const { logs, root } = yield* Family.make({
         handler: (agent) =>
           Effect.gen(function*() {
-            const behind = Effect.andThen(Deferred.await(settled), agent.run({ sessionId: "later", input }))
-            later = yield* Effect.forkDetach(behind)
+            const afterwards = Effect.andThen(Deferred.await(settled), agent.run({ sessionId: "later", input }))
+            later = yield* Effect.forkDetach(afterwards)
             return "done"
           })
       })

@@ -199,7 +199,7 @@ describe("what a store says is too large", () => {
       ], {
         store,
         agent: { toolPolicy: { maxParallel: 3 } },
-        // the second and the third are stored together, behind the first
+        // the second and the third are stored together, after the first
         tool: ({ n }) => n === 1 ? Effect.succeed("short") : Effect.as(held.reached, n === 2 ? long : "short")
       })
       const fiber = yield* Effect.forkChild(Effect.flip(made.agent.run({ sessionId: "s", input: "go" })))

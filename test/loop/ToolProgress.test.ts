@@ -1,4 +1,4 @@
-/** What a tool tells of itself while it runs, and that nothing is heard of it behind its outcome. */
+/** What a tool tells of itself while it runs, and that nothing is heard of it after its outcome. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -103,7 +103,7 @@ describe("what a tool tells of itself", () => {
       assert.deepStrictEqual(progressOf(seen), [["1.0", "early"]])
     }))
 
-  it.effect("is not shown behind its outcome where a guard takes its time over it", () =>
+  it.effect("is not shown after its outcome where a guard takes its time over it", () =>
     Effect.gen(function*() {
       const looking = yield* Deferred.make<void>()
       const looked = yield* Deferred.make<void>()
@@ -138,7 +138,7 @@ describe("what a tool tells of itself", () => {
       assert.deepStrictEqual(progressOf(seen), [])
     }))
 
-  it.effect("is not heard behind the end of the run, also while that is stored", () =>
+  it.effect("is not heard after the end of the run, also while that is stored", () =>
     Effect.gen(function*() {
       const { started, tellLate, tool } = yield* stuck
       const held = TestStore.holding((_, events) => events.at(-1)?._tag === "RunAborted")

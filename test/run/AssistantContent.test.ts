@@ -75,8 +75,8 @@ describe("reasoning", () => {
   const signed = { test: { signature: "s" } }
 
   it.each<readonly [string, ReadonlyArray<Model.ModelPart>]>([
-    ["behind a call", [start("r"), thought("hm"), call, end("r", signed)]],
-    ["of a delta behind a call", [start("r"), thought("hm"), call, thought("", "r", signed), end("r")]],
+    ["after a call", [start("r"), thought("hm"), call, end("r", signed)]],
+    ["of a delta after a call", [start("r"), thought("hm"), call, thought("", "r", signed), end("r")]],
     ["once more", [start("r"), thought("hm"), end("r", signed), call, end("r", signed)]],
     ["in its second end", [start("r"), thought("hm"), end("r"), end("r", signed), call]]
   ])("has the signature that its end says %s", (_, parts) => {
@@ -93,7 +93,7 @@ describe("reasoning", () => {
     })
   })
 
-  it("that is redacted, behind reasoning under the same name, is another one", () => {
+  it("that is redacted, after reasoning under the same name, is another one", () => {
     const redacted = { test: { redactedData: "eA==" } }
     assert.deepStrictEqual(sent([thought("hm", "r", signed), call, thought("", "r", redacted)])[2], {
       type: "reasoning",
@@ -125,7 +125,7 @@ describe("reasoning", () => {
     assert.deepStrictEqual(content[0], { type: "reasoning", text: "", metadata: encrypted })
   })
 
-  it("that is redacted does not lend its metadata to the text behind it", () => {
+  it("that is redacted does not lend its metadata to the text after it", () => {
     const content = sent([start("r", { test: { redactedData: "eA==" } }), end("r"), text("hi")])
     assert.deepStrictEqual(content.at(-1), { type: "text", text: "hi" })
   })
@@ -158,7 +158,7 @@ describe("content", () => {
     assert.deepStrictEqual(collect([start("r"), end("r"), text(""), thought("")]).content, [])
   })
 
-  it("of a text before a call and one behind it, under one id, is two texts", () => {
+  it("of a text before a call and one after it, under one id, is two texts", () => {
     const call: Model.ModelPart = { type: "tool-call", id: "a", name: "search", params: {} }
     const around = [start("0", undefined, "text"), text("one", "0"), end("0", undefined, "text"), call]
     const { content } = collect([
@@ -170,7 +170,7 @@ describe("content", () => {
     assert.deepStrictEqual(content.map((part) => part.type), ["text", "tool-call", "text"])
   })
 
-  it("behind the finish does not count", () => {
+  it("after the finish does not count", () => {
     const finish: Model.ModelPart = { type: "finish", reason: "stop", usage: { inputTokens: 1, outputTokens: 1 } }
     const collector = new Collector("run-1", 1, 1)
     assert.strictEqual(collector.push([text("one"), finish, text("two")]).length, 1)

@@ -67,7 +67,7 @@ it("a list looks into no item that is frozen, so that what one of them costs doe
   for (const value of [list, added, added.content, added.content[0]]) assert.isTrue(Object.isFrozen(value))
 })
 
-it("what is not frozen is frozen to its end, also behind a part that somebody froze", () => {
+it("what is not frozen is frozen to its end, also after a part that somebody froze", () => {
   const inner = { n: 1 }
   Frozen.deep({ part: Object.freeze({ inner }) })
   assert.isTrue(Object.isFrozen(inner))

@@ -125,9 +125,9 @@ describe("the values of an answer", () => {
     Effect.gen(function*() {
       assert.throws(() => JSON.parse(text))
       for (const pieces of [[text, " "], [...text, " "]]) {
-        const all = yield* shown("[", ...pieces, ", \"behind it\"]")
-        assert.notInclude(JSON.stringify(all), "behind it")
-        assert.deepStrictEqual(all.at(-1), (yield* shown(`[${text} , "behind it"]`)).at(-1))
+        const all = yield* shown("[", ...pieces, ", \"after it\"]")
+        assert.notInclude(JSON.stringify(all), "after it")
+        assert.deepStrictEqual(all.at(-1), (yield* shown(`[${text} , "after it"]`)).at(-1))
       }
     }))
 
@@ -234,7 +234,7 @@ describe("a fence around the answer", () => {
 })
 
 describe("a whole answer", () => {
-  it("is taken out of its fence, also where the end of that stands right behind it", () => {
+  it("is taken out of its fence, also where the end of that stands right after it", () => {
     for (const text of ["```json\n[1]\n```", "\n```\n\n[1]```\n", "```json \r\n[1]\r\n ``` "]) {
       assert.strictEqual(unfenced(text).trim(), "[1]")
     }

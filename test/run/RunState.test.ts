@@ -237,7 +237,7 @@ describe("an answer", () => {
   const answered = (n: number) => ({ ...Draft.approvalResolved("1.0"), approvalId: `q${n}` })
   const log = [Draft.started("go"), Draft.turnStarted(1), Draft.assistant([Draft.call("pay", {})])]
 
-  it("to a question that another one about the same call came behind says nothing of the call", () => {
+  it("to a question that another one about the same call followed says nothing of the call", () => {
     const [call] = foldDrafts(...log, asked(1), asked(2), answered(1)).openCalls
     assert.deepInclude(call, { phase: "awaiting", approvalId: "q2", params: { n: 2 } })
     assert.isUndefined(call?.decision)

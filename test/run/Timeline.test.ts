@@ -57,7 +57,7 @@ describe("a turn", () => {
     assert.notProperty(tool, "firstPart")
   })
 
-  it("has the attempts that do not count, and the waits behind them", () => {
+  it("has the attempts that do not count, and the waits after them", () => {
     assert.deepStrictEqual(
       shown(
         at(0, Draft.started("go")),
@@ -77,7 +77,7 @@ describe("a turn", () => {
     )
   })
 
-  it("has an attempt from when it began, behind what the turn did before it", () => {
+  it("has an attempt from when it began, after what the turn did before it", () => {
     assert.deepStrictEqual(
       shown(
         at(0, Draft.started("go")),
@@ -218,7 +218,7 @@ describe("a drive", () => {
     )
   })
 
-  it("whose clock was set back has nothing that ends before it began, nor behind what was recorded", () => {
+  it("whose clock was set back has nothing that ends before it began, nor after what was recorded", () => {
     assert.deepStrictEqual(
       shown(
         at(100, Draft.started("go")),

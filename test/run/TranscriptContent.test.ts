@@ -130,7 +130,7 @@ describe("what a person said last", () => {
     assert.deepStrictEqual(said(...log), [Message.text("hello"), Message.text("and now?")])
   })
 
-  it("is the same behind a compaction that keeps it", () => {
+  it("is the same after a compaction that keeps it", () => {
     const log = [
       Draft.started("go"),
       Draft.assistant([Message.text("gone")]),
@@ -147,7 +147,7 @@ describe("what a person said last", () => {
 })
 
 describe("a call", () => {
-  it.prop("has one result, in call order, behind its message", [Logs.odd], ([{ log }]) => {
+  it.prop("has one result, in call order, after its message", [Logs.odd], ([{ log }]) => {
     for (let n = 1; n <= log.length; n += 3) {
       const messages = messagesOf(log.slice(0, n), models[0])
       messages.forEach((message, i) => {
@@ -181,7 +181,7 @@ describe("a call", () => {
     assert.include(JSON.stringify(messagesOf(log)), "first")
   })
 
-  it("has the outcome that is found once its drive died, and none behind another end", () => {
+  it("has the outcome that is found once its drive died, and none after another end", () => {
     const turn = [Draft.started("x"), Draft.assistant([Draft.call("search")])]
     const late = Draft.settled("1.0", "late")
     const died = Draft.log(...turn, { ...Draft.aborted, reason: "crashed" }, Draft.resumed(2), late)
@@ -206,7 +206,7 @@ describe("a call", () => {
     assert.deepStrictEqual(tool.role === "tool" && tool.content.map((part) => part.result), ["ours"])
   })
 
-  it("of what is pruned has a note in the place of a long result, and behind it all of it", () => {
+  it("of what is pruned has a note in the place of a long result, and after it all of it", () => {
     const turn = (n: number) => [
       Draft.turnStarted(n),
       Draft.assistant([Draft.call("search")], { turn: n }),

@@ -72,7 +72,7 @@ describe("folding 4,000 events touches few elements for each,", () => {
     assert.isBelow(touched(fold) / log.length, perEvent)
   })
 
-  it("and appending behind them touches no more", () => {
+  it("and appending after them touches no more", () => {
     const start = Transcript.fromLog(Draft.log(Draft.started("hello"), ...turns(4000)))
     const more = Draft.log(...turns(400))
     const count = touched(() => {

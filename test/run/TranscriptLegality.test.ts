@@ -199,7 +199,7 @@ describe("what a context manager leaves", () => {
   ])("may be %s", (_, replacement) => base(replacement))
 })
 
-it("what one strategy left may stand behind what the next one leaves, also a system message", () => {
+it("what one strategy left may stand after what the next one leaves, also a system message", () => {
   isLegal(Draft.log(
     Draft.started("hello"),
     Draft.compacted(1, [{ role: "system", content: "the user is called Ann" }]),

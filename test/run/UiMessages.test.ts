@@ -118,11 +118,11 @@ describe("a run on a page", () => {
       const [, kept] = yield* UiPage.opened(log)
       assert.deepStrictEqual(UiPage.plain(kept), UiPage.plain(again.last))
       // a page that is not told of the questions knows of the answers: it gave them
-      const behind = log.slice(log.findIndex(({ _tag }) => _tag === "ApprovalResolved"))
+      const rest = log.slice(log.findIndex(({ _tag }) => _tag === "ApprovalResolved"))
       const answersIn = (chunks: ReadonlyArray<UiMessages.Chunk>) =>
         chunks.flatMap((chunk) => chunk.type === "tool-approval-response" ? [chunk.approved] : [])
       assert.deepStrictEqual(answersIn(told), [true, false])
-      assert.deepStrictEqual(answersIn(yield* UiPage.chunksOf(Stream.fromIterable(behind))), [])
+      assert.deepStrictEqual(answersIn(yield* UiPage.chunksOf(Stream.fromIterable(rest))), [])
     }))
 
   it.effect("that takes the place of one that waits is a message of its own", () =>
@@ -275,7 +275,7 @@ describe("a run on a page", () => {
       assert.include(UiPage.brief(last), `tool-work {"n":1} output-error Denied: closed`)
     }))
 
-  it.effect("shows what the provider found turns behind its call", () =>
+  it.effect("shows what the provider found turns after its call", () =>
     Effect.gen(function*() {
       const result = (id: string) =>
         ({ type: "tool-result", id, name: "search", result: id, isFailure: false }) as const
@@ -364,7 +364,7 @@ describe("the end of a run on a page", () => {
       const { agent } = yield* TestAgent.make([ScriptedModel.fail(refused), ScriptedModel.fail(refused)])
       const messageMetadata = ({ totals }: RunEvent.End) => ({ turns: totals.turns })
       const chunks = yield* UiPage.chunksOf(agent.stream({ input: "go" }), { messageMetadata })
-      // a page reads nothing behind an error
+      // a page reads nothing after an error
       assert.deepStrictEqual(chunks.slice(-2), [
         { type: "finish", finishReason: "error", messageMetadata: { turns: 0 } },
         { type: "error", errorText: "An error occurred." }

@@ -157,7 +157,7 @@ export const once = <A>(first: Effect.Effect<A>, later: A) => {
   }
 }
 
-/** A store whose first session is opened behind the obstacle. */
+/** A store whose first session is opened after the obstacle. */
 export const opening = (obstacle: Obstacle.Obstacle) =>
   Effect.map(SessionStoreMemory.make, (memory) => {
     let isPast = false

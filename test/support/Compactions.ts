@@ -100,7 +100,7 @@ export const withSnapshots = (log: Logs.Log): Logs.Log => {
 const bytes = (transcript: Transcript.Transcript) =>
   JSON.stringify([undefined, ...models].map((reader) => Transcript.messages(transcript, reader)))
 
-/** The states and messages at the compaction and behind each event that follows, read from its snapshot. */
+/** The states and messages at the compaction and after each event that follows, read from its snapshot. */
 const fromSnapshot = (log: Logs.Log, compacted: Compacted) => {
   const start = Snapshot.startOf(compacted)!
   const started = log[start.startSeq - 1]!

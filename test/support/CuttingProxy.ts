@@ -9,8 +9,8 @@ export type Last = "nothing" | "request" | "answer"
 export interface CuttingProxy {
   readonly port: number
   /**
-   * Each connection is cut once the server answers on it, `times` times, behind the next `after` answers; where the last
-   * thing is to be nothing, once the client asks, and behind the next questions.
+   * Each connection is cut once the server answers on it, `times` times, after the next `after` answers; where the last
+   * thing is to be nothing, once the client asks, and after the next questions.
    */
   readonly cut: (times: number, after?: number, last?: Last) => void
   /** how often connections are still to be cut */

@@ -1,6 +1,6 @@
 /**
  * An agent that has itself work for its calls, as deep as a plan says: the input of a run is its plan. Each turn of one has so
- * many others run, and behind the last one the model says "done".
+ * many others run, and after the last one the model says "done".
  */
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
@@ -56,7 +56,7 @@ export const kit = Toolkit.make(
 export const planOf = ({ messages }: Model.ModelRequest): Plan => {
   const last = messages.findLast(({ role }) => role === "user")
   const text = Message.textOf(last?.content as ReadonlyArray<Message.UserPart>)
-  // behind a message that has no answer another one is said in the same breath
+  // a message that comes after one without an answer is said in the same breath
   return text.endsWith("}") ? JSON.parse(text) as Plan : {}
 }
 
@@ -163,7 +163,7 @@ export const logsOf = (store: SessionStore.SessionStore["Service"]) =>
     return logs
   })
 
-/** What the last end of a run tells, and its calls behind that: those that a dead drive left are settled there. */
+/** What the last end of a run tells, and its calls after that: those that a dead drive left are settled there. */
 export const totalOf = (log: Log): Usage.Usage => {
   const end = log.findLast(RunEvent.isEnd)
   return RunLog.only(log, "ToolSettled").reduce(

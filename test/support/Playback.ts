@@ -56,7 +56,7 @@ const checkTexts = (text: string, said: ReadonlyArray<string>): void => {
   let at = 0
   for (const piece of said.filter((piece) => piece.trim() !== "")) {
     const found = text.indexOf(piece, at)
-    assert.isAtLeast(found, 0, `${JSON.stringify(piece)} is not in the text behind ${at}`)
+    assert.isAtLeast(found, 0, `${JSON.stringify(piece)} is not in the text after ${at}`)
     at = found + piece.length
   }
 }
@@ -196,7 +196,7 @@ export const suite = (protocol: Protocol, payloads: ReadonlyArray<Payload>, isFu
 
   describe.each(["end", "reset"] as const)("cut by a socket's %s", (ending) => {
     it.effect(
-      "it is truncated before its finish, with no tool executed, and behind it whole or truncated",
+      "it is truncated before its finish, with no tool executed, and after it whole or truncated",
       () =>
         Effect.gen(function*() {
           const cuts = yield* offsets(body, ends, isFull)

@@ -67,10 +67,10 @@ const watched = ({ problems, store }: World, where: string) => {
   return <E>(events: Stream.Stream<RunEvent.RunEvent, E>, sessionId: string) =>
     Stream.tap(events, (event) =>
       Effect.sync(() => {
-        if (isOver) problems.push(`${where}: ${event._tag} behind an end`)
+        if (isOver) problems.push(`${where}: ${event._tag} after an end`)
         if (!RunEvent.isDurable(event)) return
         if (last > 0 && event.seq !== last + 1) {
-          problems.push(`${where}: ${event._tag} ${event.seq} behind ${last}`)
+          problems.push(`${where}: ${event._tag} ${event.seq} after ${last}`)
         }
         if (event.seq > store.head(sessionId)) problems.push(`${where}: ${event._tag} is not stored`)
         last = event.seq
@@ -89,7 +89,7 @@ const stop = Effect.fnUntraced(function*({ agent, problems, store }: World, sess
   if (live !== undefined && live.runId !== runId) return
   const ends = (yield* store.log(sessionId)).slice(begun).filter(RunEvent.isEnd)
   if (!ends.some((end) => end.runId === runId && RunEvent.isOver(end))) {
-    problems.push(`${runId} is not over behind an abort`)
+    problems.push(`${runId} is not over after an abort`)
   }
 })
 

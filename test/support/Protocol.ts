@@ -15,7 +15,7 @@ export interface Protocol {
   readonly name: string
   /** one payload as the event that the provider sends */
   readonly event: (payload: Payload) => string
-  /** what comes behind the last event */
+  /** what comes after the last event */
   readonly end: string
   /** Whether an answer may be over with this payload: it has the finish reason, or an error. */
   readonly decides: (payload: Payload) => boolean

@@ -11,7 +11,7 @@ export interface Call {
   readonly params: unknown
 }
 
-/** How a stream ends: `open` when neither a finish reason nor an error came, `either` when an error came behind a finish. */
+/** How a stream ends: `open` when neither a finish reason nor an error came, `either` when an error came after a finish. */
 export type Ending = "open" | "whole" | "error" | "either"
 
 export interface Reading {

@@ -1,7 +1,7 @@
 /**
  * Holds the adapter against a recording (`Recording`): whole, in pieces of one byte, and cut at many offsets.
  *
- * Owns what must hold of any recording. What comes behind a finish reason may be read or left.
+ * Owns what must hold of any recording. What comes after a finish reason may be read or left.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -111,7 +111,7 @@ export const reading = (payloads: ReadonlyArray<Recording.Payload>): void => {
       assert.deepStrictEqual(yield* read(single(body)), yield* read([body]))
     }))
 
-  it.effect("cut anywhere it is what it says up to there: truncated before its finish reason, whole behind it", () =>
+  it.effect("cut anywhere it is what it says up to there: truncated before its finish reason, whole after it", () =>
     Effect.gen(function*() {
       const step = Math.ceil(body.length / 500)
       for (let at = 0; at < body.length; at += Math.abs(at - decidedAt) < 40 ? 1 : step) {

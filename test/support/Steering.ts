@@ -23,17 +23,17 @@ export const received = (log: ReadonlyArray<RunEvent.RunEvent>): Array<string> =
 export const said = (request: Model.ModelRequest | undefined): Array<string> =>
   request?.messages.flatMap((message) => message.role === "user" ? [textsOf([message])] : []) ?? []
 
-/** The roles of a request's messages behind the system's. */
+/** The roles of a request's messages after the system's. */
 export const roles = (request: Model.ModelRequest | undefined): Array<string> =>
   request?.messages.slice(1).map(({ role }) => role) ?? []
 
-/** The decisions behind the turns, with their reasons. */
+/** The decisions after the turns, with their reasons. */
 export const decisions = (log: ReadonlyArray<RunEvent.RunEvent>): Array<string> =>
   RunLog.only(log, "TurnFinished").map(({ decision }) =>
     `${decision._tag}${"reason" in decision ? ` ${decision.reason}` : ""}`
   )
 
-/** A store with the first writes of another one, as a process leaves it that dies behind them. */
+/** A store with the first writes of another one, as a process that dies after them leaves it. */
 export const left = Effect.fnUntraced(function*(batches: ReadonlyArray<TestStore.Batch>) {
   const store = yield* TestStore.make()
   yield* Effect.scoped(Effect.gen(function*() {

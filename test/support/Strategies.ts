@@ -77,7 +77,7 @@ const check = (before: Transcript.Transcript, after: Transcript.Transcript, seq:
   assert.deepStrictEqual(after.open, before.open)
   const memories = Transcript.entries(after).filter(({ memory }) => memory !== undefined)
   assert.deepStrictEqual(memories.slice(1), [])
-  // what waits behind a turn that says nothing stands with the rest
+  // what waits for the end of a turn that says nothing stands with the rest
   const waiting = Vector.toArray(before.waiting).filter(({ isNotice }) => !isNotice && before.open !== undefined)
   const latest = Transcript.latestSaid(before)?.content ?? []
   const said = parts(after, "user")

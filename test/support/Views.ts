@@ -39,7 +39,7 @@ export const view = (
   metadata: { sessionId: "s", runId: "r", turn: 1, attempt: 0 }
 })
 
-/** The transcript behind a compaction. */
+/** The transcript after a compaction. */
 export const after = (
   transcript: Transcript.Transcript,
   compaction: ContextManager.Compaction,

@@ -44,7 +44,7 @@ it.effect.prop(
           now = step.after
         }
         if (now === transcript) continue
-        // what comes behind it is that much later
+        // what comes after it is that much later
         for (const later of log.slice(i + 1)) {
           now = Transcript.append(now, { ...later, seq: later.seq + 3 } as RunEvent.Durable)
         }

@@ -39,7 +39,7 @@ it.live(
         lost("a request is lost", "nothing"),
         lost("an answer is lost", "request"),
         lost("the second answer is lost", "request", 1),
-        lost("the connection is lost behind an answer", "answer")
+        lost("the connection is lost after an answer", "answer")
       ],
       every: isWhole ? undefined : 13
     }).pipe(Effect.map(check("lost connections"))),

@@ -19,7 +19,7 @@ export interface Door {
 
 export type Make = (door: Door) => FaultSweep.Outage
 
-/** What wakes watchers in other processes is sent behind an operation, and may get lost. */
+/** What wakes watchers in other processes is sent after an operation, and may get lost. */
 const isOperation = (request: string) => !request.includes("pg_notify")
 
 export interface Options {

@@ -11,7 +11,7 @@ import type * as Plays from "./Plays.ts"
 export const call = (name: "pay" | "refund" | "settle" | "look" | "put", n = 1) => ScriptedModel.call(name, { n })
 
 export interface Scenario {
-  /** by turn; behind the last one the model says "done" */
+  /** by turn; after the last one the model says "done" */
   readonly turns: ReadonlyArray<ScriptedModel.Turn>
   readonly policy?: RunPolicy.ToolPolicy
   readonly hooks?: ReadonlyArray<Hook>
@@ -39,7 +39,7 @@ export interface Scenario {
   readonly contextWindow?: number
   /** the model takes requests of at most so many characters */
   readonly takes?: number
-  /** the session is compacted by hand behind its run */
+  /** the session is compacted by hand after its run */
   readonly compacts?: true
   readonly fails?: "ContextOverflow"
 }

@@ -49,7 +49,7 @@ const ledgerOf = (folder: string) => join(folder, "ledger")
 const linesOf = (folder: string): ReadonlyArray<string> =>
   existsSync(ledgerOf(folder)) ? readFileSync(ledgerOf(folder), "utf8").trim().split("\n") : []
 
-/** Does it, by writing it down; a negative number fails behind that, and one above 100 gives so many characters. */
+/** Does it, by writing it down; a negative number fails after that, and one above 100 gives so many characters. */
 const act = (folder: string, tool: string) => ({ n }: { readonly n: number }) =>
   Effect.gen(function*() {
     const { idempotencyKey } = yield* ToolCall
@@ -187,7 +187,7 @@ const model = ({ isBusy = false, takes = Infinity, turns }: Scenario) =>
     : turns[turn - 1] ?? ScriptedModel.text("done")
 }
 
-/** The model of a scenario, behind one that is down where it says so. */
+/** The model of a scenario, after one that is down where it says so. */
 const models = (scenario: Scenario): Layer.Layer<Model.Model> => {
   const { contextWindow } = scenario
   const info = { provider: "scripted", name: "scripted" }

@@ -72,7 +72,7 @@ describe("a turn", () => {
       ])
     }))
 
-  it.effect("that fails or dies does so behind its parts", () =>
+  it.effect("that fails or dies does so after its parts", () =>
     Effect.gen(function*() {
       const { model } = yield* make([ScriptedModel.text("a"), ScriptedModel.fail(overloaded)], ScriptedModel.die("bug"))
       const seen: Array<Model.ModelPart> = []

@@ -54,7 +54,7 @@ describe("at a terminal", () => {
       assert.deepStrictEqual(answer, { approved: false, by: "terminal", reason: "the user said: use pnpm instead" })
     }))
 
-  it.effect("a no with nothing behind it gives no reason", () =>
+  it.effect("a no with nothing after it gives no reason", () =>
     Effect.gen(function*() {
       const { ask } = yield* desk("n, ")
       assert.deepStrictEqual(yield* ask(running("ls")), { approved: false, by: "terminal" })

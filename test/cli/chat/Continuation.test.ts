@@ -9,12 +9,12 @@ describe("a message", () => {
     assert.deepStrictEqual(Continuation.join(undefined, [typed("a")], false), { text: "a", isComplete: true })
   })
 
-  it("goes on behind a backslash, which is no part of it", () => {
+  it("goes on after a backslash, which is no part of it", () => {
     assert.deepStrictEqual(Continuation.join(undefined, [typed("a\\")], false), { text: "a", isComplete: false })
     assert.deepStrictEqual(Continuation.join("a", [typed("b")], false), { text: "a\nb", isComplete: true })
   })
 
-  it("goes on behind a line feed that is pasted, where a backslash stays", () => {
+  it("goes on after a line feed that is pasted, where a backslash stays", () => {
     const message = Continuation.join(undefined, [pasted("a\\"), pasted("b")], false)
     assert.deepStrictEqual(message, { text: "a\\\nb", isComplete: false })
   })

@@ -32,8 +32,8 @@ const died = Effect.fnUntraced(function*(store: SessionStore.SessionStore["Servi
 }, Effect.scoped)
 
 describe("what a session asked last", () => {
-  /** After this many events behind the turn that `m` took. */
-  const lastBehind = Effect.fnUntraced(function*(events: number) {
+  /** Found this many events after the turn that `m` took. */
+  const lastAfter = Effect.fnUntraced(function*(events: number) {
     const { log, service: store } = yield* TestStore.make()
     const turn = { ...Drafts.turnStarted(1), model: { provider: "openai-compatible", name: "m" } }
     const drafts = [Drafts.started("go"), turn, ...Array.from({ length: events }, () => Drafts.notice("more"))]
@@ -46,9 +46,9 @@ describe("what a session asked last", () => {
   })
 
   for (const events of [0, 199, 450]) {
-    it.effect(`is found behind ${events} events`, () =>
+    it.effect(`is found after ${events} more events`, () =>
       Effect.gen(function*() {
-        assert.strictEqual((yield* lastBehind(events))?.name, "m")
+        assert.strictEqual((yield* lastAfter(events))?.name, "m")
       }))
   }
 

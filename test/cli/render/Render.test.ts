@@ -35,7 +35,7 @@ describe("on a terminal", () => {
     )
   })
 
-  it("a tool call is a line of its own behind the words", () => {
+  it("a tool call is a line of its own after the words", () => {
     assert.strictEqual(
       shown([
         ...Events.deltas(0, "Let me look."),

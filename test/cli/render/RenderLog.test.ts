@@ -25,7 +25,7 @@ const shown = (drafts: ReadonlyArray<Drafts.Placed>, { isFull = false, isOpen = 
   return isOpen ? out + RenderLog.finish(look, state) : out
 }
 
-/** What these events add behind the start of a run. */
+/** What these events add after the start of a run. */
 const added = (drafts: ReadonlyArray<Drafts.Placed>, options?: Options): string => {
   const start = started("go")
   return shown([start, ...drafts], options).slice(shown([start]).length)
@@ -100,7 +100,7 @@ There it is.
     )
   })
 
-  it("counts what a call behind the end of its run spent among what the session took", () => {
+  it("counts what a call after the end of its run spent among what the session took", () => {
     const crashed: Drafts.Placed = { _tag: "RunAborted", reason: "crashed", totals }
     const usage = { inputTokens: 10, outputTokens: 5 }
     const call = [Drafts.assistant([Drafts.call("search", {})]), Drafts.toolStarted("1.0", {})]
@@ -191,7 +191,7 @@ There it is.
       assert.include(added([failed]), `${line} · cost 0.0123\n`)
     })
 
-    it("and counts one behind the end of its run among what the session took", () => {
+    it("and counts one after the end of its run among what the session took", () => {
       const out = shown([Drafts.started("go"), completed, compacted], { isOpen: true })
       assert.include(out, "1000 tokens (900 in, 100 out) · cost 0.0123 · 1.5 s\n")
     })

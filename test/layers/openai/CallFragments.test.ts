@@ -28,7 +28,7 @@ describe("arguments that come with the name in every fragment", () => {
     ["a long text", JSON.stringify({ content: "x".repeat(10_000) })],
     ["many brackets", JSON.stringify({ rows: Array.from({ length: 1000 }, () => [{}]) })],
     ["quoted brackets", JSON.stringify({ content: "\\\"}{".repeat(2000) })],
-    ["spaces behind them", `{"a":1}   `]
+    ["spaces after them", `{"a":1}   `]
   ])("are parsed where they may end and nowhere else: %s", (_, text) => {
     const { calls, parsed } = named(text)
     assert.deepStrictEqual(calls, [text])

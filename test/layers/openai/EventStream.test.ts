@@ -46,7 +46,7 @@ describe("the event stream", () => {
     ["no space after the colon", [whole.replaceAll("data: ", "data:")]],
     ["other fields", [whole.replaceAll("data: ", "id: 1\nevent: message\nfoo: bar\ndata: ")]],
     ["data in several lines", [whole.replaceAll(",\"", ",\ndata: \"")]],
-    ["a first event behind blank lines", ["\r\n\n", whole]],
+    ["a first event after blank lines", ["\r\n\n", whole]],
     ["a last event without its blank line", [hello + OpenAi.data(OpenAi.finish("stop")).trimEnd()]],
     ["a last line that ends in CR", [hello + OpenAi.data(OpenAi.finish("stop")).trimEnd() + "\r"]]
   ])("is read with %s", ([, pieces]) =>

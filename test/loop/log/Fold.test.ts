@@ -158,7 +158,7 @@ describe("a session of 10,000 turns that was compacted near its end", () => {
   const context = ContextWindow.layerWith({ compactThreshold: 40 })
   const input = { sessionId: "s", runId: "second", input: "more", limits: { maxTurns: 3 } }
 
-  /** The session, its second run limited behind a compaction and three turns, and what was read of it so far. */
+  /** The session, its second run limited after a compaction and three turns, and what was read of it so far. */
   const make = Effect.fnUntraced(function*(base: Store) {
     yield* write(base, long)
     const { count, store } = counted(base)
@@ -188,7 +188,7 @@ describe("a session of 10,000 turns that was compacted near its end", () => {
       ["SQLite", SessionStoreSqlite.make({ filename: ":memory:" })]
     ] as const
   ) {
-    it.effect(`is resumed, and sent a message, with what is behind the compaction (${name})`, () =>
+    it.effect(`is resumed, and sent a message, with what came after the compaction (${name})`, () =>
       Effect.gen(function*() {
         const { agent, most, readBy, script } = yield* make(yield* base)
         const resumed = yield* readBy(Stream.runDrain(agent.resume({ sessionId: "s", limits: { maxTurns: 5 } })))

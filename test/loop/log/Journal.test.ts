@@ -63,7 +63,7 @@ const nameOf = (event: RunEvent.RunEvent) => "text" in event ? event.text : even
 const begin = <A, E>(self: Effect.Effect<A, E>) => Effect.forkDetach(self, { startImmediately: true })
 
 describe("the last write", () => {
-  /** Asked for behind a write under way, and a commit that waits for it. */
+  /** Asked for after a write under way, and a commit that waits for it. */
   const asked = Effect.gen(function*() {
     const made = yield* make
     const { journal, shown } = made
@@ -189,7 +189,7 @@ it.effect("what the store refuses is in the write of whoever waits", () =>
     assert.deepStrictEqual(shown, ["a"])
   }))
 
-it.effect("behind the last commit nothing is written", () =>
+it.effect("after the last commit nothing is written", () =>
   Effect.gen(function*() {
     const { journal, letGo, shown, writes } = yield* make
     journal.record(note("end"))
@@ -220,7 +220,7 @@ it.effect("what the store refuses is before what was recorded meanwhile, in the 
 describe("what is not stored", () => {
   const delta: RunEvent.Delta = { _tag: "TextDelta", runId: "r", turn: 1, attempt: 1, index: 0, block: "0", delta: "d" }
 
-  it.effect("and comes while a write is under way is shown behind it, and waits for no other", () =>
+  it.effect("and comes while a write is under way is shown after it, and waits for no other", () =>
     Effect.gen(function*() {
       const { journal, letGo, shown } = yield* make
       journal.record(note("a"))
@@ -237,7 +237,7 @@ describe("what is not stored", () => {
       assert.deepStrictEqual(shown, ["a", "StatusChanged", "TextDelta", "b", "StatusChanged"])
     }))
 
-  it.effect("is shown behind what was recorded before it, and at once where nothing was", () =>
+  it.effect("is shown after what was recorded before it, and at once where nothing was", () =>
     Effect.gen(function*() {
       const { journal, letGo, shown } = yield* make
       journal.move("driveStarted")

@@ -24,7 +24,7 @@ const rest = (...drafts: ReadonlyArray<Draft.Placed>) => {
   return LeftOut.rest(stored, events, 1_000).recorded.map((event) => [event._tag, "seq" in event ? event.seq : 0])
 }
 
-describe("what stands behind what is too large", () => {
+describe("what follows what is too large", () => {
   it("is left out where it follows from it", () => {
     assert.deepStrictEqual(rest(tooLarge, Draft.turnFinished(1), Draft.turnStarted(2)), [])
   })

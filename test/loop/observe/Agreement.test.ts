@@ -108,8 +108,8 @@ const stories: Record<string, Story> = {
       beforeToolCall: () => Effect.succeed({ _tag: "Answer", result: "no" })
     })
   ),
-  "has a guard that dies behind a call": whole([work(1), done], hooked({ afterToolCall: () => Effect.die("bug") })),
-  "has a guard that dies behind an answer": whole([work(1)], hooked({ afterModelCall: () => Effect.die("bug") })),
+  "has a guard that dies after a call": whole([work(1), done], hooked({ afterToolCall: () => Effect.die("bug") })),
+  "has a guard that dies after an answer": whole([work(1)], hooked({ afterModelCall: () => Effect.die("bug") })),
   "falls back": (watched) =>
     Effect.flatMap(
       Effect.succeed(ModelFallback.layer([

@@ -150,7 +150,7 @@ describe("runs", () => {
 
   const stores = { "that failed": TestStore.failing, "that was reported as failed": TestStore.lying }
   it.effect.each(Object.entries(stores))(
-    "that died are counted once also behind a first write %s",
+    "that died are counted once also after a first write %s",
     ([, broken]) =>
       Effect.gen(function*() {
         const measured = Measured.make()
@@ -199,7 +199,7 @@ describe("runs", () => {
       assert.deepStrictEqual(yield* measured.read(/^fiberloop\.runs/), [`runs{${tested},end=aborted,reason=crashed} 1`])
     }))
 
-  it.effect("go on behind one that died where no metric can be counted", () =>
+  it.effect("go on after one that died where no metric can be counted", () =>
     Effect.gen(function*() {
       class Broken extends Map<string, never> {
         override get(): never {
@@ -364,7 +364,7 @@ describe("model calls", () => {
 describe("what a drive publishes is counted once:", () => {
   const ofModel = "name=chat,name=test,model=model"
 
-  /** The metrics of a drive that found the run as `before` says, and published what comes behind. */
+  /** The metrics of a drive that found the run as `before` says, and published what follows. */
   const published = (drafts: ReadonlyArray<Drafts.Placed>, before = 0) => {
     const measured = Measured.make()
     const events = Drafts.log(...drafts)

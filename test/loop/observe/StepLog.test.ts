@@ -26,7 +26,7 @@ const busy = ScriptedModel.fail(
 
 type Level = "Debug" | "Info"
 
-/** What a program says at a level and above it, behind that level. */
+/** What a program says at a level and above it, each line headed by its level. */
 const saidBy = <E, R>(
   program: Effect.Effect<unknown, E, R>,
   level: Level

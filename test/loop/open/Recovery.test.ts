@@ -84,7 +84,7 @@ const whole = Effect.fnUntraced(function*(scenario: Scenario) {
   return { batches: store.appends, result }
 })
 
-/** What the model still has to say behind these writes. */
+/** What the model still has to say after these writes. */
 const rest = ({ policy, turns }: Scenario, log: ReadonlyArray<RunEvent.Durable>): Scenario => ({
   turns: turns.slice(RunLog.only(log, "AssistantMessage").length + RunLog.only(log, "AttemptDiscarded").length),
   ...(policy === undefined ? {} : { policy })

@@ -41,7 +41,7 @@ const cuts: ReadonlyArray<readonly [string, Partial<RunInput.Effective>, Readonl
 
 describe("a run's brief", () => {
   it.effect.each(cuts)(
-    "has %s where the input says so, and those before and behind have all",
+    "has %s where the input says so, and those before and after have all",
     ([, over, made]) =>
       Effect.gen(function*() {
         const definition = agent()

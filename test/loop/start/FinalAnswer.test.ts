@@ -1,4 +1,4 @@
-/** What the model is told of the answer that is wanted, before it gives one and behind a wrong one. */
+/** What the model is told of the answer that is wanted, before it gives one and after a wrong one. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import * as FinalAnswer from "../../../src/loop/start/FinalAnswer.ts"
@@ -11,7 +11,7 @@ describe("the system message", () => {
     assert.strictEqual(FinalAnswer.systemText(" \n", undefined), "")
   })
 
-  it("asks for the schema behind the instructions, and alone where these are blank", () => {
+  it("asks for the schema after the instructions, and alone where these are blank", () => {
     const alone = FinalAnswer.systemText(" \n", total)
     assert.include(alone, total.schema)
     assert.strictEqual(alone, alone.trim())

@@ -39,7 +39,7 @@ const exitsOf = Effect.fnUntraced(function*(parts: Parts) {
 })
 
 describe("the scope of a model's stream is closed as one of", () => {
-  it.effect("a success behind a finish", () =>
+  it.effect("a success after a finish", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* exitsOf(Stream.concat(Stream.concat(said, finish), Stream.never)), ["Success"])
     }))

@@ -63,7 +63,7 @@ it.each<readonly [string, RunEvent.Draft, boolean]>([
   ["whose drive died", { ...Draft.aborted, reason: "crashed" }, false],
   ["that waits for a person", Draft.suspended, false],
   ["that goes on", Draft.turnFinished(1), false]
-])("a copy that ends with a run %s says whether something goes behind it", (_, last, isWhole) => {
+])("a copy that ends with a run %s says whether something is added to it", (_, last, isWhole) => {
   assert.strictEqual(Fork.isWhole(Draft.log(last)[0]!), isWhole)
 })
 

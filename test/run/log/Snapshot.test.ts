@@ -27,7 +27,7 @@ describe("reading from a compaction", () => {
     isSame(Compactions.insert(Logs.subsequence(log, seed), seed, 0.3))
   }, check(400))
 
-  it("of what was gathered behind a replacement does, whether a turn was open then or not", () => {
+  it("of what was gathered after a replacement does, whether a turn was open then or not", () => {
     const summary = (n: number) => [Message.user(`summary ${n}`)]
     isSame(Draft.log(
       Draft.started("go"),
@@ -90,7 +90,7 @@ describe("a snapshot", () => {
     "is no object": { ...compacted, snapshot: "snapshot" },
     "is of another version": changed({ version: Snapshot.version + 1 }),
     "has events of another version": changed({ events: 0 }),
-    "begins behind its compaction": changed({ from: compacted.seq + 1 }),
+    "begins after its compaction": changed({ from: compacted.seq + 1 }),
     "begins nowhere": changed({ from: 0.5 }),
     "has no state": changed({ state: null }),
     "has a part of a state that is missing": changed({ state: { ...state, totals: null } }),

@@ -11,7 +11,7 @@ const said = (kind: "steer" | "followUp", text: string): RunEvent.Draft => ({
   messages: [Message.user(text)]
 })
 
-it("holds behind every event of a session what the run's state holds", () => {
+it("holds after every event of a session what the run's state holds", () => {
   const log = Drafts.log(
     Drafts.started("a"),
     Drafts.turnStarted(1),
@@ -32,7 +32,7 @@ it("holds behind every event of a session what the run's state holds", () => {
   for (const event of log) {
     queue = Queue.evolve(queue, event)
     state = RunState.evolve(state, event)
-    assert.deepStrictEqual(queue, state.queued, `behind ${event._tag} at ${event.seq}`)
+    assert.deepStrictEqual(queue, state.queued, `after ${event._tag} at ${event.seq}`)
     held.push(queue.length)
   }
   assert.deepStrictEqual(held, [0, 0, 1, 2, 1, 1, 1, 1, 2, 0, 1, 0])

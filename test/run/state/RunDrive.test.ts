@@ -80,7 +80,7 @@ describe("a drive", () => {
   })
 })
 
-describe("behind the end of a drive", () => {
+describe("after the end of a drive", () => {
   it("no time is spent any more", () => {
     const end = Draft.completed({ duration: 7 })
     assert.strictEqual(RunState.totalsAt(fold(started, end), 3_600_000).duration, 7)

@@ -37,8 +37,8 @@ describe("a turn", () => {
   })
 
   it("runs tools where its answer has calls, and is between two steps where it has none", () => {
-    const statusBehind = (settled: RunEvent.Draft) => fold(Draft.started("x"), turn(1), settled).status
-    assert.deepStrictEqual([statusBehind(calling), statusBehind(answer)], ["tool_running", "preparing"])
+    const statusAfter = (settled: RunEvent.Draft) => fold(Draft.started("x"), turn(1), settled).status
+    assert.deepStrictEqual([statusAfter(calling), statusAfter(answer)], ["tool_running", "preparing"])
   })
 
   it("that is over leaves no answer", () => {

@@ -33,7 +33,7 @@ describe("the size of an image", () => {
     ["a PNG", png, 588, 242],
     ["a GIF", gif, 16, 16],
     ["a JPEG, progressive", jpeg, 720, 477],
-    ["a JPEG behind 60 kB of description", described(jpeg, 60_000), 720, 477],
+    ["a JPEG after 60 kB of description", described(jpeg, 60_000), 720, 477],
     ["a WebP with transparency", extendedWebp, 16, 16],
     ["a WebP", lossyWebp, 640, 401],
     ["a WebP without loss", losslessWebp, 1000, 3]

@@ -1,4 +1,4 @@
-/** Guarantee 4 behind a hook: whatever it makes of a transcript's messages, what is sent is legal. */
+/** Guarantee 4 after a hook: whatever it makes of a transcript's messages, what is sent is legal. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Message from "../../../src/run/Message.ts"
 import * as Transcript from "../../../src/run/Transcript.ts"
@@ -29,7 +29,7 @@ const mangled = (messages: ReadonlyArray<Message.Message>, seed: number): Readon
 }
 
 describe("what is made of a transcript's messages", () => {
-  it.prop("is legal behind it", [Logs.odd, Logs.seed], ([{ log }, seed]) => {
+  it.prop("is legal after it", [Logs.odd, Logs.seed], ([{ log }, seed]) => {
     const messages = Transcript.messages(Transcript.fromLog(log), models[0], { role: "system", content: "be brief" })
     assert.deepStrictEqual(violations(Rewrite.legal(mangled(messages, seed), messages)), [])
   }, check(1000))

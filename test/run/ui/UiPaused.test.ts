@@ -38,9 +38,9 @@ const stayed = Effect.fnUntraced(function*(shown: ReadonlyArray<RunEvent.RunEven
         : part
     )
   } as UIMessage
-  const behind = yield* UiPage.read(yield* chunksOf([...log.slice(6, 8), ...shown, ...log.slice(8)]), answered)
-  assert.deepStrictEqual(behind.errors, [])
-  return behind.last!
+  const goneOn = yield* UiPage.read(yield* chunksOf([...log.slice(6, 8), ...shown, ...log.slice(8)]), answered)
+  assert.deepStrictEqual(goneOn.errors, [])
+  return goneOn.last!
 })
 
 const progress: RunEvent.RunEvent = {

@@ -271,13 +271,13 @@ describe("the last chunk of a run", () => {
       assert.deepStrictEqual<unknown>(chunks.at(-1), { type: "finish", finishReason })
     }))
 
-  it.effect("is none where the run goes on behind its end, and does not end again", () =>
+  it.effect("is none where the run goes on after its end, and does not end again", () =>
     Effect.gen(function*() {
       const chunks = yield* chunksOf(Drafts.log(Drafts.started("go"), Drafts.limited(), Drafts.resumed(2)))
       assert.deepStrictEqual<unknown>(chunks, beginning.slice(0, 1))
     }))
 
-  it.effect("comes behind the end of what was shown where the stream breaks", () =>
+  it.effect("comes after the end of what was shown where the stream breaks", () =>
     Effect.gen(function*() {
       const error = RunError.invalidInput("input", "no")
       const events = Stream.concat(Stream.fromIterable([...begin, text("t", "Hal")]), Stream.fail(error))

@@ -1,4 +1,4 @@
-/** Time limits on one clock: each rings at its moment, whatever others do, and no sleep is left behind them. */
+/** Time limits on one clock: each rings at its moment, whatever others do, and no sleep is left after them. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -153,16 +153,16 @@ describe("a time limit", () => {
           yield* TestClock.adjust("1999 millis")
           const before = [...rung]
           yield* TestClock.adjust("1 millis")
-          const behind = asleep()
+          const after = asleep()
           Alarm.callOff(yield* set(1000, "called off"))
-          return { between, before, behind }
+          return { between, before, after }
         })
       )
       assert.deepStrictEqual(
         yield* Fiber.join(
           yield* Effect.provideService(Effect.forkChild(work, { startImmediately: true }), Clock.Clock, clock)
         ),
-        { between: 1, before: [], behind: 0 }
+        { between: 1, before: [], after: 0 }
       )
       assert.deepStrictEqual([rung, asleep()], [["second"], 0])
     }))

@@ -54,7 +54,7 @@ describe("what takes longer than its time limit", () => {
       yield* Deferred.succeed(gate, "late")
     }))
 
-  it.effect("is waited for once, and named once, where an interruption comes behind the limit", () =>
+  it.effect("is waited for once, and named once, where an interruption comes after the limit", () =>
     Effect.gen(function*() {
       const { gate, interrupt, seen, waiting } = yield* make(true)
       yield* TestClock.adjust("2 seconds")

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Pace from "../../../src/services/fibers/Pace.ts"
 
-/** Lets others go first so many times, each time behind what `wake` does. */
+/** Lets others go first so many times, each time after what `wake` does. */
 const letGo = (times: number, wake: (n: number) => void) =>
   Effect.forEach(Array.from({ length: times }, (_, n) => n), (n) => {
     wake(n)
@@ -11,7 +11,7 @@ const letGo = (times: number, wake: (n: number) => void) =>
   }, { discard: true })
 
 describe("work that lets others go first", () => {
-  it.effect("goes on behind whoever was woken before, each time", () =>
+  it.effect("goes on after whoever was woken before, each time", () =>
     Effect.gen(function*() {
       const gone: Array<number> = []
       const seen: Array<number> = []

@@ -68,13 +68,13 @@ describe("a call without an outcome is named", () => {
 
   it("where its run is aborted", () => says(log(...asking, Drafts.aborted), "event 4 (RunAborted): 0 outcomes for 1.0"))
 
-  it("where the next run begins behind a drive that died", () =>
+  it("where the next run begins after a drive that died", () =>
     says(
       log(...asking, died, started("again"), turnStarted(1), assistant([{ type: "text", text: "hi" }]), completed()),
       "event 5 (RunStarted): 0 outcomes for 1.0"
     ))
 
-  it("where the next turn begins behind a drive that died", () =>
+  it("where the next turn begins after a drive that died", () =>
     says(log(...asking, died, Drafts.resumed(2), ...answer), "event 6 (TurnStarted): 0 outcomes for 1.0"))
 })
 

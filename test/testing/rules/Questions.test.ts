@@ -1,4 +1,4 @@
-/** The rules of questions in a log: which answer belongs to which, and what may run behind it. */
+/** The rules of questions in a log: which answer belongs to which, and what may run after it. */
 import { assert, describe, it } from "@effect/vitest"
 import type * as RunEvent from "../../../src/run/RunEvent.ts"
 import * as LogRules from "../../../src/testing/LogRules.ts"
@@ -59,11 +59,11 @@ describe("right is a call", () => {
 
 describe("wrong is a call", () => {
   const illegal: Record<string, readonly [events: ReadonlyArray<RunEvent.Durable>, found: string]> = {
-    "asked about again behind a yes": [
+    "asked about again after a yes": [
       around(question, yes, question, yes, ...run()),
       "event 6 (ApprovalRequested): a second question about 1.0"
     ],
-    "asked about again behind a no, though a result is needed by then": [
+    "asked about again after a no, though a result is needed by then": [
       around(question, no, needsResult, no, denied),
       "event 6 (ApprovalRequested): a second question about 1.0"
     ],

@@ -7,7 +7,7 @@ import { join } from "node:path"
 import * as CommandMark from "../../../../src/cli/tools/command/CommandMark.ts"
 import { sandbox } from "../files/Sandbox.ts"
 
-it.effect("a mark comes behind those of this process, so that whoever ends that finds what it has started", () =>
+it.effect("a mark comes after those of this process, so that whoever ends that finds what it has started", () =>
   Effect.gen(function*() {
     yield* Effect.acquireRelease(
       Effect.sync(() => process.env.FIBERLOOP_COMMAND = "outer"),

@@ -6,7 +6,7 @@ import * as BoundedRegex from "../../../../src/cli/tools/files/BoundedRegex.ts"
 const evil = /^(a+)+$/
 const forever = [`${"a".repeat(40)}b`]
 
-/** A limit in milliseconds that is over only behind the test's own. */
+/** A limit in milliseconds that is over only after the test's own. */
 const anHour = 3_600_000
 
 describe("BoundedRegex", () => {

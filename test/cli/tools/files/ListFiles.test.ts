@@ -157,7 +157,7 @@ describe("list_files", () => {
       assert.deepStrictEqual([paths(listed), listed.total], [["file"], 1])
     }))
 
-  it.effect("what is left out does not count, also behind a limit", () =>
+  it.effect("what is left out does not count, also after a limit", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a/file": "", up: { link: "a" }, leak: { link: "../outside/hidden-name.txt" } })
       const listed = yield* list(root, { limit: 1 })
