@@ -52,7 +52,7 @@ const Scripted = Layer.succeed(Model, {
   }
 })
 
-/** Microseconds per turn; exporters and their sockets are there before, and flush behind it. */
+/** Microseconds per turn; exporters and their sockets are there before, and flush after it. */
 const timed = Effect.gen(function*() {
   const agent = yield* Agent.make({ instructions: "", toolkit: kit, limits: { maxTurns: Infinity }, doomLoop: false })
   const before = process.cpuUsage()

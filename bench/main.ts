@@ -93,7 +93,7 @@ for (const [signal, code] of [["SIGHUP", 129], ["SIGINT", 130], ["SIGTERM", 143]
 for (const scenario of scenarios) {
   const taking = new Set(contenders.filter(({ kinds }) => kinds.includes(scenario.kind)))
   for (let round = 1; round <= options.rounds; round++) {
-    // behind another one in each round: what that leaves on the disk and in caches hits all alike
+    // after another one in each round: what that leaves on the disk and in caches hits all alike
     const order = [...taking]
     const first = (round - 1) % order.length
     for (const contender of [...order.slice(first), ...order.slice(0, first)]) {

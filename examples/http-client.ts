@@ -35,7 +35,7 @@ export const abort = (session: string): Response => HttpClient.del(`${of(session
 
 export const answer = (session: string, ask: Ask): Response => post(`${of(session)}/answer`, ask)
 
-/** Reads along, behind the event `lastId`. */
+/** Reads along, after the event `lastId`. */
 export const watch = (session: string, lastId?: string): Response =>
   HttpClient.get(`${of(session)}/events`, lastId === undefined ? {} : { headers: { "last-event-id": lastId } })
 

@@ -87,7 +87,7 @@ it.live("what a process left under way that died goes on, and whoever reads alon
       Effect.flatMap(({ append }) => append([left]))
     )
     yield* Effect.scoped(writes)
-    // behind the end of the drive that died, which is the first thing that is written
+    // after the end of the drive that died, which is the first thing that is written
     const reading = yield* Effect.forkChild(Stream.runCollect(facts(watch("two", "2"))))
     yield* Layer.build(Agent.recovering(Assistant))
     const seen = yield* Fiber.join(reading)

@@ -1,7 +1,7 @@
 /**
  * An agent behind HTTP. `POST /sessions/:id/stream` runs it and streams its events as server-sent events; whoever leaves
  * that stream aborts the run, and the model's connection closes. `POST /sessions/:id/start` runs it, whoever leaves, until
- * `DELETE /sessions/:id/run` aborts it, now or behind a restart.
+ * `DELETE /sessions/:id/run` aborts it, now or after a restart.
  * `GET /sessions/:id/events` reads along, in any number of tabs, from `Last-Event-ID` on: facts have their place in the log as
  * `id`, so a reader that comes back misses none and sees none twice, also after a restart. `POST /sessions/:id/answer` waits for
  * the end instead, and `GET /sessions/:id/messages` has what was said so far, for a page that opens. Errors: `http-errors.ts`.
@@ -55,7 +55,7 @@ const conversation = (events: Stream.Stream<RunEvent.Durable, RunError.RunError>
   )
 
 /**
- * The facts of a session behind `after`, once and in order, and between them what happens live of a run in this process: of an
+ * The facts of a session that follow `after`, once and in order, and between them what happens live of a run in this process: of an
  * answer under way what was said of it so far, as one delta, and then each.
  */
 const follow = Effect.fnUntraced(function*(
@@ -94,7 +94,7 @@ const send = (event: string, data: unknown, id?: number) =>
 
 const ping = ": ping\n\n"
 
-/** Facts carry an id. What fails the stream is said last, as `Broken`: behind `RunFailed`, or alone where the store failed. */
+/** Facts carry an id. What fails the stream is said last, as `Broken`: after `RunFailed`, or alone where the store failed. */
 const sse = (events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>) =>
   HttpServerResponse.stream(
     events.pipe(
@@ -158,7 +158,7 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
     const { pathParams: { id } } = yield* HttpRouter.schemaNoBody(Read)
     const { head = 0 } = (yield* store.info(id)) ?? {}
     const said = yield* conversation(store.read(id, { to: head }))
-    // where `events` goes on behind them
+    // where `events` goes on after them
     return HttpServerResponse.jsonUnsafe(said, { headers: { "last-event-id": String(head) } })
   })
 

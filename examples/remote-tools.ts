@@ -1,6 +1,6 @@
 /**
  * Tools that run in another process: a `ToolExecutor` of one's own sends each call to a worker, whose handlers the agent's
- * process need not have, and the worker answers with its outcome. The loop is as it was: intents before, outcomes behind,
+ * process need not have, and the worker answers with its outcome. The loop is as it was: intents before, outcomes after,
  * approvals, hooks and limits here. An abort closes the connection, which interrupts the handler over there. The worker runs what
  * anybody sends who reaches it: who may is for your middleware, or your network, to say.
  *

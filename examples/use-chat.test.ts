@@ -285,7 +285,7 @@ const answering = Effect.fnUntraced(function*(id: string, answer: (page: Page) =
   yield* Deferred.await(ended)
 })
 
-it.live("a yes is sent where another call stands behind the question", () =>
+it.live("a yes is sent where another call comes after the question", () =>
   answering("eleven", (page) => {
     const asked = page.lastMessage?.parts.find((part) => part.type === "tool-sendMail")
     assert(asked?.type === "tool-sendMail" && asked.state === "approval-requested")
@@ -295,7 +295,7 @@ it.live("a yes is sent where another call stands behind the question", () =>
     Effect.timeout("10 seconds")
   ))
 
-it.live("what a person says in a tool's place is sent where another call stands behind it", () =>
+it.live("what a person says in a tool's place is sent where another call comes after it", () =>
   answering("twelve", (page) => {
     const { toolCallId } = askIn(page)
     return page.addToolOutput({ tool: "askUser", toolCallId, output: "Celsius" })

@@ -56,7 +56,7 @@ const Tools = Toolkit.make(
 export class Assistant extends Agent.Service<Assistant>()("use-chat/Assistant", {
   instructions: "Be brief.",
   toolkit: Tools,
-  // a page sends answers once no call of its message is open: one by one, those behind a question would stay so
+  // a page sends answers once no call of its message is open: one by one, those after a question would stay so
   toolPolicy: { maxParallel: Infinity }
 }) {}
 

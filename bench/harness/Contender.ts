@@ -21,7 +21,7 @@ export interface Script {
   readonly toolMillis: number
   /** calls of one answer that may run at once */
   readonly parallel: number
-  /** the source stops behind its deltas without an end, and looks at its signal, or does not */
+  /** the source stops after its deltas without an end, and looks at its signal, or does not */
   readonly hang: "no" | "honours" | "ignores"
   /** the arguments of calls are no numbers: of a tool that validates, no handler runs */
   readonly isWrong?: boolean

@@ -9,7 +9,7 @@ seconds, of the slowest contenders some minutes: a round of all takes half an ho
 
   scenario             the scenarios whose names begin so: deltas, steps, parallel, concurrent, durable, abort, "cold start"
   --only <names>       contenders whose names begin so, comma separated, and again: --only fiberloop,pi --only floor
-                       A name behind = is meant whole: --only =fiberloop,=pi "=steps, 10"
+                       A name after = is meant whole: --only =fiberloop,=pi "=steps, 10"
   --rounds <n>         rounds, each a measurement of every contender (default 5)
   --json               rows, machine and failures as JSON, in place of tables; npm adds lines of its own without -s:
                        npm run -s bench -- steps --json > steps.json

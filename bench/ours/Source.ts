@@ -18,7 +18,7 @@ export const handler = (script: Script, tally: Tally) => ({ n }: typeof Params.T
   return script.toolMillis > 0 ? Effect.map(Effect.sleep(script.toolMillis), end) : Effect.succeed(end())
 }
 
-/** Stops behind `parts`, with a promise that is told of an interruption or is not. */
+/** Stops after `parts`, with a promise that is told of an interruption or is not. */
 export const hanging = (script: Script, tally: Tally): Stream.Stream<never> =>
   Stream.fromEffectDrain(
     script.hang === "honours"
@@ -38,7 +38,7 @@ const arrived = ({ between }: Script): Effect.Effect<void> => {
   })
 }
 
-/** The parts of an answer, one array of them for all requests; behind `latency`, and without an end where it hangs. */
+/** The parts of an answer, one array of them for all requests; after `latency`, and without an end where it hangs. */
 export const parts = <P>(
   script: Script,
   tally: Tally,

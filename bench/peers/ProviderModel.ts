@@ -8,7 +8,7 @@ const usage = {
   outputTokens: { total: 1, text: 1, reasoning: undefined }
 }
 
-/** Gives `chunk` parts for each pull, behind what the script waits for between them. */
+/** Gives `chunk` parts for each pull, after what the script waits for between them. */
 const streamOf = (script: Script, tally: Tally, parts: ReadonlyArray<Part>, signal: AbortSignal | undefined) => {
   let given = 0
   return new ReadableStream<Part>({

@@ -39,7 +39,7 @@ const round = async (contender: Contender, script: Script, runs: number): Promis
   const over = Promise.allSettled(all)
   // a run that fails before it is aborted says why
   await Promise.race([streaming, Promise.all(all).then(() => Promise.reject(new Error("all ended by themselves")))])
-  // behind the last delta, every source hangs
+  // after the last delta, every source hangs
   await wait(20)
   const startedAt = performance.now()
   for (const controller of controllers) controller.abort()

@@ -4,7 +4,7 @@ import * as Repeating from "../harness/Repeating.ts"
 import type { Scenario } from "../harness/Scenario.ts"
 import { median, type Sample } from "../harness/Statistics.ts"
 
-/** Milliseconds that are measured, behind some in which a runner that is new takes more. */
+/** Milliseconds that are measured, after some in which a new runner takes more. */
 const millis = { settling: 500, measured: 1500 }
 
 /** As many runs as one time is of, so that the collector has its part in each: that of a short run alone hardly ever has. */
