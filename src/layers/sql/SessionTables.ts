@@ -99,7 +99,7 @@ const keyEvents = Effect.gen(function*() {
     FROM fiberloop_sessions AS row WHERE owner IS NOT NULL`
 })
 
-/** Where few sessions of many are looked for: those without an end, as after a shutdown since then, or that wait for people. */
+/** Where few sessions of many are looked for: those without an end (since then also after a shutdown), or that wait for people. */
 const indexEnds = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const lastOf = sql.onDialectOrElse({
