@@ -31,8 +31,9 @@ export const strategy = ({ keep = 0.3 }: Options = {}): Strategy.Strategy => ({
 const prunable = (view: ContextManager.View, keep: number): number | undefined => {
   const { size, transcript } = view
   const entries = Transcript.entries(transcript)
-  // old is what stands before the last thing that was said
-  const lastExchange = entries.at(-1)?.message.role === "user"
+  const last = entries.at(-1)
+  // old is what stands before the last thing that was said, which a notice of the runtime is not
+  const lastExchange = last?.message.role === "user" && last.isNotice !== true
     ? entries.length - 1
     : entries.findLastIndex(({ message }) => message.role === "assistant")
   const openSeq = Transcript.openSeq(transcript) ?? Infinity

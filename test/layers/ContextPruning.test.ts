@@ -65,6 +65,18 @@ describe("pruning", () => {
     assert.deepStrictEqual(results(prune(Transcript.fromLog(log), 0)!).map((text) => text.startsWith("(")), [true])
   })
 
+  it("does nothing to the last exchange where the runtime has said something after it", () => {
+    const log = Draft.log(
+      Draft.started("go"),
+      Draft.turnStarted(1),
+      Draft.assistant([Draft.call("work")]),
+      Draft.settled("1.0", output(1)),
+      Draft.turnFinished(1),
+      Draft.notice("The same call was made three times.", "doomLoop")
+    )
+    assert.isUndefined(prune(Transcript.fromLog(log), 0))
+  })
+
   it("does nothing to the output of a turn whose calls are open", () => {
     const open = Transcript.fromLog(Draft.log(
       Draft.started("go"),
