@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
+import * as LeaveBehind from "../../src/services/LeaveBehind.ts"
 import * as Reconciler from "../../src/services/Reconciler.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as Timeouts from "../../src/services/Timeouts.ts"
@@ -152,6 +153,31 @@ describe("a reconciler that does not answer", () => {
           assert.deepStrictEqual(RunLog.only(log, "RunCompleted")[0]?.leftBehind, leftBehind)
         }))
     }
+  }
+
+  for (const next of ["a new message", "an abort"]) {
+    it.effect(`and what it started are named by the end of the run that it is asked about, at ${next}`, () =>
+      Effect.gen(function*() {
+        const store = yield* DeadRun.of([...DeadRun.inTools("work"), { _tag: "AbortRequested", reason: "requested" }])
+        const { agent } = yield* TestAgent.make([ScriptedModel.text("hello!")], { store })
+        const reached = yield* Deferred.make<void>()
+        const reconcile = () =>
+          Effect.gen(function*() {
+            yield* Effect.flatMap(LeaveBehind.LeaveBehind, (leave) => leave("connection"))
+            yield* Deferred.succeed(reached, undefined)
+            return yield* Effect.uninterruptible(Effect.never)
+          })
+        const going = next === "an abort"
+          ? agent.abort("s")
+          : Effect.asVoid(agent.run({ sessionId: "s", input: "hello" }))
+        const fiber = yield* Effect.forkChild(Effect.provideService(going, Reconciler.Reconciler, { reconcile }))
+        yield* Deferred.await(reached)
+        yield* TestClock.adjust("120 seconds")
+        yield* TestClock.adjust("5 seconds")
+        yield* Fiber.join(fiber)
+        const [end] = RunLog.only(yield* store.log("s"), "RunAborted")
+        assert.deepStrictEqual(end?.leftBehind, ["connection", "reconciler of work"])
+      }))
   }
 
   it.effect("is waited for no longer than a call of the tool may take", () =>

@@ -79,12 +79,11 @@ const record = (env: Env.Env, live: Live.Live, ending: Ending): void => {
   const move = endMove(journal.status, ending)
   if (move !== undefined) journal.move(move)
   const totals = RunState.totalsAt(journal.state, journal.now())
-  const names = env.leftBehind.names()
   const trace = live.observing?.trace
   const cutOff = cutOffOf(env)
   const end = {
     totals: cutOff === undefined ? totals : { ...totals, usage: Usage.add(totals.usage, cutOff.usage) },
-    ...(names.length === 0 ? {} : { leftBehind: names }),
+    ...env.leftBehind.named(),
     ...(cutOff === undefined ? {} : { cutOff }),
     ...(trace === undefined ? {} : { trace })
   }

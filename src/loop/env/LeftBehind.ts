@@ -2,7 +2,7 @@
  * What did not end in time, by call id where it was a call, and what that makes of the call: nothing, in most runs.
  *
  * Does not own when something is left behind (`Leavable`), who says so (`LeaveBehind`, `AppCode`), nor where its
- * name is written (`Ending`).
+ * name is written (`Ending`, `Recovery`, `Aborting`).
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -26,9 +26,9 @@ export class LeftBehind {
     return this.#left?.get(key)
   }
 
-  /** in the order in which they were left */
-  names(): ReadonlyArray<string> {
-    return this.#left === undefined ? [] : Array.from(this.#left.values(), (left) => left.name)
+  /** as an end has it: in the order in which they were left, and nothing where none was */
+  named(): { readonly leftBehind?: ReadonlyArray<string> } {
+    return this.#left === undefined ? {} : { leftBehind: Array.from(this.#left.values(), (left) => left.name) }
   }
 }
 

@@ -24,14 +24,15 @@ export const recover = Effect.fnUntraced(function*(
   env: Env.Env,
   isResumed: boolean
 ): Effect.fn.Return<void, SessionStore.StoreError> {
-  const { journal } = env
+  const { journal, leftBehind } = env
   const state = journal.state
   if (!RunState.isOpen(state)) return
   const ending = endingOf(state, isResumed)
   // what passed since its last event is not the drive's, also where settling ends a wait for a person
   const { duration } = RunState.totalsAt(state, state.at)
   if (ending.settles !== undefined) yield* Unsettled.settleAfter(env, ending.settles, Unsettled.mayAsk(state))
-  journal.record({ ...ending.end, totals: { ...journal.state.totals, duration } }, state.runId)
+  const end = { ...ending.end, totals: { ...journal.state.totals, duration }, ...leftBehind.named() }
+  journal.record(end, state.runId)
   yield* journal.commit
 })
 

@@ -9,7 +9,9 @@ import type * as RunState from "../../run/RunState.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as RunDrive from "../../run/state/RunDrive.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
+import * as LeaveBehind from "../../services/LeaveBehind.ts"
 import type * as Env from "../env/Env.ts"
+import * as LeftBehind from "../env/LeftBehind.ts"
 import * as CallStep from "./CallStep.ts"
 import * as Outcomes from "./Outcomes.ts"
 import * as Reconciling from "./Reconciling.ts"
@@ -30,8 +32,14 @@ export const settle = (env: Env.Env, reason: Reason): void => {
 /** Of a run that has died twice in a row nobody is asked by itself: that may be what it dies of. */
 export const mayAsk = (state: RunState.RunState): boolean => RunDrive.deaths(state) < 2
 
-/** The same after the end of a drive: the application may know more of its calls, and is asked where it may be. */
-export const settleAfter = Effect.fnUntraced(function*(
+/**
+ * The same after the end of a drive: the application may know more of its calls, and is asked where it may be. What does not end in
+ * time is in `leftBehind`, for the end that follows.
+ */
+export const settleAfter = (env: Env.Env, reason: Reason, isAsked: boolean): Effect.Effect<void> =>
+  Effect.provideService(asking(env, reason, isAsked), LeaveBehind.LeaveBehind, LeftBehind.listener(env.leftBehind))
+
+const asking = Effect.fnUntraced(function*(
   env: Env.Env,
   reason: Reason,
   isAsked: boolean

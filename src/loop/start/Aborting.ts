@@ -10,11 +10,9 @@ import * as Stream from "effect/Stream"
 import * as RunError from "../../run/RunError.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
-import * as LeaveBehind from "../../services/LeaveBehind.ts"
 import type * as Runs from "../../services/Runs.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
-import * as LeftBehind from "../env/LeftBehind.ts"
 import * as Fold from "../log/Fold.ts"
 import * as Opening from "../open/Opening.ts"
 import * as Unsettled from "../round/Unsettled.ts"
@@ -126,10 +124,7 @@ const endHere = (
     Effect.flatMap((env) =>
       env === undefined || env.journal.state.runId !== before.state.runId || isOver(env.journal.state)
         ? Effect.undefined
-        : Effect.as(
-          Effect.provideService(end(env), LeaveBehind.LeaveBehind, LeftBehind.listener(env.leftBehind)),
-          undefined
-        )
+        : Effect.as(end(env), undefined)
     ),
     Effect.scoped,
     Effect.catchReason("RetryableError", "SessionBusy", (busy) => Effect.succeed(busy))
@@ -147,9 +142,7 @@ const end = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<void, Ru
   journal.record({ _tag: "AbortRequested", reason: "requested" })
   yield* journal.commit
   yield* Unsettled.settleAfter(env, "aborted", mayAsk)
-  const names = leftBehind.names()
-  const left = names.length === 0 ? {} : { leftBehind: names }
   // nobody worked for it meanwhile
-  journal.record({ _tag: "RunAborted", reason: "requested", totals: journal.state.totals, ...left })
+  journal.record({ _tag: "RunAborted", reason: "requested", totals: journal.state.totals, ...leftBehind.named() })
   yield* journal.commit
 })
