@@ -17,8 +17,8 @@ export interface Price {
 }
 
 /**
- * The price of a model, `undefined` where it is not known. The same model has the same price for as long as a drive
- * goes.
+ * The price of a model, `undefined` where it is not known. The same model has the same price for as long as a drive goes. Where this
+ * throws, no price is known.
  */
 export type Prices = (model: Message.ModelRef) => Price | undefined
 
@@ -40,10 +40,14 @@ export const table = (prices: Readonly<Record<string, Price>>): Prices => {
 const isPrice = ({ cacheWrite, cachedInput, input, output }: Price): boolean =>
   [input, output, cachedInput ?? input, cacheWrite ?? input].every((price) => Number.isFinite(price) && price >= 0)
 
-/** The price of `model`; what is no price is not known. */
+/** The price of `model`, which is not known where `prices` throws or returns none: an answer that was paid for is kept all the same. */
 export const find = (prices: Prices, model: Message.ModelRef): Price | undefined => {
-  const price = prices(model)
-  return price !== undefined && isPrice(price) ? price : undefined
+  try {
+    const price = prices(model)
+    return price !== undefined && isPrice(price) ? price : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** `usage` with what it cost; as it is where the price is not known. */

@@ -99,16 +99,7 @@ const cutOffOf = (env: Env.Env): ReturnType<typeof RunEvent.cutOffOf> => {
   const used = env.journal.comingIn?.used
   if (used === undefined || Usage.isNothing(used)) return undefined
   const { info } = CurrentModel.of(env)
-  return { model: Model.refOf(info), usage: costed(env, info, used) }
-}
-
-/** Prices are the application's, and may throw: the run has its end then too, and what that cost is not known. */
-const costed = ({ prices }: Env.Env, info: Model.ModelInfo, used: Usage.Usage): Usage.Usage => {
-  try {
-    return Prices.costed(prices, info, used)
-  } catch {
-    return used
-  }
+  return { model: Model.refOf(info), usage: Prices.costed(env.prices, info, used) }
 }
 
 /** How long a store may take over an end before the session is given back without it. */

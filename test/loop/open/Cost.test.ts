@@ -19,6 +19,10 @@ import * as TestAgent from "../../support/TestAgent.ts"
 const prices = Prices.table({ "scripted/scripted": { input: 1_000_000, output: 3_000_000 } })
 const priced = Effect.provideService(Prices.Prices, prices)
 
+const throwing: Prices.Prices = () => {
+  throw new Error("no prices today")
+}
+
 const play = Effect.fnUntraced(function*(
   turns: ReadonlyArray<ScriptedModel.Turn>,
   limits: RunPolicy.LimitsInput = {},
@@ -103,6 +107,14 @@ describe("the cost of a run", () => {
       const { log } = yield* play([TestAgent.work(1), ScriptedModel.text("ok")])
       assert.notInclude(JSON.stringify(log), "\"cost\"")
     }))
+
+  it.effect("is not there where the prices throw, and the answer and its tokens are kept", () =>
+    Effect.gen(function*() {
+      const { end, log } = yield* play([TestAgent.work(1), ScriptedModel.text("ok")])
+      assert.strictEqual(end, "RunCompleted(stop)")
+      assert.notInclude(JSON.stringify(log), "\"cost\"")
+      assert.deepStrictEqual(RunLog.only(log, "RunCompleted")[0]?.totals.usage, { inputTokens: 20, outputTokens: 10 })
+    }).pipe(Effect.provideService(Prices.Prices, throwing)))
 })
 
 describe("maxCost", () => {
@@ -135,6 +147,13 @@ describe("maxCost", () => {
       assert.include(message, "Prices")
       assert.deepStrictEqual([log.length, yield* requests], [0, 0])
     }))
+
+  it.effect("with prices that throw is refused before anything is written", () =>
+    Effect.gen(function*() {
+      const { exit, log } = yield* play([], { maxCost: 1 })
+      assert.strictEqual(refusal(exit).field, "limits.maxCost")
+      assert.deepStrictEqual(log, [])
+    }).pipe(Effect.provideService(Prices.Prices, throwing)))
 
   it.effect("of the agent is refused like one of the run", () =>
     Effect.gen(function*() {
