@@ -11,7 +11,7 @@ import * as Message from "../../run/Message.ts"
 import * as RunError from "../../run/RunError.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
 import * as RetryStep from "../../services/fibers/RetryStep.ts"
-import type * as Model from "../../services/Model.ts"
+import * as Model from "../../services/Model.ts"
 import * as RetryPolicy from "../../services/RetryPolicy.ts"
 import * as Call from "./Call.ts"
 
@@ -31,10 +31,13 @@ export const ask = (
 ): Effect.Effect<Answer, RunError.ModelError> =>
   Effect.flatMap(RetryPolicy.RetryPolicy, (whole) => {
     const policy = RetryPolicy.of(whole, model.info)
-    const once = Effect.mapError(attempt(model, question, ledger), (error) => policy.classify(error, model.info))
+    const once = Effect.mapError(
+      attempt(model, question, ledger),
+      (error) => error === noneLeft ? error : policy.classify(error, model.info)
+    )
     return Effect.catch(again(once, policy), (error) => {
-      const { fallback } = model
-      return fallback !== undefined && fallback.when(error) ? ask(fallback.to, question, ledger) : Effect.fail(error)
+      const to = error === noneLeft ? undefined : Model.fallbackOf(model, error)
+      return to === undefined ? Effect.fail(error) : ask(to, question, ledger)
     })
   })
 
@@ -72,5 +75,6 @@ const attempt = Effect.fnUntraced(function*(
 
 const refusal = (reason: RunError.ProviderRefusal) => new RunError.NonRetryableError<RunError.ProviderRefusal>(reason)
 
+/** No failure of a provider: no policy has a say in it, and no other model is asked. */
 const noneLeft = refusal({ _tag: "Unknown", message: "the run's limits leave no further call" })
 const filtered = refusal({ _tag: "ContentPolicy", message: "the model's answer was filtered, or refused" })

@@ -8,7 +8,7 @@ import type * as Effect from "effect/Effect"
 import * as AttemptResult from "../../run/AttemptResult.ts"
 import * as RunError from "../../run/RunError.ts"
 import type * as RetryStep from "../../services/fibers/RetryStep.ts"
-import type * as Model from "../../services/Model.ts"
+import * as Model from "../../services/Model.ts"
 import * as RetryPolicy from "../../services/RetryPolicy.ts"
 import type * as Journal from "../log/Journal.ts"
 import * as Backoff from "./Backoff.ts"
@@ -79,11 +79,9 @@ const isOfModel = (error: Failure): error is RunError.ModelError => error.reason
 const classified = ({ model, policy }: Tries, error: Failure): Failure =>
   isOfModel(error) ? policy.classify(error, model.info) : error
 
-/** Who is asked instead, where a failure that is final is a reason to. What is too much is made smaller first. */
-export const fallbackOf = ({ fallback }: Model.Model["Service"], error: Failure): Model.Model["Service"] | undefined =>
-  fallback !== undefined && isOfModel(error) && error.reason._tag !== "ContextOverflow" && fallback.when(error)
-    ? fallback.to
-    : undefined
+/** Who is asked instead, where a failure that is final is a reason to. */
+export const fallbackOf = (model: Model.Model["Service"], error: Failure): Model.Model["Service"] | undefined =>
+  isOfModel(error) ? Model.fallbackOf(model, error) : undefined
 
 /** What a run fails with: a reason of a provider was tried again, and is not retryable any more. */
 const finalOf = (error: Failure, attempts: number, why: string): RunError.RunError =>

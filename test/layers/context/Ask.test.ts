@@ -1,0 +1,73 @@
+/** What a strategy's question to a model does where it fails: what is tried again, and who is asked instead. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as Ask from "../../../src/layers/context/Ask.ts"
+import * as Message from "../../../src/run/Message.ts"
+import * as RunError from "../../../src/run/RunError.ts"
+import * as Usage from "../../../src/run/Usage.ts"
+import type * as ContextManager from "../../../src/services/ContextManager.ts"
+import type * as Model from "../../../src/services/Model.ts"
+import * as RetryPolicy from "../../../src/services/RetryPolicy.ts"
+
+const question = {
+  messages: [Message.user("What was said?")],
+  metadata: { sessionId: "s", runId: "r", turn: 1, attempt: 0 }
+}
+
+const tooLong = new RunError.NonRetryableError<RunError.ProviderRefusal>({
+  _tag: "ContextOverflow",
+  message: "too long"
+})
+const keyless = new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag: "Authentication", message: "no key" })
+
+/** A model that fails with this error, and then another one, that would be asked whatever it was. */
+const failing = (error: RunError.ModelError) => {
+  const asked: Array<string> = []
+  const model = (name: string, fallback?: Model.Fallback): Model.Model["Service"] => ({
+    info: { provider: "test", name },
+    ...(fallback === undefined ? {} : { fallback }),
+    stream: () => Stream.suspend(() => (asked.push(name), Stream.fail(error)))
+  })
+  return { asked, model: model("first", { to: model("second"), when: () => true }) }
+}
+
+const ledger = (calls: number): ContextManager.Ledger => {
+  let left = calls
+  return { mayAsk: () => left-- > 0, note: () => {}, noted: () => Usage.zero }
+}
+
+const reasonOf = (self: Effect.Effect<unknown, RunError.ModelError>) =>
+  Effect.map(Effect.flip(self), ({ reason }) => reason._tag)
+
+/** Takes everything for a failure that passes. */
+const patient = RetryPolicy.make({
+  classify: ({ reason }) => new RunError.RetryableError({ _tag: "Overloaded", message: reason.message })
+})
+
+describe("a question that fails", () => {
+  it.effect("is put to the next model", () =>
+    Effect.gen(function*() {
+      const { asked, model } = failing(keyless)
+      assert.strictEqual(yield* reasonOf(Ask.ask(model, question, ledger(9))), "Authentication")
+      assert.deepStrictEqual(asked, ["first", "second"])
+    }))
+
+  it.effect("is put to no other model where it is too long: it is made shorter first", () =>
+    Effect.gen(function*() {
+      const { asked, model } = failing(tooLong)
+      assert.strictEqual(yield* reasonOf(Ask.ask(model, question, ledger(9))), "ContextOverflow")
+      assert.deepStrictEqual(asked, ["first"])
+    }))
+
+  it.effect("is not asked again, nor elsewhere, where the run's limits leave no call, whatever the policy says", () =>
+    Effect.gen(function*() {
+      const { asked, model } = failing(keyless)
+      const asking = Ask.ask(model, question, ledger(0))
+      assert.strictEqual(
+        yield* reasonOf(Effect.provideService(asking, RetryPolicy.RetryPolicy, patient)),
+        "Unknown"
+      )
+      assert.deepStrictEqual(asked, [])
+    }))
+})
