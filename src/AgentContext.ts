@@ -6,6 +6,9 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Scope from "effect/Scope"
+import * as Tracer from "effect/Tracer"
+import * as Place from "./loop/env/Place.ts"
 import * as ContextManager from "./services/ContextManager.ts"
 import * as Hooks from "./services/Hooks.ts"
 import * as Model from "./services/Model.ts"
@@ -13,6 +16,7 @@ import * as Observers from "./services/Observers.ts"
 import * as RetryPolicy from "./services/RetryPolicy.ts"
 import * as Runs from "./services/Runs.ts"
 import * as SessionStore from "./services/SessionStore.ts"
+import { ToolCall } from "./services/ToolCall.ts"
 import * as ToolExecutor from "./services/ToolExecutor.ts"
 
 /** What belongs to whoever calls, not to a layer: time, tracing, logging, scopes, and settings, ours among them. */
@@ -44,12 +48,9 @@ const isAmbient = (key: string): boolean =>
   !services.has(key) && ambient.some((name) => key.startsWith(name) && !/\w/.test(key.charAt(name.length)))
 
 /** Those of the moment at which the layer was built, also in a tool's handler. */
-const ofBuilding: ReadonlySet<string> = new Set([
-  "effect/Scope",
-  "effect/Tracer/ParentSpan",
-  "fiberloop/ToolCall",
-  "fiberloop/loop/Budget"
-])
+const ofBuilding: ReadonlySet<string> = new Set(
+  [Scope.Scope, Tracer.ParentSpan, ToolCall, Place.Around].map(({ key }) => key)
+)
 
 /** What an agent says itself of the context that its drives work in. */
 interface Options {
