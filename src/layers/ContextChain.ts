@@ -63,8 +63,8 @@ interface Carried {
 
 /** Where a number of messages was too much, as many shorter ones are. */
 const fits = (request: ContextManager.Request, { left, messages }: Carried): boolean => {
-  const { cause, force, size: { fixed, limit = Infinity }, transcript } = request
-  const isNumberTooMuch = (cause ?? force ?? "messages") === "messages"
+  const { size: { fixed, limit = Infinity }, transcript } = request
+  const isNumberTooMuch = ContextManager.causeOf(request) === "messages"
   return left + fixed <= limit * room && !(isNumberTooMuch && messages >= Transcript.size(transcript))
 }
 

@@ -15,7 +15,7 @@ import type * as Transcript from "../run/Transcript.ts"
 import type * as Usage from "../run/Usage.ts"
 import type * as Model from "./Model.ts"
 
-/** Why the context must shrink although nothing was asked of the strategy. */
+/** Why the context must shrink, whatever the strategy's own rules say. */
 export type Force = "overflow" | "length" | "manual"
 
 /**
@@ -88,9 +88,13 @@ export interface View {
 
 /** A view that was found too large. */
 export interface Request extends View {
-  /** what is too much; default: what forces it, else the number of messages */
+  /** what is too much, where nobody asked for it by hand; default: what forces it, else the number of messages */
   readonly cause?: RunEvent.CompactionCause
 }
+
+/** What is too much for a request: one by hand is made whatever a strategy says. */
+export const causeOf = ({ cause, force }: Request): RunEvent.CompactionCause =>
+  force === "manual" ? force : cause ?? force ?? "messages"
 
 /** The model is sent what there is, or that is made smaller first. */
 export type Plan = { readonly _tag: "Send" } | { readonly _tag: "Compact"; readonly request: Request }

@@ -73,13 +73,10 @@ export const carryOut = (
   request: ContextManager.Request
 ): Effect.Effect<Compacted, ContextManager.CompactionError | RunError.RunError> => {
   const making = env.telemetry.isTraced
-    ? CompactionSpan.around({ metadata: request.metadata, cause: causeOf(request) }, make(env, request))
+    ? CompactionSpan.around({ metadata: request.metadata, cause: ContextManager.causeOf(request) }, make(env, request))
     : make(env, request)
   return Effect.onError(making, (cause) => Effect.sync(() => discard(env, request, errorOf(cause))))
 }
-
-const causeOf = ({ cause, force }: ContextManager.Request): RunEvent.CompactionCause =>
-  force === "manual" ? force : cause ?? force ?? "messages"
 
 const errorOf = (cause: Cause.Cause<ContextManager.CompactionError | RunError.RunError>) => {
   const error = Option.getOrUndefined(Cause.findErrorOption(cause))
@@ -121,7 +118,7 @@ const make = Effect.fnUntraced(function*(
     before: Transcript.size(before),
     after: Transcript.size(after),
     tokens: { before: Math.ceil(tokens.before), after: Math.ceil(tokens.after) },
-    cause: causeOf(request),
+    cause: ContextManager.causeOf(request),
     ...(memory === undefined ? {} : { memory: Frozen.copy(memory) }),
     ...(pruned === undefined ? {} : { pruned }),
     usage: spentOn(request, compaction),
