@@ -15,6 +15,7 @@ import * as Conventions from "./Conventions.ts"
 import * as Metrics from "./Metrics.ts"
 import * as Spans from "./Spans.ts"
 import type * as Telemetry from "./Telemetry.ts"
+import * as Warning from "./Warning.ts"
 
 /** Says which model it is about, also on spans of others. */
 export const tellModel = (span: Tracer.Span, info: Message.ModelRef, operation: string): void => {
@@ -85,7 +86,7 @@ export const measure = (
     }
     return undefined
   } catch {
-    return Spans.warn(nameOf(info))
+    return Warning.warn(`the metrics of "${nameOf(info)}" broke, and are not whole`)
   }
 }
 

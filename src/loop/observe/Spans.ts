@@ -46,8 +46,8 @@ export const around = <Subject, A>(
   self: Effect.Effect<A>
 ): Effect.Effect<A> => Effect.withFiber((fiber) => seen(kind, subject, self, fiber))
 
-/** Says that what observes `self` broke. */
-export const warn = (name: string): Effect.Effect<void> => Warning.warn(`the span "${name}" broke, and is not whole`)
+/** Says that the span of this name broke. */
+const warn = (name: string): Effect.Effect<void> => Warning.warn(`the span "${name}" broke, and is not whole`)
 
 /** Uses the span of that name; gives a warning where that broke. */
 export const guarded = (name: string, use: () => void): Effect.Effect<void> | undefined => {
