@@ -94,7 +94,7 @@ export const kinds: Record<string, AbortPhase.Kind> = {
         ...AbortPhase.plain,
         turns: [TestAgent.work(1)],
         options: { agent: { toolkit: AbortPhase.ruled(obstacle) as never } },
-        named: ["approval of work"]
+        named: ["rule of work"]
       })
   },
   "a tool": { manners: interruptible, make: AbortPhase.tool({ turns: [AbortPhase.twoCalls] }) },

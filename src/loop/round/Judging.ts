@@ -96,7 +96,7 @@ const byRules = (env: Env.Env, call: Call): Judged => {
   const asks = env.executor.needsApproval(env.handlers, candidate, env.policy.requireApprovalByDefault ?? false)
   if (isKnown(asks)) return { _tag: asks.value ? "Ask" : "Run", call }
   const asked = Effect.timeoutOption(
-    AppCode.run(env, `approval of ${call.tool}`, call.callId, asks),
+    AppCode.run(env, `rule of ${call.tool}`, call.callId, asks),
     RunPolicy.callTimeout(env.timeouts, call.tool)
   )
   // a rule that gives no word in time asks, as one that fails
