@@ -54,6 +54,10 @@ export const isOfProcess = (end: End): boolean =>
 /** Whether a run with this end is over: it goes on where somebody resumes it, and not by itself, nor once people have answered. */
 export const isOver = (end: End): boolean => end._tag !== "RunSuspended" && !isOfProcess(end)
 
+/** Whether a run stopped where nobody wanted it to end: the call that it works for goes on with it. */
+export const isUnwanted = (end: End): boolean =>
+  end._tag === "RunSuspended" || (end._tag === "RunAborted" && end.reason !== "requested")
+
 /** The model call that an end cut off, and what it had used by then, where that is known. */
 export const cutOffOf = (end: End): CutOff | undefined => "cutOff" in end ? end.cutOff : undefined
 

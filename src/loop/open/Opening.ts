@@ -93,7 +93,7 @@ const look = Effect.fnUntraced(function*(
   const past = yield* Fold.find(store, sessionId, runId, folded)
   if (past !== undefined) {
     const isAsked = isFor(past.state, { sessionId, runId }, place)
-    const isAwaited = isAsked && isStopped(past.state)
+    const isAwaited = isAsked && past.state.end !== undefined && RunEvent.isUnwanted(past.state.end)
     // the run around it may have been resumed with other data, which the call hands on
     if (!(isAsked ? isSameButData : isSame)(past, begin)) return yield* RunError.runConflict(runId)
     if (state.runId === runId) {
@@ -120,10 +120,6 @@ const isFor = ({ parent }: RunState.RunState, run: Pointer.Run, place: Place.Pla
   const { budget, call } = place
   return (parent !== undefined && Pointer.isSameCall(parent, call)) || budget?.waitsFor(call, run) === true
 }
-
-/** It stopped before its end, and nobody wanted that: such a call goes on with it. */
-export const isStopped = ({ end }: RunState.RunState): boolean =>
-  end?._tag === "RunSuspended" || (end?._tag === "RunAborted" && end.reason !== "requested")
 
 /** The run that a start asks for, where it has ended; looked for without taking the session. */
 export const past = Effect.fnUntraced(function*(

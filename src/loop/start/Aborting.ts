@@ -14,7 +14,6 @@ import type * as Runs from "../../services/Runs.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
 import * as Fold from "../log/Fold.ts"
-import * as Opening from "../open/Opening.ts"
 import * as Unsettled from "../round/Unsettled.ts"
 import type * as Pens from "./Pens.ts"
 import * as Visit from "./Visit.ts"
@@ -112,7 +111,7 @@ const inUse = (busy: Busy): RunError.RunError =>
 
 /** Only `resume` goes on with it; or, of a run that works for a call, it did not stop where nobody wanted it to end. */
 const isOver = (state: RunState.RunState): boolean =>
-  state.end !== undefined && (state.parent === undefined ? RunEvent.isOver(state.end) : !Opening.isStopped(state))
+  state.end !== undefined && (state.parent === undefined ? RunEvent.isOver(state.end) : !RunEvent.isUnwanted(state.end))
 
 /** Ends it in its log, unless somebody else is faster; gives who has the session, where somebody has. */
 const endHere = (
