@@ -44,18 +44,20 @@ export const answerCall = (
  */
 const putCall = (next: RunState.Next, at: number, call: OpenCall.OpenCall | undefined): void => {
   if (call !== undefined) next.openCalls = next.openCalls.with(at, call)
-  if (!RunStatus.isEnd(next.status)) next.status = statusOfRound(next)
+  moveRound(next)
 }
 
-/** The status of a round with the calls that are left; time spent waiting for a person is not the drive's. */
-const statusOfRound = (next: RunState.Next): "awaiting_human" | "tool_running" => {
+/** Where a round stands with the calls that are left: after an end, where it was. Time spent waiting for a person is not the drive's. */
+const moveRound = (next: RunState.Next): void => {
+  if (RunStatus.isEnd(next.status)) return
   if (OpenCall.waits(next.openCalls)) {
+    next.status = "awaiting_human"
     next.waitingSince ??= next.at
-    return "awaiting_human"
+    return
   }
+  next.status = "tool_running"
   if (next.waitingSince !== undefined) next.waited += Math.max(0, next.at - next.waitingSince)
   next.waitingSince = undefined
-  return "tool_running"
 }
 
 /** An intent, the first one of its call or another try. */
@@ -99,9 +101,7 @@ export const settleCall = (next: RunState.Next, event: DurableEvent.Of<"ToolSett
     next.answer = { ...answer, settled: [...answer.settled, { callId, tool, params, outcome: event.outcome }] }
   }
   next.openCalls = next.openCalls.toSpliced(at, 1)
-  const status = statusOfRound(next)
-  // what is settled after an end begins nothing
-  if (!RunStatus.isEnd(next.status)) next.status = status
+  moveRound(next)
   next.totals = {
     ...totals,
     toolCalls: totals.toolCalls + (isMade ? 1 : 0),
