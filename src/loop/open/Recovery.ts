@@ -12,9 +12,6 @@ import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
 import * as Unsettled from "../round/Unsettled.ts"
 
-/** A run that died so often in a row, with no turn finished between, is not gone on with by itself. */
-const mostDeaths = 5
-
 /**
  * Writes the end of a drive that died. Calls stay open for the next drive, or for the new message, to settle; but those of a
  * run that was asked to abort, or that dies again and again, are settled here. Does nothing where the last drive has its end,
@@ -48,7 +45,7 @@ const endingOf = (state: RunState.RunState, isResumed: boolean): Ending => {
   if (state.abortRequested !== undefined) {
     return { end: { _tag: "RunAborted", reason: state.abortRequested }, settles: "aborted" }
   }
-  return isResumed && RunDrive.deaths(state) >= mostDeaths
+  return isResumed && RunDrive.deaths(state) >= RunDrive.suspicious.ends
     ? { end: { _tag: "RunLimited", reason: "crashLoop" }, settles: "limit" }
     : { end: { _tag: "RunAborted", reason: "crashed" } }
 }

@@ -30,7 +30,7 @@ export const settle = (env: Env.Env, reason: Reason): void => {
 }
 
 /** Of a run that has died twice in a row nobody is asked by itself: that may be what it dies of. */
-export const mayAsk = (state: RunState.RunState): boolean => RunDrive.deaths(state) < 2
+export const mayAsk = (state: RunState.RunState): boolean => RunDrive.deaths(state) < RunDrive.suspicious.waits
 
 /**
  * The same after the end of a drive: the application may know more of its calls, and is asked where it may be. What does not end in

@@ -10,6 +10,7 @@ import * as Exit from "effect/Exit"
 import * as Stream from "effect/Stream"
 import type * as InputCheck from "../../run/InputCheck.ts"
 import * as RunError from "../../run/RunError.ts"
+import * as RunDrive from "../../run/state/RunDrive.ts"
 import type * as Runs from "../../services/Runs.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Listing from "../log/Listing.ts"
@@ -150,7 +151,7 @@ class Look {
       if (verdict === "never") pass(seq)
       if (verdict !== "takeUp" || this.#waits(judged)) return Effect.undefined
       const taking = takeUp(sessionId, seq)
-      return deaths < 3 ? taking : Effect.map(taking, (started) => {
+      return deaths < RunDrive.suspicious.alone ? taking : Effect.map(taking, (started) => {
         this.suspect = started.run
         return started
       })
@@ -162,9 +163,10 @@ class Look {
    * the third death on for the end of the one before it.
    */
   #waits({ at, deaths }: Left.Judged): boolean {
-    if (deaths < 2) return false
+    const { alone, waits } = RunDrive.suspicious
+    if (deaths < waits) return false
     const isSuspected = this.suspect !== undefined && !this.suspect.isOver()
-    return this.#now < at + firstWait * 4 ** (deaths - 2) || (deaths > 2 && isSuspected)
+    return this.#now < at + firstWait * 4 ** (deaths - waits) || (deaths >= alone && isSuspected)
   }
 }
 

@@ -89,6 +89,16 @@ export const end = (next: RunState.Next, event: RunEvent.End): void => {
   next.crashes = RunEvent.isCrash(event) ? next.crashes + 1 : 0
 }
 
+/** Deaths in a row, as `deaths` counts them, from which on a run may be what its process dies of. */
+export const suspicious = {
+  /** it waits before it is taken up, and nobody is asked about its calls */
+  waits: 2,
+  /** it is taken up while no other such run goes on */
+  alone: 3,
+  /** it ends */
+  ends: 5
+} as const
+
 /** How often in a row the process of a run has died, with no turn finished between; also where nobody wrote its last end. */
 export const deaths = ({ crashes, end }: Pick<RunState.RunState, "crashes" | "end">): number =>
   crashes + (end === undefined ? 1 : 0)
