@@ -2,7 +2,7 @@
  * Splits the text of a response into server-sent events (WHATWG HTML, 9.2.6).
  *
  * Owns what `Sse.decode` does not do: it ignores `retry:`, reads a last event that misses its blank line, and notices a
- * body that is no event stream at all. Does not own what the events mean (`ChatStream`).
+ * body that is no event stream at all. Does not own what the events mean (`ChatReader`).
  */
 import * as Sse from "effect/encoding/Sse"
 
