@@ -23,7 +23,7 @@ const flag = "--as-fiberloop"
 type RunStarted = DurableEvent.Of<"RunStarted">
 
 /** How the last run began; `undefined` where there was none. */
-export const lastRun = Effect.fnUntraced(function*(
+export const lastStarted = Effect.fnUntraced(function*(
   { info: { sessionId }, store }: Kept
 ): Effect.fn.Return<RunStarted | undefined, Refusal> {
   const seq = yield* Effect.mapError(store.lastOf(sessionId, "RunStarted"), Messages.refusal)
@@ -37,7 +37,7 @@ export const lastRun = Effect.fnUntraced(function*(
 
 /** The agent of another program whose the last run is; `undefined` where it is the command's, and where there was none. */
 export const foreign = (kept: Kept): Effect.Effect<string | undefined, Refusal> =>
-  Effect.map(lastRun(kept), (run) => run?.agent === own ? undefined : run?.agent)
+  Effect.map(lastStarted(kept), (run) => run?.agent === own ? undefined : run?.agent)
 
 /** Where its last run stands. */
 export const current = ({ info: { sessionId }, store }: Kept) =>
@@ -55,7 +55,7 @@ export const outermost = Effect.fnUntraced(function*(kept: Kept): Effect.fn.Retu
   let found = kept
   while (!seen.has(found.info.sessionId)) {
     seen.add(found.info.sessionId)
-    const call = (yield* lastRun(found))?.parent
+    const call = (yield* lastStarted(found))?.parent
     if (call === undefined) return found
     const info = yield* Effect.mapError(found.store.info(call.sessionId), Messages.refusal)
     if (info === undefined) return found

@@ -86,8 +86,8 @@ export const Durable = Schema.Union([
     /** the log up to here was sent; later inputs stand after this turn */
     promptSeq: Schema.Finite,
     /**
-     * SHA-256 of the instructions and of the names and descriptions of the tools; of all messages, where hooks made
-     * them; hex
+     * SHA-256 of the instructions, of the names and descriptions of the tools, and of a choice of tool; where hooks
+     * changed what is sent, of all messages and those of the tools; hex
      */
     inputDigest: Schema.String,
     /** the tools that were offered, where this turn was offered fewer than the run may use */

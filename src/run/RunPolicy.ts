@@ -172,7 +172,7 @@ export const defaultTimeouts: Timeouts = {
   compaction: Duration.minutes(10)
 }
 
-/** Time limits where `over` says more than `base`, single tools each on their own. */
+/** `base` with what `over` sets in its place, single tools each on their own. */
 export const within = <A extends Partial<Timeouts>>(base: A, over: Partial<Timeouts>): A => ({
   ...base,
   ...over,

@@ -55,7 +55,7 @@ export const carry = (
     : Result.fail(failed(given, `the strategy "${strategy}" ${problem}`))
 }
 
-/** What was spent on what is none counts. */
+/** The failure of a compaction that breaks a law, with what it spent, which counts. */
 export const failed = (
   { model, usage }: Pick<ContextManager.Compaction, "model" | "usage">,
   message: string

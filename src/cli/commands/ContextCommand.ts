@@ -101,7 +101,7 @@ const offerOf = Effect.fnUntraced(function*(
   kept: KeptSession.Kept,
   model: Message.ModelRef | undefined
 ) {
-  const run = yield* SessionAgent.lastRun(kept)
+  const run = yield* SessionAgent.lastStarted(kept)
   if (run?.agent !== SessionAgent.own) return undefined
   if (model === undefined || SessionModel.flags(model).length === 0) {
     return { instructions: Instructions.reading, tools: Object.values(CliAgent.looking.tools) }

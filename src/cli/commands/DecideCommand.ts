@@ -156,7 +156,7 @@ const unknownTools = (owner: string, flag: "params" | "result", what: string): R
 /** The id of a question that does not wait: that of the last run, then that of its call. */
 const whole = Effect.fnUntraced(function*(kept: KeptSession.Kept, typed: string) {
   if (typed.includes("/")) return typed
-  const run = yield* SessionAgent.lastRun(kept)
+  const run = yield* SessionAgent.lastStarted(kept)
   return run === undefined ? typed : `${run.runId}/${typed}`
 })
 

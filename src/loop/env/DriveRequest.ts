@@ -37,10 +37,7 @@ export interface Offer {
   /** the tools offered to the model, in order */
   readonly tools: Model.Tools
   readonly toolChoice: Model.ToolChoice
-  /**
-   * SHA-256 of the instructions, of the names and descriptions of the tools, and of a choice of tool; where hooks changed what
-   * is sent, of all messages and those of the tools; hex
-   */
+  /** as `TurnStarted` has it */
   readonly inputDigest: string
 }
 
