@@ -1,5 +1,5 @@
 /**
- * The front door: an agent as a service with its layer, or as a value, and the client that both give.
+ * The front door: makes an agent, as a service with its layer or as a value; either way the result is a client.
  *
  * Does not own how a run goes; that is `loop`.
  */
@@ -28,10 +28,10 @@ export type { Options, Source } from "./AgentOptions.ts"
 export type { Client, Recovered } from "./Client.ts"
 export { recovering } from "./Recovering.ts"
 
-/** Nothing for `any`, which stands for needs that nobody knows. */
+/** `never` for `any`, which means that the needs are not known. */
 type Known<R> = 0 extends 1 & R ? never : R
 
-/** What an agent needs: the services, and what its tools need, but for the `ToolCall` that the executor provides. */
+/** What an agent needs: the services, and what its tools need, except the `ToolCall` that the executor provides. */
 export type Requires<Tools extends Record<string, Tool.Any>, R> =
   | Model.Model
   | SessionStore.SessionStore
@@ -63,7 +63,7 @@ export const Service = <Self>() =>
   }) as never
 }
 
-/** One layer for each class, so that it is built once however often it is provided. */
+/** One layer per class, so that it is built once however often it is provided. */
 const once = <Self extends object, A>(make: (self: Self) => A) => {
   const made = new WeakMap<Self, A>()
   return function(this: Self): A {
@@ -74,8 +74,8 @@ const once = <Self extends object, A>(make: (self: Self) => A) => {
 }
 
 /**
- * An agent without a class: made per tenant, per connection, or from tools known only at run time. `name`, by default "agent", is what
- * logs call it, and by what `recover` finds its runs: give agents that share a store names of their own.
+ * An agent without a class: one per tenant or connection, or with tools known only at run time. `name` (default "agent") is what logs
+ * call it, and how `recover` finds its runs: give agents that share a store different names.
  */
 export const make = <
   Tools extends Record<string, Tool.Any> = {},
@@ -144,13 +144,13 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
 
 const found = <A>(run: Runs.LiveRun | undefined): Run<A> | undefined => run === undefined ? undefined : toRun<A>(run)
 
-/** Resolves the handlers, once: agents with equal tool names live side by side. */
+/** Resolves the handlers once, so that agents with equal tool names can live side by side. */
 const resolve = <Tools extends Record<string, Tool.Any>, E, R>(
   source: AgentOptions.Source<Tools, E, R> | undefined
 ): Effect.Effect<ToolExecutor.Handlers, E, Requires<Tools, R>> => {
   const made = source === undefined ? noTools : Effect.isEffect(source) ? source : Effect.succeed(source)
   const handlers = made as Effect.Effect<ToolExecutor.Handlers, E, Requires<Tools, R>>
-  // a toolkit is an effect that has tools; what other effects make may do more in its `handle` than call a handler
+  // a toolkit is an effect with `tools`; what another effect makes may do more in its `handle` than call a handler
   return Effect.isEffect(source) && "tools" in source
     ? Effect.zipWith(handlers, Effect.context<never>(), (resolved, foundIn) => ({ ...resolved, foundIn }))
     : handlers

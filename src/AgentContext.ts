@@ -1,8 +1,8 @@
 /**
  * The context that an agent's drives work in: what its options say, then the caller's references, then those of its layer;
- * hooks and observers of all of them add up. The services that tools depend on are the layer's own, whatever the caller has.
+ * hooks and observers of all three add up. The services that tools depend on are always the layer's own.
  *
- * Does not own what a drive looks up there, nor what holds where nobody says anything (`loop/env/Settings`).
+ * Does not own what a drive looks up there, nor the defaults (`loop/env/Settings`).
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -19,7 +19,7 @@ import * as SessionStore from "./services/SessionStore.ts"
 import { ToolCall } from "./services/ToolCall.ts"
 import * as ToolExecutor from "./services/ToolExecutor.ts"
 
-/** What belongs to whoever calls, not to a layer: time, tracing, logging, scopes, and settings, ours among them. */
+/** Keys that belong to the caller, not to a layer: time, tracing, logging, scopes, and settings, including ours. */
 const ambient: ReadonlyArray<string> = [
   "fiberloop",
   "effect/Clock",
@@ -37,31 +37,31 @@ const ambient: ReadonlyArray<string> = [
   "effect/testing"
 ]
 
-/** Of ours, those that are no settings. */
+/** Our keys that are not settings. */
 const services: ReadonlySet<string> = new Set(
   [Model.Model, SessionStore.SessionStore, ToolExecutor.ToolExecutor, ContextManager.ContextManager, Runs.Runs]
     .map(({ key }) => key)
 )
 
-/** `effect/Tracer` stands for `effect/Tracer/ParentSpan` too, and not for `effect/TracerX`. */
+/** `effect/Tracer` also covers `effect/Tracer/ParentSpan`, but not `effect/TracerX`. */
 const isAmbient = (key: string): boolean =>
   !services.has(key) && ambient.some((name) => key.startsWith(name) && !/\w/.test(key.charAt(name.length)))
 
-/** Those of the moment at which the layer was built, also in a tool's handler. */
+/** What belongs to the moment at which the layer was built, also inside a tool's handler; not passed on. */
 const ofBuilding: ReadonlySet<string> = new Set(
   [Scope.Scope, Tracer.ParentSpan, ToolCall, Place.Around].map(({ key }) => key)
 )
 
-/** What an agent says itself of the context that its drives work in. */
+/** What an agent's own options add to the context of its drives. */
 interface Options {
   readonly retry?: RetryPolicy.RetryPolicy | undefined
   readonly hooks?: ReadonlyArray<Hooks.Hook> | undefined
 }
 
-/** Runs an effect in the context of an agent with these options, which was made in the context `layer`. */
+/** Runs an effect in the context of an agent that has these options and was made in the context `layer`. */
 export const surround = (layer: Context.Context<never>, options: Options) => {
   const own = ownOf(layer, options)
-  /** by the caller's, which never change: most callers have one for all their runs */
+  /** by the caller's context, which never changes: most callers have one for all their runs */
   const known = new WeakMap<Context.Context<never>, Context.Context<never>>()
   return <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.updateContext(self, (caller: Context.Context<R>) => {
@@ -78,11 +78,11 @@ interface Entry {
   readonly value: unknown
 }
 
-/** What an agent brings to the contexts of those who call it. */
+/** What an agent adds to a caller's context. */
 interface Own {
-  /** counts where the caller says nothing */
+  /** used where the caller has no value */
   readonly below: ReadonlyArray<Entry>
-  /** counts whatever the caller says */
+  /** used whatever the caller has */
   readonly above: ReadonlyArray<Entry>
   readonly hooks: ReadonlyArray<Hooks.Hook>
   readonly observers: ReadonlyArray<Observers.Observer>
@@ -100,10 +100,10 @@ const ownOf = (layer: Context.Context<never>, { hooks = [], retry }: Options): O
   }
 }
 
-/** In the place of what a context does not say; `undefined` may be what it says. */
+/** Marks what a context does not have; `undefined` may be a value. */
 const absent = Symbol()
 
-/** A caller's context with what the agent brings; where that changes nothing it is the caller's own. */
+/** A caller's context with what the agent adds; the caller's own object when that changes nothing. */
 const around = (
   { above, below, hooks, observers }: Own,
   caller: Context.Context<never>
@@ -123,6 +123,6 @@ const around = (
   return merged
 }
 
-/** Each once, in order; none of `ours` is there twice. */
+/** Both lists, each item once, in order; `ours` has no duplicates. */
 const together = <A>(ours: ReadonlyArray<A>, theirs: ReadonlyArray<A>): ReadonlyArray<A> =>
   theirs.length === 0 ? ours : [...new Set([...ours, ...theirs])]

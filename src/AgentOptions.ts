@@ -1,7 +1,7 @@
 /**
- * What an agent may be made with, and what it is then: every option checked, and those that nobody knows refused.
+ * The options of an agent and the definition made from them: every option is checked, and unknown ones are refused.
  *
- * Does not own what it runs with besides (`Agent`, `AgentContext`).
+ * Does not own what else an agent runs with (`Agent`, `AgentContext`).
  */
 import type * as Tool from "effect/ai/Tool"
 import type * as Toolkit from "effect/ai/Toolkit"
@@ -19,40 +19,40 @@ import type * as RetryPolicy from "./services/RetryPolicy.ts"
 import * as StopWhen from "./services/StopWhen.ts"
 import type * as ToolExecutor from "./services/ToolExecutor.ts"
 
-/** A toolkit, one with its handlers, or an effect that makes one (MCP, per tenant). */
+/** A toolkit, a toolkit with its handlers, or an effect that makes the latter (MCP, per tenant). */
 export type Source<Tools extends Record<string, Tool.Any>, E, R> =
   | Toolkit.Toolkit<Tools>
   | Toolkit.WithHandler<Tools>
   | Effect.Effect<Toolkit.WithHandler<Tools>, E, R>
 
-/** What an agent is. Wrong values are a defect when it is made. */
+/** The options of an agent. Wrong values are a defect when it is made. */
 export interface Options<Tools extends Record<string, Tool.Any>, A, E = never, R = never> {
   /** the system message; a run's `instructions` replace it */
   readonly instructions: string
   /** what the model may call; default no tools */
   readonly toolkit?: Source<Tools, E, R> | undefined
-  /** Types `output` of a completed run: the final answer is decoded, a wrong one gets one corrective turn. */
+  /** Types `output` of a completed run: the final answer is decoded, and a wrong one gets one corrective turn. */
   readonly output?: Schema.ConstraintCodec<A, unknown, never, never> | undefined
-  /** Of each run. Default: those of the Reference `Limits`, else 20 turns, 20 errors and 3 compactions in a row. */
+  /** Limits of each run. Default: those of the Reference `Limits`, else 20 turns, 20 errors and 3 compactions in a row. */
   readonly limits?: RunPolicy.LimitsInput | undefined
-  /** Which tools are offered and how their calls run. Default: all, one after the other; a call that fails ends no run. */
+  /** Which tools are offered and how their calls run. Default: all, one call at a time; a failed call does not end the run. */
   readonly toolPolicy?: RunPolicy.ToolPolicyInput | undefined
   /**
-   * The same calls with the same results `after` times in a row (2 to 20, default 3) are a loop: the model is told, and once
-   * more ends the run `limited`. Calls of `exempt` tools are passed over. `false`: no loops. Wrong values are a defect.
+   * The same calls with the same results `after` times in a row (2 to 20, default 3) are a loop: the model is told, and one
+   * more ends the run `limited`. Calls of `exempt` tools are ignored. `false`: no loops. Wrong values are a defect.
    */
   readonly doomLoop?:
     | { readonly after?: number | undefined; readonly exempt?: ReadonlyArray<keyof NoInfer<Tools>> | undefined }
     | false
     | undefined
   /**
-   * Of single steps. Default: those of the Reference `Timeouts`, else 120 s a model call, 60 s until its first part and for a
-   * gap between two, 120 s a tool (or what `tools` says of one), 10 min a strategy's compaction.
+   * Time limits of single steps. Default: those of the Reference `Timeouts`, else 120 s for a model call, 60 s until its
+   * first part and between two parts, 120 s for a tool (or its entry in `tools`), 10 min for a strategy's compaction.
    */
   readonly timeouts?: RunPolicy.TimeoutsInput<keyof NoInfer<Tools> & string> | undefined
-  /** Of failed model calls. Default: the Reference `RetryPolicy`, else 3 retries, 1 s doubling to 10 s. */
+  /** How failed model calls are retried. Default: the Reference `RetryPolicy`, else 3 retries, 1 s doubling to 10 s. */
   readonly retry?: RetryPolicy.RetryPolicy | undefined
-  /** Guards and observers, in order, before those of the Reference `Hooks`; one that blocks a run fails it: `HookBlocked`. */
+  /** Guards and observers, run in order, before those of the Reference `Hooks`; a guard that blocks a run fails it: `HookBlocked`. */
   readonly hooks?: ReadonlyArray<Hooks.Hook> | undefined
   /**
    * Asked after each turn, with its message and the outcomes of its calls: `true` completes the run with `stopWhen`. With
@@ -88,7 +88,7 @@ const optionNames: Record<keyof Options<{}, unknown> | "name", true> = {
   prepareTurn: true
 }
 
-/** What is wrong with an option is the programmer's to mend: a defect. */
+/** Wrong options are for the programmer to fix: a defect. */
 export const define = <Tools extends Record<string, Tool.Any>, A, E, R>(
   name: string,
   options: Options<Tools, A, E, R>,

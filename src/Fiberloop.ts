@@ -13,7 +13,7 @@ import type * as ToolExecutor from "./services/ToolExecutor.ts"
 
 /**
  * Tools through effect/ai toolkits, the window strategy for long conversations, and the live runs of this process.
- * `Presets` has the same with numbers for development and for production.
+ * `Presets` has the same services with settings for development and for production.
  */
 export const layer: Layer.Layer<ToolExecutor.ToolExecutor | ContextManager.ContextManager | Runs.Runs> = Layer.mergeAll(
   ToolExecutorToolkit.layer,

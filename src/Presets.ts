@@ -1,6 +1,6 @@
 /**
- * Settings that go together, as layers in the place of `Fiberloop.layer`: for trying things out, where a run that goes
- * wrong is to stop soon, and for a product.
+ * Settings that go together, as layers to use instead of `Fiberloop.layer`: one for trying things out, where a run that
+ * goes wrong should stop soon, and one for a product.
  *
  * |                                  | development | production | `Fiberloop.layer`         |
  * |----------------------------------|-------------|------------|---------------------------|
@@ -9,7 +9,7 @@
  * | retries of a model call          | 2           | 3          | 3                         |
  * | one attempt at a model call      | 10 s        | 30 s       | 120 s                     |
  *
- * What an agent's options, a run's input, or the caller's References say comes first.
+ * An agent's options, a run's input and the caller's References come before these.
  */
 import * as Layer from "effect/Layer"
 import * as ContextWindow from "./layers/ContextWindow.ts"
@@ -41,7 +41,7 @@ const preset = ({ call, compactThreshold, maxRetries, maxTurns }: Numbers) =>
 
 type Services = ToolExecutor.ToolExecutor | ContextManager.ContextManager | Runs.Runs
 
-/** For trying things out: what goes wrong stops soon. */
+/** For trying things out: a run that goes wrong stops soon. */
 export const development: Layer.Layer<Services> = preset({
   maxTurns: 5,
   compactThreshold: 10,
@@ -49,7 +49,7 @@ export const development: Layer.Layer<Services> = preset({
   call: "10 seconds"
 })
 
-/** For a product: what waits on a model is told of within half a minute. */
+/** For a product: a model call that hangs is noticed within half a minute. */
 export const production: Layer.Layer<Services> = preset({
   maxTurns: 20,
   compactThreshold: 50,

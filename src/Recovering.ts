@@ -1,5 +1,5 @@
 /**
- * The layer by which an agent takes up what was left by processes that died.
+ * The layer that makes an agent take up runs that were left by processes that died.
  *
  * Does not own which runs those are, nor how one is taken up: `recover` of the agent does that.
  */
@@ -15,16 +15,16 @@ import * as InputCheck from "./run/InputCheck.ts"
 import * as RunError from "./run/RunError.ts"
 import type * as RunInput from "./run/RunInput.ts"
 
-/** What `recovering` takes. Wrong values are a defect. */
+/** The options of `recovering`. Wrong values are a defect. */
 export interface Options extends RunInput.RecoverInput {
-  /** from one look to the next. Default 30 seconds, after which a machine that is gone is known to be gone. */
+  /** time from one search to the next. Default 30 seconds, after which a machine that is gone is known to be gone. */
   readonly every?: Duration.Input | undefined
 }
 
 /**
- * While this layer lives, runs of the agent whose process died go on here: looks for them at once, and again and again. Any number
- * of processes may look: each run goes on in one. What cannot go on is logged as a warning, once. Runs that are taken up have the hooks,
- * observers and other settings of the agent's layer and of this one.
+ * While this layer lives, runs of the agent whose process died continue here: it searches at once, then again and again. Any number of
+ * processes may search: each run continues in one of them. A run that cannot continue is logged as a warning, once. Runs that are taken
+ * up have the hooks, observers and other settings of the agent's layer and of this one.
  *
  * ```ts
  * const Live = Layer.provideMerge(Agent.recovering(Assistant), Assistant.layer)
@@ -52,7 +52,7 @@ export const recovering = <Self, A>(
       Effect.flatMap(recover(input), tell),
       (cause) => Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logWarning(notAll(RunError.fromCause(cause)))
     )
-    // what is gone on with is no part of how the layer was made
+    // what goes on later is not part of the span in which the layer was built
     const apart = (context: Context.Context<never>) => Context.omit(Tracer.ParentSpan)(context)
     const looking: Effect.Effect<unknown> = Effect.repeat(look, Schedule.spaced(pause))
     yield* Effect.forkScoped(Effect.updateContext(looking, apart))

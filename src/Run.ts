@@ -1,5 +1,5 @@
 /**
- * A live run as whoever starts or finds it holds it.
+ * A live run, as the code that started or found it holds it.
  *
  * Does not own how it goes (`loop`), nor which runs live in this process (`services/Runs`).
  */
@@ -13,31 +13,31 @@ import type * as RunInput from "./run/RunInput.ts"
 import type * as RunResult from "./run/RunResult.ts"
 import type * as Runs from "./services/Runs.ts"
 
-/** A live run: it belongs to the agent's layer, not to whoever reads its events. */
+/** A live run: it belongs to the agent's layer, not to the readers of its events. */
 export interface Run<A> {
   readonly runId: string
   readonly sessionId: string
   /**
-   * Every fact from the drive's first event on, then what happens live: of an answer under way what was said so far, each block's
-   * deltas as one, and then each. May be read by many, left, and read again.
+   * Every fact from the drive's first event on, then live events. Of an answer under way, a reader first gets what was said so
+   * far, one delta per block, then each further delta. Any number of readers may read it, leave, and read it again.
    */
   readonly events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>
   /** Awaits the end. */
   readonly result: Effect.Effect<RunResult.RunResult<A>, RunError.RunError>
   /**
-   * Says something to the run under way: text or user messages, stored at once, and given to the model with its next call,
-   * before which tools under way end as they do. An answer that needs no tools is then not the last one. Returns once it is
-   * in the log as delivered, or the run has ended without it; interrupting that does not withdraw it. Fails with
-   * `InvalidInput`, or when the store fails, which ends the run; then it may be delivered by whoever resumes the run.
+   * Says something to the run under way: text or user messages. They are stored at once and given to the model with its
+   * next call; tools under way end normally before that. An answer that needs no tools is then not the last one. Returns
+   * once the message is in the log as delivered, or the run has ended without it; interrupting this does not withdraw it.
+   * Fails with `InvalidInput`, or when the store fails, which ends the run; a later `resume` may then deliver the message.
    */
   readonly steer: (message: RunInput.RunInput["input"]) => Effect.Effect<Delivery.Delivery, RunError.RunError>
   /**
-   * Says something as `steer` does, for when the run would otherwise complete: it goes on with that instead, one
+   * Says something as `steer` does, but only when the run would otherwise complete: the run then goes on with it, one
    * follow-up after the other.
    */
   readonly followUp: (message: RunInput.RunInput["input"]) => Effect.Effect<Delivery.Delivery, RunError.RunError>
   /**
-   * A steer or a follow-up in two steps: returns once the input is stored, with the effect that awaits what becomes of
+   * A steer or a follow-up in two steps: returns once the input is stored, with an effect that awaits what becomes of
    * it.
    */
   readonly queue: (
@@ -48,7 +48,7 @@ export interface Run<A> {
   readonly abort: Effect.Effect<void>
 }
 
-/** A live run with the answer of its agent's type. */
+/** A live run whose result has the type of its agent's answer. */
 export const make = <A>(run: Runs.LiveRun): Run<A> => {
   const queue: Run<A>["queue"] = (kind, message) =>
     Effect.flatMap(

@@ -1,7 +1,7 @@
 /**
- * Sessions out of a store and into one, as lines of JSON (`run/log/SessionLine`): for people, golden files, other
- * tools, and for moving a session to another database. What was imported is exported as the same bytes, but for the
- * session's id.
+ * Exports sessions from a store and imports them into one, as lines of JSON (`run/log/SessionLine`): for people, golden
+ * files, other tools, and for moving a session to another database. An imported session is exported as the same bytes,
+ * except for its id.
  *
  * Does not own files, pipes or line ends.
  */
@@ -20,8 +20,8 @@ import { Migrations } from "./services/Migrations.ts"
 import * as SessionStore from "./services/SessionStore.ts"
 
 /**
- * The lines of a session, without line ends: read page by page, never held in full. One that is being written to ends
- * with what was stored when the export began. Fails as the store's `read` does.
+ * The lines of a session, without line ends: read page by page, never held in full. If the session is being written to,
+ * they end with what was stored when the export began. Fails as the store's `read` does.
  */
 export const toLines = (
   sessionId: string
@@ -35,28 +35,28 @@ export const toLines = (
     return Stream.concat(Stream.make(header), Stream.map(events, SessionLine.fromEvent))
   }))
 
-/** How lines are taken. */
+/** How lines are imported. */
 export interface Options {
   /** the id of the imported session; default: the one it had */
   readonly to?: string | undefined
 }
 
-/** Lines that were found to be a session. */
+/** Lines that were checked and make up a session. */
 export interface Decoded {
   readonly sessionId: string
   readonly events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>
 }
 
 /**
- * Adds the session that these lines are to the store, whole or not at all, also when the process dies meanwhile: they
- * are checked to the last one first, then written by one append. That takes the memory of its events once.
+ * Adds the session in these lines to the store, whole or not at all, also when the process dies meanwhile: every line
+ * is checked first, then all are written by one append. Holds the session's events in memory once.
  *
- * `InvalidInput` names the line that is damaged, missing or too many, or whose snapshot is not what those before it
- * make, or the id that is in use or that no run may have; `StoreRefused` the line that a newer version made. Events of
- * older versions are stored as this one writes them, those of types that are not known as they are. A log that ends
- * inside a run is taken too, and is what a crash leaves; inside a tool round, with a call that has paused, or after a
- * person's yes to a call that has not run, only under its own id, since the session that it was exported from may carry
- * those calls out.
+ * `InvalidInput` names the line that is damaged, missing or surplus, or whose snapshot does not follow from the lines
+ * before it; or the id that is in use or that no run may have. `StoreRefused` names the line that a newer version made.
+ * Events of older versions are stored as this version writes them, events of unknown types as they are. A log that ends
+ * inside a run is imported too, as if its process had crashed. If it ends inside a tool round, with a paused call, or
+ * after a person allowed a call that has not run, it is imported only under its own id, since the original session may
+ * still carry out those calls.
  */
 export const fromLines = <E, R>(
   lines: Stream.Stream<string, E, R>,
@@ -74,7 +74,7 @@ export const decode = Effect.fnUntraced(function*<E, R>(
   let header: SessionLine.Header | undefined
   const take = (line: string): Result.Result<unknown, SessionLine.LineError> => {
     if (header === undefined) return Result.map(SessionLine.toHeader(line), (found) => (header = found))
-    // at once: more may come without end
+    // at once: the lines may never end
     if (events.length === header.events) return SessionLine.afterEnd(header, line)
     return Result.map(SessionLine.toEvent(line, events.length + 1, steps), (event) => events.push(event))
   }
@@ -99,7 +99,7 @@ export const add = Effect.fnUntraced(function*(
   { events, sessionId }: Decoded
 ): Effect.fn.Return<SessionStore.SessionInfo, SessionStore.StoreError, SessionStore.SessionStore> {
   const store = yield* SessionStore.SessionStore
-  // before it is opened, which takes over what another left behind
+  // before it is opened, which takes over a session that a dead process left behind
   if ((yield* store.info(sessionId)) !== undefined) return yield* inUse(sessionId)
   yield* Effect.scoped(Effect.gen(function*() {
     const session = yield* store.open(sessionId, { runId: events[events.length - 1]!.runId, create: true })
@@ -109,7 +109,7 @@ export const add = Effect.fnUntraced(function*(
   return (yield* store.info(sessionId)) ?? (yield* RunError.sessionNotFound(sessionId))
 })
 
-/** A copy, as a fork is one, shares no call with its original: idempotency keys contain the session's id. */
+/** Like a fork, a copy shares no call with its original: idempotency keys contain the session's id. */
 const checkCopy = (sessionId: string, events: ReadonlyArray<RunEvent.Durable>) => {
   const state = events.reduce(RunState.evolve, RunState.empty)
   return Fork.underWay(state).length > 0

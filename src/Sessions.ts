@@ -1,7 +1,8 @@
 /**
- * Where the sessions of a store stand, for whoever has no agent: an inbox of questions, a page for operators, a command.
+ * Where the sessions of a store stand, for code that has no agent: an inbox of questions, a page for operators, a
+ * command.
  *
- * Does not own what changes a session; an agent does that (`Agent`), and sessions are copied and removed by their store.
+ * Does not own what changes a session: an agent does (`Agent`), and its store copies and removes it.
  */
 import type * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
@@ -17,7 +18,7 @@ import * as SessionStore from "./services/SessionStore.ts"
 /** Which sessions are listed. */
 export type ListOptions = Omit<SessionStore.ListOptions, "limit">
 
-/** All sessions, the last changed first, asked for as they are taken. One that changes meanwhile may be passed over. */
+/** All sessions, the last changed first, listed as the stream is read. One that changes meanwhile may be missed. */
 export const list = (
   options: ListOptions = {}
 ): Stream.Stream<SessionStore.SessionInfo, SessionStore.StoreError, SessionStore.SessionStore> =>
@@ -38,23 +39,23 @@ export const current = (
   SessionStore.SessionStore.use((store) => Fold.fold(store, sessionId, Fold.nothing))
 
 /**
- * The questions of a session that wait, those of the runs that its calls wait for too, in call order, but for expired ones: what
- * `approvals` of its agent gives. `SessionNotFound` when unknown.
+ * The open questions of a session, and those of the runs that its calls wait for, in call order, without expired ones: what
+ * `approvals` of its agent returns. `SessionNotFound` when unknown.
  */
 export const approvals = (
   sessionId: string
 ): Effect.Effect<ReadonlyArray<RunResult.Approval>, SessionStore.StoreError, SessionStore.SessionStore> =>
   SessionStore.SessionStore.use((store) => Questions.waiting(store, sessionId))
 
-/** A session with the questions that are asked in it, in call order. */
+/** A session with the questions asked in it, in call order. */
 export interface Asking {
   readonly session: SessionStore.SessionInfo
   readonly approvals: Arr.NonEmptyReadonlyArray<RunResult.Approval>
 }
 
 /**
- * All questions of suspended runs that wait, each once, by session, the one that changed last first. Sessions are read as they are taken,
- * and no others than suspended ones; one that cannot be read is passed over.
+ * All open questions of suspended runs, each once, by session, the last changed first. Only suspended sessions are read, as the stream is
+ * read; one that cannot be read is skipped.
  */
 export const asking: Stream.Stream<Asking, SessionStore.StoreError, SessionStore.SessionStore> = Stream.unwrap(
   SessionStore.SessionStore.useSync((store) =>
@@ -71,11 +72,11 @@ const askingIn = (
 ): Effect.Effect<Asking | undefined, SessionStore.StoreError> =>
   Questions.waiting(store, session.sessionId).pipe(
     Effect.map((all) => {
-      // what is asked below it stands with the session that asks it
+      // questions of runs below it are listed with their own session
       const [first, ...others] = all.filter(({ sessionId }) => sessionId === session.sessionId)
       return first === undefined ? undefined : { session, approvals: [first, ...others] as const }
     }),
-    // removed meanwhile, or of a newer version
+    // removed meanwhile, or written by a newer version
     Effect.catchReasons("NonRetryableError", {
       SessionNotFound: () => Effect.succeed(undefined),
       StoreRefused: () => Effect.succeed(undefined)

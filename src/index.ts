@@ -1,9 +1,9 @@
 /**
- * fiberloop, the agent runtime for Effect applications. Modules are namespaces, services and settings their class; all
- * of it, with the types one implements a service by, is also under a subpath by folder:
- * `fiberloop/services/SessionStore`. Only there is what needs a package that not everyone has:
- * `fiberloop/layers/SessionStorePg`, on @effect/sql-pg, and `fiberloop/layers/TokenizerGpt`, on gpt-tokenizer. Adapters that
- * are here load HTTP clients, SQL and language models when their layer is built.
+ * fiberloop, the agent runtime for Effect applications. Modules are exported as namespaces, services and settings as their
+ * class. All of it, with the types needed to implement a service, is also under a subpath by folder, such as
+ * `fiberloop/services/SessionStore`. What needs a package that not everyone has is only there:
+ * `fiberloop/layers/SessionStorePg` needs @effect/sql-pg, and `fiberloop/layers/TokenizerGpt` gpt-tokenizer. Adapters
+ * exported here load HTTP clients, SQL and language models when their layer is built.
  */
 export * as Agent from "./Agent.ts"
 export * as Fiberloop from "./Fiberloop.ts"
