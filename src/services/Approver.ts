@@ -1,6 +1,6 @@
 /**
- * Who answers in this process when a tool call asks for permission: a setting; by default nobody, and nobody is never a
- * yes.
+ * Who answers in this process when a tool call asks for permission: a setting. By default nobody does, and no answer is
+ * never a yes.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -17,17 +17,17 @@ export interface Question {
   readonly params: Schema.Json
   /** SHA-256 of the canonical arguments, hex */
   readonly digest: string
-  /** milliseconds since the epoch: an answer that comes later is a no */
+  /** milliseconds since the epoch: a later answer is a no */
   readonly expiresAt?: number
-  /** a yes has to give the call's `result`: one that does not is as if nobody had answered */
+  /** a yes must give the call's `result`; one without it counts as no answer */
   readonly needsResult?: boolean
 }
 
 /**
- * `by` names who decided; the model reads `reason`. `params` are run with in place of the model's arguments; where the
- * tool does not take them, or it is none of this agent's, the call is denied with a reason that says so. `result` is what
- * the call is settled with, and its handler does not run: where the tool's success schema does not read it, or `params`
- * are given too, the call is denied the same way.
+ * `by` names who decided; the model reads `reason`. `params` replace the model's arguments; if the tool does not take
+ * them, or is not one of this agent's, the call is denied with a reason that says so. `result` settles the call, and its
+ * handler does not run; if the tool's success schema does not read it, or `params` are given too, the call is denied in
+ * the same way.
  */
 export type Answer =
   | {
@@ -38,7 +38,7 @@ export type Answer =
   }
   | { readonly approved: false; readonly by?: string | undefined; readonly reason?: string | undefined }
 
-/** What an application provides to have questions answered in this process. */
+/** What an application provides to answer questions in this process. */
 export interface Approver {
   /**
    * Asks a person, or a rule. `undefined`: nobody here answers, the run is suspended until somebody does elsewhere. A

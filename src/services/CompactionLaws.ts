@@ -1,9 +1,9 @@
 /**
- * What a compaction must be, whoever makes it: what the log can keep, smaller than before, with all calls that are open and
- * the latest message of the user. Pure.
+ * The laws of a compaction, whoever makes it: the log can hold it, it makes the context smaller, and it keeps all open calls
+ * and the latest message of the user. Pure.
  *
- * Does not own how one is made (`ContextManager`), nor what follows where it breaks a law: the loop records none, and a chain
- * goes on with its next strategy.
+ * Does not own how one is made (`ContextManager`), nor what happens when it breaks a law: the loop does not record it, and a
+ * chain goes on with its next strategy.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -26,14 +26,14 @@ const decode = Schema.decodeUnknownResult(Schema.Struct({
   passedOver: Schema.optional(Schema.Array(Schema.String))
 }))
 
-/** What a compaction makes of a context. */
+/** What a compaction does to a context. */
 export interface Carried {
   readonly change: Transcript.Change
   readonly after: Transcript.Transcript
   readonly tokens: { readonly before: number; readonly after: number }
 }
 
-/** What one by the event `seq` makes of the context; fails with the law that it breaks, and with what it spent. */
+/** What a compaction recorded as event `seq` does to the context; fails with the law that it breaks, and with what it spent. */
 export const carry = (
   view: Pick<ContextManager.View, "size" | "transcript">,
   given: ContextManager.Compaction,
@@ -55,7 +55,7 @@ export const carry = (
     : Result.fail(failed(given, `the strategy "${strategy}" ${problem}`))
 }
 
-/** The failure of a compaction that breaks a law, with what it spent, which counts. */
+/** The error of a compaction that failed: what it spent counts. */
 export const failed = (
   { model, usage }: Pick<ContextManager.Compaction, "model" | "usage">,
   message: string

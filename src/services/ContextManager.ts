@@ -1,9 +1,8 @@
 /**
  * The contract of keeping a conversation small enough: what is sent as it is, what must shrink first, and how.
  *
- * Does not own the log, from which nothing is ever deleted, nor when to ask; the loop asks before every model call,
- * after a provider said that it was too much, after an answer that was cut at the output limit, and when somebody says
- * so.
+ * Does not own the log, from which nothing is ever deleted, nor when to ask: the loop asks before every model call,
+ * after a provider refused too large a context, after an answer was cut at the output limit, and on request.
  */
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
@@ -15,23 +14,23 @@ import type * as Transcript from "../run/Transcript.ts"
 import type * as Usage from "../run/Usage.ts"
 import type * as Model from "./Model.ts"
 
-/** Why the context must shrink, whatever the strategy's own rules say. */
+/** What forces a compaction, whatever the strategy's own rules say. */
 export type Force = "overflow" | "length" | "manual"
 
 /**
- * Tokens, as the `Tokenizer` estimates them and corrected by what the provider said of earlier calls. `tokens` and `fixed` are
- * counted when they are asked for: a copy made by spreading lacks them, `withLimit` makes one.
+ * Tokens, as the `Tokenizer` estimates them, corrected by what the provider reported of earlier calls. `tokens` and `fixed`
+ * are counted when they are read: a copy made by spreading lacks them, one made by `withLimit` has them.
  */
 export interface Size {
-  /** of all that would be sent: messages, instructions, tools, and what waits to be said */
+  /** of everything that would be sent: messages, instructions, tools, and input that waits */
   readonly tokens: number
-  /** of that what no compaction makes smaller: instructions, tools, what hooks add, and what waits */
+  /** of the part that no compaction makes smaller: instructions, tools, what hooks add, and input that waits */
   readonly fixed: number
-  /** how many may be sent: the model's window, without what its answer may take; undefined where no window is known */
+  /** how many may be sent: the model's window less what its answer may take; undefined when the window is not known */
   readonly limit: number | undefined
-  /** tokens of a message, corrected like the others */
+  /** tokens of a message, corrected in the same way */
   readonly of: (message: Message.Message) => number
-  /** as it is estimated: a text may be for another model, and a budget is the same with any */
+  /** tokens of a text, not corrected: it may be for another model, and a budget is the same with any model */
   readonly ofText: (text: string) => number
 }
 
@@ -60,11 +59,11 @@ class Limited implements Size {
   }
 }
 
-/** What calls of models for a compaction spend: it counts as the run's, whatever becomes of the compaction. */
+/** What model calls for a compaction spend: it counts for the run, whatever becomes of the compaction. */
 export interface Ledger {
-  /** Whether the run's limits leave another call; asked before each. */
+  /** Whether the run's limits allow another call; to be asked before each. */
   readonly mayAsk: () => boolean
-  /** Notes what a call spent, as soon as that is known; `Prices` say what that cost, where its model is given. */
+  /** Notes what a call spent, as soon as that is known; where its model is given, `Prices` add the cost. */
   readonly note: (usage: Usage.Usage, model?: Message.ModelRef) => void
   /** What was noted, with its cost where that is known. */
   readonly noted: () => Usage.Usage
@@ -72,7 +71,7 @@ export interface Ledger {
 
 /** What a strategy sees before a model call. */
 export interface View {
-  /** all that the model would be sent, but for the instructions and what hooks add */
+  /** all that the model would be sent, except the instructions and what hooks add */
   readonly transcript: Transcript.Transcript
   /** the model that is asked next */
   readonly model: Model.ModelInfo
@@ -82,7 +81,7 @@ export interface View {
   /** compactions since the run's last answer */
   readonly inARow: number
   readonly ledger: Ledger
-  /** whose calls those of a strategy are */
+  /** what a strategy's own model calls carry as their metadata */
   readonly metadata: Model.ModelRequest["metadata"]
 }
 
@@ -103,19 +102,19 @@ export type Plan = { readonly _tag: "Send" } | { readonly _tag: "Compact"; reado
 export const send: Plan = { _tag: "Send" }
 
 /**
- * Messages of events up to `upTo` are replaced by `replacement`, and long results of tools in what is kept up to
- * `pruned` by notes. Never splits a call from its result, keeps the latest user message word for word, and leaves less
- * to be sent than there was: the loop refuses one that does not.
+ * Replaces the messages of events up to `upTo` by `replacement`, and long tool results in what is kept up to `pruned`
+ * by notes. Never splits a call from its result, keeps the latest user message word for word, and leaves less to be
+ * sent than before: the loop refuses one that does not.
  */
 export interface Compaction extends Omit<Transcript.Change, "memory"> {
   readonly strategy: string
-  /** what is remembered from here on; where it is left out, what was remembered before stays */
+  /** what is remembered from here on; if left out, what was remembered before stays */
   readonly memory?: Memory.Memory | undefined
   /** what was spent besides what the `Ledger` notes */
   readonly usage: Usage.Usage
-  /** the model that was asked for that, where one was: `Prices` say what its usage cost */
+  /** the model that spent it, if one was asked: `Prices` say what it cost */
   readonly model?: Message.ModelRef
-  /** what other strategies failed with that were asked for it, in words: each is in the log as a compaction that failed */
+  /** how other strategies failed that were tried for it, in words: the log has each as a compaction that failed */
   readonly passedOver?: ReadonlyArray<string>
 }
 
@@ -128,23 +127,23 @@ export class CompactionError extends Data.TaggedError("CompactionError")<{
   readonly model?: Message.ModelRef
 }> {}
 
-/** Why there is nothing to compact, in words for whoever asked. */
+/** Why there is nothing to compact, in words for the caller. */
 export const nothingToLeaveOut =
   "nothing can be left out: the conversation is already as short as its latest message allows"
 
 export class ContextManager extends Context.Service<ContextManager, {
-  /** the models that it may ask: a run with a limit of cost needs their prices too */
+  /** the models that it may ask: a run with a cost limit needs their prices too */
   readonly models?: ReadonlyArray<Message.ModelRef>
   /**
    * Pure and total: the same view gives the same plan. Asks for a compaction only where one can make the context
-   * smaller; to a view with `force`, `Send` says that nothing can, or that nothing is to.
+   * smaller. For a view with `force`, `Send` means that nothing can be made smaller, or that nothing should be.
    */
   readonly plan: (view: View) => Plan
   /**
-   * Gives each strategy that it asks the time of a compaction itself, and needs no limit around all of them. Default: it is
-   * one strategy, and has failed after that time.
+   * `true`: gives each strategy that it asks the time of a compaction, and needs no limit around all of them. Default: it
+   * is one strategy, and has failed when that time is over.
    */
   readonly keepsTime?: boolean
-  /** Makes the context smaller or fails; may ask a model, whose usage is the run's. Interrupting it changes nothing. */
+  /** Makes the context smaller or fails; may ask a model, whose usage counts for the run. Interrupting it changes nothing. */
   readonly compact: (request: Request) => Effect.Effect<Compaction, CompactionError>
 }>()("fiberloop/services/ContextManager") {}

@@ -1,7 +1,7 @@
 /**
- * How long the end of a run waits for what does not let itself be interrupted, and the waits that last no longer.
+ * How long the end of a run waits for work that does not let itself be interrupted, and the waits that this limits.
  *
- * Does not own what happens to it then: it goes on, unless whoever waits ends it, as `Leavable` does.
+ * Does not own what happens to the work after that: it goes on, unless the waiter ends it, as `Leavable` does.
  */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -17,7 +17,7 @@ export const Grace = Context.Reference<Duration.Duration>("fiberloop/services/Gr
   defaultValue: () => Duration.seconds(5)
 })
 
-/** Awaits `self` at most the grace period, also where it cannot be interrupted; `None` when it was left running. */
+/** Awaits `self` for at most the grace period, even if it cannot be interrupted; `None` when it was left running. */
 export const within = <A, E, R>(
   self: Effect.Effect<A, E, R>
 ): Effect.Effect<Option.Option<Exit.Exit<A, E>>, never, R> =>
@@ -27,17 +27,17 @@ export const within = <A, E, R>(
     return exit === undefined ? wait(fiber) : Effect.succeed(Option.some(exit))
   })
 
-/** Awaits a fiber at most so many grace periods, and does nothing to it. */
+/** Awaits a fiber for at most `times` grace periods, and does nothing to it. */
 export const wait = <A, E>(fiber: Fiber.Fiber<A, E>, times = 1): Effect.Effect<Option.Option<Exit.Exit<A, E>>> =>
   Effect.flatMap(Grace, (period) => Effect.timeoutOption(Fiber.await(fiber), Duration.times(period, times)))
 
-/** Closes a scope and awaits its finalizers at most the grace period; `false` when they were left running. */
+/** Closes a scope and awaits its finalizers for at most the grace period; `false` when they were left running. */
 export const close = (scope: Scope.Closeable, exit: Exit.Exit<unknown, unknown>): Effect.Effect<boolean> =>
   Effect.suspend(() => closing(scope, exit) ?? Effect.succeed(true))
 
 /**
- * Closes a scope; gives the wait of `close` for its finalizers, and nothing where there is nothing to wait for. Called by
- * code that a fiber runs, as `Detached.contextHere`.
+ * Closes a scope. Returns the wait of `close` for its finalizers, or `undefined` when there is nothing to wait for. Only
+ * for code that a fiber runs, as `Detached.contextHere`.
  */
 export const closing = (
   scope: Scope.Closeable,

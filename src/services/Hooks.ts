@@ -1,8 +1,8 @@
 /**
  * The application's own code around model calls and tool calls: a setting, by default none. Guards may change or refuse
- * what goes on, and where a guard gives no usable word nothing goes on; observers look.
+ * what is about to happen, and nothing happens when a guard gives no usable answer; observers only look.
  *
- * Does not own when hooks run, nor what a refusal makes of a call or a run; the loop does.
+ * Does not own when hooks run, nor what a refusal does to a call or a run; the loop does.
  */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
@@ -22,7 +22,7 @@ interface InTurn {
   readonly data: Schema.Json | undefined
 }
 
-/** What a model is about to be sent: the instructions first where there are some, and the tools offered, by name. */
+/** What a model is about to be sent: the instructions first, if there are any, and the tools offered, by name. */
 export interface ModelCall extends InTurn {
   readonly model: Message.ModelRef
   readonly messages: ReadonlyArray<Message.Message>
@@ -36,12 +36,12 @@ export interface ModelAnswer extends InTurn {
   readonly usage: Usage.Usage
 }
 
-/** A call that has not run, of a tool that may not exist, with arguments that nobody has decoded. */
+/** A call that has not run. Its tool may not exist, and nobody has decoded its arguments. */
 export interface ToolCall extends InTurn {
   /** unique in the run */
   readonly callId: string
   readonly tool: string
-  /** as the hooks before left them, or as a person was asked about them */
+  /** as earlier hooks left them, or as a person was asked about them */
   readonly params: Schema.Json
   /** what the handler gets as `ToolCall.idempotencyKey` */
   readonly idempotencyKey: string
@@ -50,13 +50,13 @@ export interface ToolCall extends InTurn {
 /** What became of a call. */
 export interface ToolEnded extends ToolCall {
   readonly outcome: ToolOutcome.ToolOutcome
-  /** milliseconds that the handler took; 0 where the call was answered without running */
+  /** milliseconds that the handler took; 0 when the call was answered without running */
   readonly duration: number
-  /** the outcome is a preliminary result: what `ToolProgress` is about to show, while the call goes on */
+  /** the outcome is a preliminary result, which `ToolProgress` is about to show while the call goes on */
   readonly isPreliminary: boolean
 }
 
-/** `tools` may only leave some out; absent parts stay as they are. */
+/** `tools` may only leave some out; absent fields change nothing. */
 export const ModelChange = Schema.Struct({
   messages: Schema.optionalKey(Schema.Array(Message.Message)),
   tools: Schema.optionalKey(Schema.Array(Schema.String))
@@ -64,7 +64,7 @@ export const ModelChange = Schema.Struct({
 export type ModelChange = typeof ModelChange.Type
 
 /**
- * Other arguments; no, with a reason that the model reads; or a result, as a success of the tool, without running it.
+ * Other arguments; a no, with a reason that the model reads; or a result, as a success of the tool, without running it.
  */
 export const ToolDecision = Schema.Union([
   Schema.TaggedStruct("Change", { params: Schema.Json }),
@@ -78,46 +78,46 @@ export const ToolChange = Schema.Struct({ outcome: ToolOutcome.ToolOutcome })
 export type ToolChange = typeof ToolChange.Type
 
 /**
- * Its functions run in the order of the hooks, each seeing what the one before made of it, and one after the other for
- * one call; parallel calls have theirs at the same time. What one fails with is told to nobody, since it may hold
+ * Functions run in the order of the hooks, one after the other for one call, each seeing what the one before made of
+ * it; parallel calls run theirs at the same time. Nobody is told what a function fails with, since that may hold
  * secrets: a hook that wants it known logs it itself. Interrupted when the run ends.
  */
 export interface Hook {
-  /** how the log and errors call it */
+  /** its name in the log and in errors */
   readonly name: string
   /**
-   * A `guard` that fails, dies, interrupts itself, is late, or gives what cannot be used blocks: the run, the call, or
-   * what it would have masked. An `observer` that does is named in a warning, and ignored; what it gives is ignored
-   * too. Default `guard`.
+   * A `guard` that fails, dies, interrupts itself, is late, or returns something unusable blocks: the run, the call, or
+   * the result that it would have masked. An `observer` that does so is named in a warning and ignored, and so is
+   * whatever it returns. Default `guard`.
    */
   readonly kind?: "guard" | "observer" | undefined
-  /** for one run of one of its functions; default 10 seconds */
+  /** time limit for one run of one of its functions; default 10 seconds */
   readonly timeout?: Duration.Input | undefined
   /**
-   * Before a model is called; retries send the same. It runs again where the context had to be compacted for the call.
-   * What is said to the run meanwhile goes with the next call. Messages are made legal again, and neither log nor
-   * transcript is changed by them. Calls of tools left out are `UnknownTool` in this turn. Blocked: nothing is sent,
-   * the run fails with `HookBlocked`.
+   * Runs before a model is called; retries send the same. Runs again when the context had to be compacted for the call.
+   * Input that arrives meanwhile goes with the next call. The messages are made legal again, and change neither log nor
+   * transcript. Calls of tools left out are `UnknownTool` in this turn. Blocked: nothing is sent, and the run fails
+   * with `HookBlocked`.
    */
   readonly beforeModelCall?: (call: ModelCall) => Effect.Effect<ModelChange | void, unknown>
   /**
-   * Once an answer is stored, before any of its calls runs. Runs again when another drive takes the turn up before its
-   * first call. Blocked: no call runs, the run fails with `HookBlocked`.
+   * Runs once an answer is stored, before any of its calls runs. Runs again when another drive takes up the turn before
+   * its first call. Blocked: no call runs, and the run fails with `HookBlocked`.
    */
   readonly afterModelCall?: (answer: ModelAnswer) => Effect.Effect<void, unknown>
   /**
-   * Before a call is looked at any further: whether it asks a person, and which arguments are used, follows from what
-   * is decided here. The model keeps seeing its own call. Runs again when another drive takes the call up before it
-   * started, then with the arguments that a person was asked about, where one was: what it changed once it has to leave
-   * as it is, since for other arguments an answer does not count, and the person is asked again; with the arguments
-   * that a person gave, too. Where it changes those of three answers in one drive, the call is `Denied`. Blocked: the
-   * call is `Denied`.
+   * Runs before anything else is decided about a call: whether it asks a person, and which arguments are used, follows
+   * from its decision. The model keeps seeing its own call. Runs again on arguments that a person gave, and when
+   * another drive takes up the call before it started, then on those that a person was asked about, if any. So it must
+   * leave arguments that it changed before as they are: an answer does not count for other arguments, and the person is
+   * asked again. If it changes the arguments of three answers in one drive, the call is `Denied`. Blocked: the call is
+   * `Denied`.
    */
   readonly beforeToolCall?: (call: ToolCall) => Effect.Effect<ToolDecision | void, unknown>
   /**
-   * Before an outcome that says something of a tool is stored or shown to anyone: of a call that ran, was answered by a
-   * hook, or is known from a `Reconciler`; for guards also before a preliminary result is shown. What is given instead
-   * is what is stored, emitted and shown to the model. Blocked: the result is withheld, the outcome is `Failed`; a
+   * Runs before an outcome that says something of a tool is stored or shown to anyone: when the call ran, was answered
+   * by a hook, or is known from a `Reconciler`; guards also run before a preliminary result is shown. What it returns
+   * is stored, emitted and shown to the model instead. Blocked: the result is withheld and the outcome is `Failed`; a
    * preliminary result is left out.
    */
   readonly afterToolCall?: (call: ToolEnded) => Effect.Effect<ToolChange | void, unknown>
@@ -127,8 +127,8 @@ export interface Hook {
 export type Point = Exclude<keyof Hook, "name" | "kind" | "timeout">
 
 /**
- * Hooks of all levels add up: first the agent's options, then its layer's, then the caller's. One that stands in
- * several of them runs once. Agents that run inside a tool have those of the run around them too.
+ * Hooks of all levels add up: first the agent's options, then its layer's, then the caller's. A hook that is in several
+ * of them runs once. Agents that run inside a tool also have the hooks of the run around them.
  */
 export const Hooks = Context.Reference<ReadonlyArray<Hook>>("fiberloop/services/Hooks", { defaultValue: () => none })
 

@@ -1,14 +1,14 @@
-/** Where ids of sessions and runs come from: nothing else makes them. */
+/** Where session ids and run ids come from: nothing else makes them. */
 import * as Context from "effect/Context"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import type * as Effect from "effect/Effect"
 
-/** Default: UUID version 7, which sorts by time, and in the order they were made. */
+/** Default: UUID version 7, which sorts by time, and in the order of creation. */
 export const Ids = Context.Reference<{ readonly next: Effect.Effect<string> }>("fiberloop/services/Ids", {
   defaultValue: () => ({ next: SecureRandom.make(drawn()).uuidV7() })
 })
 
-/** Secure random bytes, from the system for 256 ids at once: to ask it takes longer than to make an id of them. */
+/** Secure random bytes, fetched from the system for 256 ids at once: asking it takes longer than making an id. */
 const drawn = () => {
   let pool: Uint8Array = new Uint8Array(0)
   let used = 0

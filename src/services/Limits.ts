@@ -1,8 +1,8 @@
-/** What a run may use up where neither its agent nor its input says: a setting, read when a run begins. */
+/** What a run may use up when neither its agent nor its input says so: a setting, read when a run begins. */
 import * as Context from "effect/Context"
 import type * as RunPolicy from "../run/RunPolicy.ts"
 
-/** Default: nothing of its own, so 20 turns, 20 errors and 3 compactions in a row. Wrong values are `InvalidInput`. */
+/** Default: sets nothing, so 20 turns, 20 errors and 3 compactions in a row. Wrong values are `InvalidInput`. */
 export const Limits = Context.Reference<RunPolicy.LimitsInput>("fiberloop/services/Limits", {
   defaultValue: () => ({})
 })

@@ -1,4 +1,4 @@
-/** The steps by which stores bring events of older versions up to this one when they read them. */
+/** The steps by which stores migrate events of older versions to this one when they read them. */
 import * as Context from "effect/Context"
 import * as EventMigrations from "../run/log/EventMigrations.ts"
 

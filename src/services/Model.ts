@@ -15,10 +15,10 @@ import type * as Usage from "../run/Usage.ts"
 /** Whether the model may call tools, must not, must call one, or must call this one, by name. */
 export type ToolChoice = "auto" | "none" | "required" | { readonly tool: string }
 
-/** Tools as a model is told of them. */
+/** The tools that a model is offered. */
 export type Tools = ReadonlyArray<Tool.Any>
 
-/** What a final answer has to fit: its name for the provider, and the schema of its JSON. */
+/** What a final answer must fit: its name for the provider, and the schema of its JSON. */
 export interface Output {
   readonly name: string
   readonly schema: Schema.ConstraintCodec<unknown, unknown, never, never>
@@ -30,8 +30,8 @@ export interface ModelRequest {
   readonly tools: Tools
   readonly toolChoice: ToolChoice
   /**
-   * For providers that can hold an answer to a schema, beside tools too. The system message asks for it in words, and
-   * the loop checks it: a model may leave it out.
+   * For providers that can hold an answer to a schema, also beside tools. A `Model` may ignore it: the system message
+   * asks for it in words, and the loop checks the answer.
    */
   readonly output?: Output
   readonly metadata: {
@@ -39,16 +39,16 @@ export interface ModelRequest {
     readonly runId: string
     /** counts from 1 */
     readonly turn: number
-    /** counts from 1 in each turn; 0 is a call that a strategy of the context makes */
+    /** counts from 1 in each turn; 0 is a call made by a context strategy */
     readonly attempt: number
   }
 }
 
 /**
- * What a stream gives, in the provider's order. `block` names the part that a delta belongs to: a text, a reasoning or
- * a tool call's id. Provider metadata may come with a delta, `block-start` or `block-end`; the last of a block wins by
- * key. A `tool-call` is complete: `params` is a JSON value, or the raw text where that was not JSON. A stream that ends
- * without a `finish` was cut.
+ * What a stream emits, in the provider's order. `block` names the part that a delta belongs to: a text, a reasoning or
+ * a tool call, by its id. Provider metadata may come with a delta, `block-start` or `block-end`; per key, the last one
+ * of a block counts. A `tool-call` is complete: `params` is a JSON value, or the raw text if that was not JSON. A
+ * stream that ends without a `finish` was cut.
  */
 export type ModelPart =
   | {
@@ -66,7 +66,7 @@ export type ModelPart =
   | {
     readonly type: "tool-params-delta"
     readonly block: string
-    /** in the block's first delta at least */
+    /** at least in the block's first delta */
     readonly tool?: string
     readonly delta: string
   }
@@ -94,7 +94,7 @@ export type ModelPart =
     readonly metadata?: Message.Metadata
   }
   | { readonly type: "file"; readonly mediaType: string; readonly data: string; readonly metadata?: Message.Metadata }
-  /** what the provider says of its answer besides content; `usage` is what it used so far, which a finish replaces */
+  /** what the provider says about its answer; `usage` is what it has used so far, and a finish replaces it */
   | { readonly type: "response"; readonly id?: string; readonly model?: string; readonly usage?: Usage.Usage }
   | { readonly type: "finish"; readonly reason: RunEvent.FinishReason; readonly usage: Usage.Usage }
 
@@ -104,7 +104,7 @@ export interface ModelInfo extends Message.ModelRef {
   readonly maxOutput?: number
 }
 
-/** The next model, and whether a failure of the one before is a reason to ask it. */
+/** The next model, and whether it is asked after a failure of the one before. */
 export interface Fallback {
   readonly to: Model["Service"]
   readonly when: (error: RunError.ModelError) => boolean
@@ -113,13 +113,13 @@ export interface Fallback {
 export class Model extends Context.Service<Model, {
   readonly info: ModelInfo
   /**
-   * Who is asked for the rest of a run once a failure of this model is final. The loop switches, so that the log says
-   * who made what, and each model gets the messages that are legal for it.
+   * The model that takes over the rest of a run once a failure of this one is final. The loop switches, so that the log
+   * says which model made what, and each model gets messages that are legal for it.
    */
   readonly fallback?: Fallback
   /**
-   * Asks the model once. Fails with a retryable or a non-retryable provider reason, never with a defect for what a
-   * provider did. Interrupting it closes the connection before the interruption ends.
+   * Asks the model once. Fails with a retryable or a non-retryable provider reason; nothing that a provider does is a
+   * defect. Interrupting it closes the connection before the interruption ends.
    */
   readonly stream: (request: ModelRequest) => Stream.Stream<ModelPart, RunError.ModelError>
 }>()("fiberloop/services/Model") {}

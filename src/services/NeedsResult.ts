@@ -1,6 +1,6 @@
 /**
- * Tools that only a person answers, such as a question to the user: an annotation of the tool. Every call of it asks, a yes to
- * it is a `result`, and its handler is never called.
+ * Tools that only a person answers, such as a question to the user: an annotation of the tool. Every call of it asks, a yes
+ * must give a `result`, and the handler is never called.
  *
  * Does not own how a result is given (`decide`, `Approver`).
  */

@@ -1,7 +1,7 @@
 /**
- * How a call of a model on behalf of a strategy is seen: with the span and the metrics that a turn's calls have.
+ * How a model call made by a strategy is observed: with the same span and metrics as the calls of a turn.
  *
- * Does not own what they say of it; the loop does.
+ * Does not own what these say; the loop does.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -9,7 +9,7 @@ import type * as AttemptResult from "../run/AttemptResult.ts"
 import type * as Message from "../run/Message.ts"
 import type * as Model from "./Model.ts"
 
-/** Makes the call, under the eyes of whoever observes, with what came of it; one that is interrupted has no metrics. */
+/** Makes the call and shows its result to whoever observes; a call that is interrupted has no metrics. */
 export type ObserveCall = <Result extends AttemptResult.AttemptResult>(
   model: Message.ModelRef,
   request: Model.ModelRequest,

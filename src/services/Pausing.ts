@@ -1,7 +1,7 @@
 /**
- * How a handler ends that waits for other runs: it is called again when its own run is resumed.
+ * How a handler ends when it waits for other runs: it is called again when its own run is resumed.
  *
- * Does not own what is made of it (`layers/tools/Settling`), nor who may wait so (`ToolCall`).
+ * Does not own what becomes of its call (`layers/tools/Settling`), nor who may wait in this way (`ToolCall`).
  */
 import * as Cause from "effect/Cause"
 import * as Predicate from "effect/Predicate"
@@ -10,7 +10,7 @@ import type * as Pointer from "../run/Pointer.ts"
 
 const TypeId = "~fiberloop/services/Pausing"
 
-/** A defect, so that it passes by what a handler does about its errors. */
+/** A defect, so that a handler's own error handling does not catch it. */
 export class Pausing {
   readonly [TypeId] = TypeId
   readonly waitsFor: ReadonlyArray<Pointer.Run>
@@ -22,7 +22,7 @@ export class Pausing {
 
 const isPausing = (defect: unknown): defect is Pausing => Predicate.hasProperty(defect, TypeId)
 
-/** The runs that a handler waits for which ended with this, each once; undefined where it waits for none. */
+/** The runs that a handler which ended with this cause waits for, each once; undefined when it waits for none. */
 export const waitsFor = ({ reasons }: Cause.Cause<unknown>): ReadonlyArray<Pointer.Run> | undefined => {
   const runs = known(
     reasons.flatMap((reason) => Cause.isDieReason(reason) && isPausing(reason.defect) ? reason.defect.waitsFor : [])
@@ -30,7 +30,7 @@ export const waitsFor = ({ reasons }: Cause.Cause<unknown>): ReadonlyArray<Point
   return runs.length === 0 ? undefined : runs
 }
 
-/** Those that are runs, each once: code that is not ours may name anything, and a log holds nothing else. */
+/** Those that are runs, each once: code that is not ours may pass anything, and a log must hold nothing but runs. */
 export const known = (given: unknown): ReadonlyArray<Pointer.Run> => {
   const runs = new Map<string, Pointer.Run>()
   for (const run of Array.isArray(given) ? given : []) {

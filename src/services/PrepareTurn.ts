@@ -1,7 +1,7 @@
 /**
  * What an agent changes from turn to turn: fewer tools, a tool that must be called, other instructions.
  *
- * One that throws, fails, takes longer than a tool may, or asks for what cannot be ends the run with `HookBlocked`.
+ * If it throws, fails, takes longer than a tool may, or asks for the impossible, the run ends with `HookBlocked`.
  */
 import type * as Effect from "effect/Effect"
 import type { Json } from "effect/Schema"
@@ -24,11 +24,11 @@ export interface Turn {
 }
 
 /**
- * For this turn only; what is left out is as it is.
+ * For this turn only; what is left out stays as it is.
  *
  * - `tools`: those offered, by name, of the ones that the run may use; a call of another one is `UnknownTool`.
- * - `toolChoice`: whether tools may or must be called; one that must be has to be offered.
- * - `instructions`: in the place of the run's.
+ * - `toolChoice`: whether tools may or must be called; a tool that must be called has to be offered.
+ * - `instructions`: replace the run's.
  */
 export interface Change<Tool extends string = string> {
   readonly tools?: ReadonlyArray<Tool> | undefined
@@ -36,7 +36,7 @@ export interface Change<Tool extends string = string> {
   readonly instructions?: string | undefined
 }
 
-/** Asked before every turn but one that another drive left open. Nothing changes nothing. */
+/** Asked before every turn except one that another drive left open. Returning nothing changes nothing. */
 export type PrepareTurn<Tool extends string = string> = (
   turn: Turn
 ) => Change<Tool> | void | Effect.Effect<Change<Tool> | void, unknown>

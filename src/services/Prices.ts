@@ -6,8 +6,8 @@ import * as Message from "../run/Message.ts"
 import type * as Usage from "../run/Usage.ts"
 
 /**
- * Of a million tokens each, in the application's unit of money; no number below 0. Tokens that a provider read from its
- * cache, or wrote to it, cost as `input` where nothing else is said.
+ * Per million tokens, in the application's unit of money; not below 0. Tokens that a provider read from its cache, or
+ * wrote to it, cost as `input` unless said otherwise.
  */
 export interface Price {
   readonly input: number
@@ -16,18 +16,15 @@ export interface Price {
   readonly cacheWrite?: number
 }
 
-/**
- * The price of a model, `undefined` where it is not known. The same model has the same price for as long as a drive goes. Where this
- * throws, no price is known.
- */
+/** The price of a model, `undefined` if it is not known. A model must have the same price throughout a drive. */
 export type Prices = (model: Message.ModelRef) => Price | undefined
 
-/** Default: no price is known. A run with a limit of cost is refused where one of its models has none. */
+/** Default: no price is known. A run with a cost limit is refused when one of its models has no price. */
 export const Prices = Context.Reference<Prices>("fiberloop/services/Prices", { defaultValue: () => () => undefined })
 
 /**
  * Prices by `provider/name` as the log has them, such as `anthropic.messages/claude-sonnet-4-5`, or by the name alone, for every
- * provider that has no price of its own for it. Throws where a price is no number of at least 0.
+ * provider that has no price of its own for it. Throws when a price is not a number of at least 0.
  */
 export const table = (prices: Readonly<Record<string, Price>>): Prices => {
   const known = new Map(Object.entries(prices))
@@ -40,7 +37,7 @@ export const table = (prices: Readonly<Record<string, Price>>): Prices => {
 const isPrice = ({ cacheWrite, cachedInput, input, output }: Price): boolean =>
   [input, output, cachedInput ?? input, cacheWrite ?? input].every((price) => Number.isFinite(price) && price >= 0)
 
-/** The price of `model`, which is not known where `prices` throws or returns none: an answer that was paid for is kept all the same. */
+/** The price of `model`; an invalid price counts as not known. */
 export const find = (prices: Prices, model: Message.ModelRef): Price | undefined => {
   try {
     const price = prices(model)
@@ -50,7 +47,7 @@ export const find = (prices: Prices, model: Message.ModelRef): Price | undefined
   }
 }
 
-/** `usage` with what it cost; as it is where the price is not known. */
+/** `usage` with what it cost; unchanged if the price is not known. */
 export const costed = (prices: Prices, model: Message.ModelRef, usage: Usage.Usage): Usage.Usage => {
   const price = find(prices, model)
   if (price === undefined) return usage

@@ -22,17 +22,17 @@ export interface Question {
 /** `result` is what the model reads, as the tool's success schema encodes it; default `null`. */
 export type Answer =
   | { readonly _tag: "Done"; readonly result?: Schema.Json }
-  /** It took no effect: it runs again, with the same idempotency key, where the run goes on. */
+  /** It had no effect: the call runs again, with the same idempotency key, when the run goes on. */
   | { readonly _tag: "NotDone" }
   | { readonly _tag: "Unknown" }
 
-/** What an application provides that can look up what its tools did. */
+/** What an application provides to look up what its tools did. */
 export interface Reconciler {
   /**
    * Asked once for each such call of a tool that is neither `Tool.Readonly` nor `Tool.Idempotent`, before the run goes
-   * on or a new one begins. A failure, a defect, its own interruption, and no answer within the time limit of tools are
-   * `Unknown`. A `result` that is not JSON, or more than a store holds, makes the outcome `NotEncodable`. Where a limit
-   * ends the run before it goes on, `crashLoop` too, nobody is asked.
+   * on or a new one begins. A failure, a defect, its own interruption, and no answer within the time limit of tools all
+   * count as `Unknown`. A `result` that is not JSON, or larger than a store holds, makes the outcome `NotEncodable`.
+   * Nobody is asked when a limit, `crashLoop` included, ends the run before it goes on.
    */
   readonly reconcile: (question: Question) => Effect.Effect<Answer, unknown>
 }

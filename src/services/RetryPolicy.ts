@@ -1,4 +1,4 @@
-/** When and how a failed model call is tried again: a setting, read by the loop where one failed. */
+/** When and how a failed model call is tried again: a setting, read by the loop when one fails. */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Schedule from "effect/Schedule"
@@ -8,9 +8,9 @@ import type * as Model from "./Model.ts"
 export interface RetryPolicy {
   /** delays between tries; when it is done, the run fails with `RetriesExhausted` */
   readonly schedule: Schedule.Schedule<unknown, RunError.ProviderReason>
-  /** how often `schedule` tries again, for people to read; absent where nobody said */
+  /** how often `schedule` tries again, for people to read; absent if not known */
   readonly maxRetries?: number
-  /** a provider that asks for a longer wait than this is not waited for */
+  /** the longest wait that a provider may ask for; a longer one is not waited for */
   readonly maxRetryAfter: Duration.Duration
   /** how often a run tries again, over all its turns and drives */
   readonly maxRunRetries: number
@@ -18,11 +18,9 @@ export interface RetryPolicy {
    * how much time a run may lose to attempts that do not count and to the waits after them, over all turns and drives
    */
   readonly maxRunTime: Duration.Duration
-  /**
-   * What a failure means, where the application knows better: a retryable error is tried again, another one is final.
-   */
+  /** What a failure means, if the application knows better: a retryable error is tried again, any other is final. */
   readonly classify: (error: RunError.ModelError, model: Model.ModelInfo) => RunError.ModelError
-  /** policies of their own, by `ModelInfo.provider` */
+  /** policies for single providers, by `ModelInfo.provider` */
   readonly providers: Readonly<Record<string, RetryPolicy>>
 }
 
@@ -31,10 +29,11 @@ export const of = (policy: RetryPolicy, { provider }: Model.ModelInfo): RetryPol
   Object.hasOwn(policy.providers, provider) ? policy.providers[provider]! : policy
 
 /**
- * `base` doubles up to `cap`, give or take 20 percent, `maxRetries` times. Throws on what is no duration and no number.
+ * Waits `base`, doubling up to `cap`, give or take 20 percent, `maxRetries` times. Throws on an invalid duration or
+ * number.
  *
- * A run is bounded besides: by `maxRunTime`, and by `maxErrors` of its limits, which counts failed attempts too; so
- * `maxRunRetries` has no default of its own. All three count from the log: resuming neither resets nor doubles them.
+ * A run is also bounded by `maxRunTime`, and by `maxErrors` of its limits, which counts failed attempts too; so
+ * `maxRunRetries` sets none by default. All three count from the log: resuming neither resets nor doubles them.
  */
 export const make = (options: {
   /** default: 1 second */

@@ -21,34 +21,34 @@ type Refusal = Extract<
 >
 
 /**
- * `StoreUnavailable`: the database cannot be used now. `StoreRefused`: it, or an id, is not what this version can keep
- * or read, and nothing was changed. The others stand where they come from.
+ * `StoreUnavailable`: the database cannot be used now. `StoreRefused`: this version cannot keep or read the database,
+ * or an id; nothing was changed. The other reasons are described at the methods that fail with them.
  */
 export type StoreError = RunError.RetryableError<Retryable> | RunError.NonRetryableError<Refusal>
 
 /** One event is at most this many bytes of JSON. */
 export const maxEventBytes = 16 * 1024 * 1024
 
-/** What others say in an event is at most this many: the event, and those of a message's calls, hold more than that. */
+/** What others say in an event is at most this many bytes: the event itself, and the events of a message's calls, add to it. */
 export const maxContentBytes = maxEventBytes - 64 * 1024
 
-/** How a session is taken for writing. */
+/** How a session is opened for writing. */
 export interface OpenOptions {
-  /** the run that the session is opened for; named to whoever finds the session busy */
+  /** the run that the session is opened for; `SessionBusy` names it to others */
   readonly runId: string
   /** `false`: an unknown session is `SessionNotFound` */
   readonly create: boolean
   /** skip the check that the owner is alive; the fence still protects the log */
   readonly takeOver?: boolean
-  /** run until the scope closes, maybe more than once, where somebody asks that the run be aborted (`askToAbort`); not waited for */
+  /** run when somebody asks that the run be aborted (`askToAbort`), maybe more than once, until the scope closes; not waited for */
   readonly onAbortAsked?: Effect.Effect<void> | undefined
 }
 
-/** Which sessions are listed: all or `limit`, from the newest, or those that follow `after`, the last one of the page before. */
+/** Which sessions are listed: all or `limit`, newest first, or those that follow `after`, the last one of the page before. */
 export interface ListOptions {
   readonly limit?: number | undefined
   readonly after?: SessionInfo | undefined
-  /** only sessions with one of these ends, of which `undefined` is none; in a database the others are not looked through */
+  /** only sessions with one of these ends, `undefined` for no end; a database does not look through the others */
   readonly ends?: ReadonlyArray<SessionInfo["end"]> | undefined
   /** `true`: only sessions that `open` would not find busy */
   readonly unowned?: boolean | undefined
@@ -56,10 +56,10 @@ export interface ListOptions {
 
 /** What a fork copies, and under which id. */
 export interface ForkOptions {
-  /** the id of the copy; one that is in use is `InvalidInput` */
+  /** the id of the copy; an id that is in use is `InvalidInput` */
   readonly to: string
   /**
-   * `seq` of the last event to copy: a `TurnFinished` or the end of a run, by default the last such event. Any other is
+   * `seq` of the last event to copy: a `TurnFinished` or the end of a run; default: the last such event. Any other is
    * `InvalidInput`, which names the nearest ones.
    */
   readonly at?: number | undefined
@@ -69,56 +69,56 @@ export interface ForkOptions {
 export interface Session {
   readonly sessionId: string
   /**
-   * `seq` of the last event in the log, 0 in a new session; none of those that another writer stored since it took the
-   * session over. What is not above it is taken for stored, also after an append that failed.
+   * `seq` of the last event in the log, 0 in a new session; events that another writer stored since it took the session
+   * over are not included. Everything up to it is taken as stored, also after an append that failed.
    */
   readonly head: () => number
   /**
-   * Stores events whose `seq` go on from `head` (others are a defect), all or none, durable when it returns.
-   * Uninterruptible; appends that are made at once are stored one after the other. Fails with `StaleWriter` once
-   * another writer has opened the session or the scope has closed, with `EventTooLarge` above `maxEventBytes`, and
-   * writes nothing then. After `StoreUnavailable` the same events may be appended again, with more after them: what
-   * was stored although the answer got lost is not stored twice, and nothing that was not is stored later.
+   * Stores events whose `seq` continue from `head` (others are a defect), all or none, durable when it returns.
+   * Uninterruptible; appends made at the same time are stored one after the other. Fails, and writes nothing, with
+   * `StaleWriter` once another writer has opened the session or the scope has closed, and with `EventTooLarge` above
+   * `maxEventBytes`. After `StoreUnavailable` the same events may be appended again, with more after them: what was
+   * stored although the answer got lost is not stored twice, and what was not stored does not appear later.
    */
   readonly append: (events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>) => Effect.Effect<void, StoreError>
 }
 
-/** Events that a reader looks for without reading the log. */
+/** Events that a reader can find without reading the log. */
 export type Landmark = "RunStarted" | "ContextCompacted"
 
 /**
- * Ids are compared as they are: texts that differ in case, blanks or normal form name different sessions. One that a
+ * Ids are compared as they are: texts that differ in case, blanks or normal form name different sessions. An id that a
  * database cannot keep, with NUL or half of a surrogate pair, is `StoreRefused`.
  *
- * While a store closes, its open sessions can still be written to, at most for the grace period: runs that end with it
- * have an end to store.
+ * While a store closes, its open sessions can still be written to, for at most the grace period, so that runs that end
+ * with it can store their end.
  */
 export class SessionStore extends Context.Service<SessionStore, {
   /**
-   * Takes the session for writing until the scope closes. Fails with `SessionBusy` while another owner lives, here or
-   * in another process, and with `StoreRefused`, leaving it as it is, where a newer version wrote the end of the log. A
-   * session that is only opened and never written to does not come into being.
+   * Opens the session for writing until the scope closes. Fails with `SessionBusy` while another owner lives, in this
+   * process or another, and with `StoreRefused`, changing nothing, when a newer version wrote the end of the log. A
+   * session that is opened and never written to is not created.
    */
   readonly open: (sessionId: string, options: OpenOptions) => Effect.Effect<Session, StoreError, Scope.Scope>
   /**
    * The log from `from` (default 1) to `to` (default: its end now), both included. `SessionNotFound` when unknown;
-   * `StoreRefused` in place of an event that a newer version wrote. Events of older versions come as this one would
-   * have written them (`EventMigrations`); types that are not known come as they are. What an event holds keeps its keys
-   * in their order: equal logs are to make equal bytes. Any numbers are taken: beyond the log there is nothing, and NaN is
-   * as if it were not given; so in `watch` and `list`.
+   * `StoreRefused` in place of an event that a newer version wrote. Events of older versions come as this version would
+   * have written them (`EventMigrations`), events of unknown types as they are. The values in an event keep the order of
+   * their keys, so that equal logs make equal bytes. Any numbers are accepted: beyond the log there is nothing, and NaN
+   * counts as not given; the same in `watch` and `list`.
    */
   readonly read: (
     sessionId: string,
     range?: { readonly from?: number; readonly to?: number }
   ) => Stream.Stream<RunEvent.Durable, StoreError>
   /**
-   * `seq` of the session's last event of this type, of any run or of `runId`; `undefined` where there is none. What it
-   * costs does not grow with the log.
+   * `seq` of the session's last event of this type, of any run or of `runId`; `undefined` when there is none. Its cost
+   * does not grow with the log.
    */
   readonly lastOf: (sessionId: string, type: Landmark, runId?: string) => Effect.Effect<number | undefined, StoreError>
   /**
-   * The log from `from`, then what is appended, also by other processes: no gap, no double, never retracted. Waits for
-   * a session that is not there yet; `SessionNotFound` once it is removed.
+   * The log from `from`, then what is appended, also by other processes: no gap, no duplicate, never retracted. Waits
+   * for a session that does not exist yet; `SessionNotFound` once it is removed.
    */
   readonly watch: (sessionId: string, from?: number) => Stream.Stream<RunEvent.Durable, StoreError>
   /** Sessions, last changed first, without reading logs. */
@@ -126,23 +126,23 @@ export class SessionStore extends Context.Service<SessionStore, {
   /** What `list` shows of this session; `undefined` when unknown. */
   readonly info: (sessionId: string) => Effect.Effect<SessionInfo | undefined, StoreError>
   /**
-   * Copies the log up to `at` into a new session, as it is: with its run ids, times, and events of types that are not
-   * known. All or nothing, in one step; the two are independent then. A session that somebody writes to can be forked,
-   * with what is stored by now. A copy that ends inside a run, or with its process, gets a `RunAborted` (`forked`) at its end,
-   * so that it takes a new message, or resumes, at once, and does not go on by itself.
+   * Copies the log up to `at` into a new session, unchanged: with its run ids, times, and events of unknown types. All or
+   * nothing, in one step; the two are independent from then on. A session that is being written to can be forked, with what is
+   * stored by then. A copy that ends inside a run, or with the end of its process, gets a `RunAborted` (`forked`) at its end,
+   * so that it takes a new message or resumes at once, and does not go on by itself.
    *
-   * No call runs at such a place, and idempotency keys contain the session id: what the two do later never shares a
-   * key. After a drive that died, calls that had started are `OutcomeUnknown` in the copy and others `NotExecuted`;
-   * after one that is suspended so are those that had paused, and those that a person had allowed: they are the
-   * original's. `SessionNotFound` when unknown; `SessionBusy` while another has `to` open and has not written to it.
+   * No call is running at such a place, and idempotency keys contain the session id: what the two do later never shares a key.
+   * After a drive that died, calls that had started are `OutcomeUnknown` in the copy, and others `NotExecuted`. After a
+   * suspended drive, the same holds for calls that had paused and calls that a person had allowed: they belong to the
+   * original. `SessionNotFound` when unknown; `SessionBusy` while another owner has `to` open and has not written to it.
    */
   readonly fork: (sessionId: string, options: ForkOptions) => Effect.Effect<SessionInfo, StoreError>
   /** Deletes the session and its log. `SessionBusy` while it has a live owner, `SessionNotFound` when unknown. */
   readonly remove: (sessionId: string) => Effect.Effect<void, StoreError>
   /**
-   * Asks whoever has the session open for this run, in whatever process, to abort it: `onAbortAsked` is run within a second.
-   * `false` where nobody has it for this run who can be asked. Says nothing of what comes of it: the log does. Of a store without
-   * it, runs are aborted by the process that they live in.
+   * Asks the owner of the session, in whatever process, to abort this run: `onAbortAsked` runs within a second. `false` when no
+   * owner that has it open for this run can be asked. Does not tell what comes of it: the log does. With a store that lacks it, a
+   * run can only be aborted by the process that it lives in.
    */
   readonly askToAbort?: (sessionId: string, runId: string) => Effect.Effect<boolean, StoreError>
 }>()("fiberloop/services/SessionStore") {}

@@ -2,8 +2,8 @@
  * When an agent stops although its model would go on: a condition asked after each turn, and one asked before tools
  * run.
  *
- * Either may give its answer or an effect of it. One that throws, fails or takes longer than a tool may ends the run
- * with `HookBlocked`: a stop is never skipped.
+ * Either may return its answer or an effect of it. A condition that throws, fails or takes longer than a tool may ends
+ * the run with `HookBlocked`: a stop is never skipped.
  */
 import type * as Effect from "effect/Effect"
 import type { Json } from "effect/Schema"
@@ -30,12 +30,12 @@ export interface Turn extends Settled {
   readonly calls: ReadonlyArray<RunRound.SettledCall>
 }
 
-/** Calls that would run now: all of a settled message's, in order. */
+/** Calls that would run now: all those of a settled message, in order. */
 export interface Round extends Settled {
   readonly calls: ReadonlyArray<Pick<OpenCall.OpenCall, "callId" | "tool" | "params">>
 }
 
-/** `true` stops the run there: it completes, unless its answer has to fit an output schema and does not. */
+/** `true` stops the run there: it completes, unless its answer must fit an output schema and does not. */
 export type Condition<A> = (of: A) => boolean | Effect.Effect<boolean, unknown>
 
 /** True when the message calls one of these tools, whatever became of the call; for `stopWhen` and `stopBefore`. */
@@ -44,12 +44,12 @@ export const toolCalled = (...tools: ReadonlyArray<string>): Naming => {
   return Object.assign(isCalled, { tools })
 }
 
-/** A condition that names tools: an agent that lacks one of them is not made. */
+/** A condition that names tools: an agent that lacks one of them cannot be made. */
 export interface Naming {
   (of: Pick<Round, "calls">): boolean
   readonly tools: ReadonlyArray<string>
 }
 
-/** The tools that a condition names, as far as it says so. */
+/** The tools that a condition names, if it says so. */
 export const toolsOf = (condition: Condition<never> | undefined): ReadonlyArray<string> =>
   condition !== undefined && "tools" in condition && Array.isArray(condition.tools) ? condition.tools : []

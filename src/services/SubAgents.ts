@@ -1,8 +1,8 @@
 /**
- * The run of an agent that works for a tool call, and what becomes of it: an answer, questions for people, or why there is
+ * The run of an agent that works for a tool call, and what comes of it: an answer, questions for people, or why there is
  * neither.
  *
- * Does not own for which call it works (`ToolCall`), nor how a run finds the one around it; the loop does.
+ * Does not own which call it works for (`ToolCall`), nor how a run finds the one around it; the loop does.
  */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -17,7 +17,7 @@ export interface SubAgent {
   readonly run: (input: RunInput.RunInput) => Effect.Effect<RunResult.RunResult<unknown>, RunError.RunError>
 }
 
-/** What it answers: its output where it has a schema for that, else its text. */
+/** The agent's answer: its output if it has a schema for that, else its text. */
 export type Answer<S extends SubAgent> = Extract<
   Effect.Success<ReturnType<S["run"]>>,
   { readonly _tag: "Completed" }
@@ -26,8 +26,8 @@ export type Answer<S extends SubAgent> = Extract<
 export type Ended = Result.Result<RunResult.RunResult<unknown>, RunError.RunError>
 
 /**
- * Runs it to its end, or goes on with the run that has this id, unless the input names another. One that another process has is
- * waited for, up to 40 seconds.
+ * Runs the agent to its end, or continues the run that has the id `ownId`, unless the input names another. A run that another
+ * process has is waited for, up to 40 seconds.
  */
 export const run = (
   agent: SubAgent,
@@ -45,14 +45,14 @@ export const run = (
     : Effect.updateService(ended, Observers, (around) => [...around, speech(runId, progress)])
 }
 
-/** Another process has the very run: it lives there, or died and has not given it up. */
+/** Another process has this very run: the run is live there, or that process died and has not released it. */
 const isElsewhere = ({ reason }: RunError.RunError, runId: string): boolean =>
   reason._tag === "SessionBusy" && reason.runId === runId
 
-/** A lease is over by then: that of a run below a call ends after that of the run around it, which began before. */
+/** By then a lease has run out: that of a run below a call runs out after that of the run around it, which began before. */
 const untilGivenUp = Schedule.max([Schedule.spaced("1 second"), Schedule.recurs(40)])
 
-/** Tells what a run said in its turn so far, whenever that changes: nothing of a failed attempt, nor of runs below it. */
+/** Reports what a run has said in its turn so far, whenever that changes; nothing of a failed attempt, nor of runs below it. */
 const speech = (own: string, progress: (said: string) => Effect.Effect<void>): Observer => {
   let said = ""
   return {
@@ -68,11 +68,11 @@ const speech = (own: string, progress: (said: string) => Effect.Effect<void>): O
   }
 }
 
-/** The run, where it waits for people. */
+/** The run, if it waits for people. */
 export const waiting = (ended: Ended) =>
   Result.isSuccess(ended) && ended.success._tag === "Suspended" ? ended.success : undefined
 
-/** What a run that does not wait answers; fails with what the model is to read in place of that. */
+/** The answer of a run that does not wait; fails with what the model reads if there is none. */
 export const answerOf = <S extends SubAgent>(ended: Ended): Effect.Effect<Answer<S>, string> => {
   if (Result.isFailure(ended)) return Effect.fail(ended.failure.message)
   const { success: result } = ended

@@ -1,8 +1,8 @@
-/** How long single steps may take where their agent does not say: a setting, read at every drive. */
+/** How long single steps may take when their agent does not say so: a setting, read at every drive. */
 import * as Context from "effect/Context"
 import type * as RunPolicy from "../run/RunPolicy.ts"
 
-/** Default: nothing of its own, so `RunPolicy.defaultTimeouts`. Wrong values are `InvalidInput`. */
+/** Default: sets nothing, so `RunPolicy.defaultTimeouts`. Wrong values are `InvalidInput`. */
 export const Timeouts = Context.Reference<RunPolicy.TimeoutsInput>("fiberloop/services/Timeouts", {
   defaultValue: () => ({})
 })

@@ -3,14 +3,14 @@ import * as Context from "effect/Context"
 import * as TokenEstimate from "../run/TokenEstimate.ts"
 
 /**
- * `count` is total on any string, also one with half a surrogate pair, and gives the same whole number of at least 0
- * for the same text. It runs on the thread of the agent, once for each text: time linear in its length.
+ * `count` is total on any string, also one with half a surrogate pair, and returns the same whole number of at least 0
+ * for the same text. It runs on the agent's thread, once for each text: it must take time linear in its length.
  */
 export interface Tokenizer {
   readonly count: (text: string) => number
 }
 
-/** Default: `TokenEstimate.text`, which says how near it comes to OpenAI's tokenizers. */
+/** Default: `TokenEstimate.text`, which says how close it comes to OpenAI's tokenizers. */
 export const Tokenizer = Context.Reference<Tokenizer>("fiberloop/services/Tokenizer", {
   defaultValue: () => ({ count: TokenEstimate.text })
 })

@@ -1,6 +1,5 @@
 /**
- * What the handler of a tool may ask about its own call, and what it may do in the call's name: wait for people, have agents
- * work for it.
+ * What a tool's handler can ask about its own call, and do on the call's behalf: wait for people, have agents work for it.
  *
  * Does not own how such an agent's run is begun and read (`SubAgents`), nor what becomes of a call that waits (`Pausing`).
  */
@@ -23,33 +22,33 @@ export class ToolCall extends Context.Service<ToolCall, {
   /** unique in the run */
   readonly callId: string
   /**
-   * the same on every try at this call, unique among all sessions, at most 195 characters: give it to whatever must not happen
+   * the same on every try at this call, unique among all sessions, at most 195 characters: pass it to whatever must not happen
    * twice
    */
   readonly idempotencyKey: string
-  /** tries at this call, from 1; more than 1 where a process died in the one before, or it paused */
+  /** tries at this call, from 1; more than 1 after a process died in the one before, or after a pause */
   readonly attempt: number
   /** the run's `data` */
   readonly data: Schema.Json | undefined
 }>()("fiberloop/ToolCall") {
   /**
-   * Ends the handler, whose call waits for people with these runs, results that are `Suspended`: the run around it ends
-   * `Suspended` too, unless it has other calls to run first, and lists their questions. Once it is resumed the handler is
-   * called again, with the same `idempotencyKey`.
+   * Ends the handler: its call waits until people have answered these runs, which are results that are `Suspended`. The
+   * run around it ends `Suspended` too, unless it has other calls to run first, and lists their questions. Once that run
+   * is resumed, the handler is called again, with the same `idempotencyKey`.
    */
   static readonly pause = (
     ...runs: readonly [Pointer.Run, ...ReadonlyArray<Pointer.Run>]
   ): Effect.Effect<never> => Effect.die(new Pausing(runs))
 
   /**
-   * Has an agent work for this call, and gives its answer, decoded where it has an output schema. The run has the call's
-   * `idempotencyKey` for its id, unless the input names one: where the call is made again, after a crash or once people have
-   * answered, it goes on with that run. While the run waits for people the call does, as by `pause`. Fails with what the model
-   * is to read where there is no answer: the error's message, or how the run ended and what it said last.
+   * Has an agent work for this call, and returns its answer, decoded if it has an output schema. The run's id is the call's
+   * `idempotencyKey`, unless the input names one: when the call is made again, after a crash or once people have answered, it
+   * continues that run. While the run waits for people, so does the call, as by `pause`. Without an answer, it fails with what
+   * the model reads instead: the error's message, or how the run ended and what it said last.
    *
-   * `progress` is told what the agent said in its turn so far, whenever that changes: a handler's `preliminary`, where the
-   * tool's result is a text. It holds the run up as little as an observer does: what is said last may be told after the answer,
-   * where `preliminary` shows nothing more.
+   * `progress` gets what the agent has said in its turn so far, whenever that changes: pass a handler's `preliminary`, if the
+   * tool's result is a text. It holds up the run as little as an observer does: the last of it may come after the answer, when
+   * `preliminary` shows nothing more.
    */
   static runAgent<S extends SubAgents.SubAgent>(
     agent: S,
@@ -67,13 +66,13 @@ export class ToolCall extends Context.Service<ToolCall, {
   }
 
   /**
-   * Has an agent work for this call as often as there are inputs, at most `concurrency` (default 4) at once, and gives the
-   * answers in their order. Each runs as by `runAgent`, with `{idempotencyKey}/{place, from 0}` for its id, and to its end:
-   * those that wait for people, or fail, hold up none of the others. Then the call waits for all that do; where none does, it
-   * fails as the first one in order that came to no answer. With `mode: "result"`, as of `Effect.all`, it gives for each its
-   * answer or why there is none, and fails for none.
+   * Has an agent work for this call once per input, at most `concurrency` (default 4) at a time, and returns the answers in
+   * order. Each runs as by `runAgent`, with the id `{idempotencyKey}/{place, from 0}`, and to its end: those that wait for
+   * people, or fail, hold up none of the others. Then the call waits for all runs that wait for people; if none does, it
+   * fails as the first run in order that has no answer. With `mode: "result"`, as in `Effect.all`, it returns for each its
+   * answer or why there is none, and does not fail.
    *
-   * `progress` is told what each said in its turn so far, in their order.
+   * `progress` gets what each has said in its turn so far, in order.
    */
   static runAgents<S extends SubAgents.SubAgent>(
     agent: S,

@@ -17,7 +17,7 @@ import type { ToolCall } from "./ToolCall.ts"
 
 /** A toolkit whose handlers are resolved. */
 export interface Handlers extends Toolkit.WithHandler<Record<string, Tool.Any>> {
-  /** Where each tool's handler is to be found by the tool's id, as a toolkit's layer leaves it; `handle` then does the same. */
+  /** A context with each tool's handler under the tool's id, as a toolkit's layer leaves it; `handle` then calls the same handlers. */
   readonly foundIn?: Context.Context<never>
 }
 
@@ -31,19 +31,19 @@ export interface Call {
 export interface Observer {
   /** a preliminary result; the handler waits for it */
   readonly progress: (value: Schema.Json) => Effect.Effect<void>
-  /** The handler did not end within the grace period and was left running; `outcome` is what that makes of the call. */
+  /** The handler did not end within the grace period and was left running; `outcome` is what the call gets for that. */
   readonly leftBehind: (outcome: ToolOutcome.ToolOutcome) => Effect.Effect<void>
 }
 
 export interface Settlement {
   readonly outcome: ToolOutcome.ToolOutcome
-  /** characters of the result's JSON before it was truncated; absent where it was not */
+  /** characters of the result's JSON before it was truncated; absent if it was not */
   readonly originalSize?: number
-  /** what the call spent elsewhere: runs of this process that work for it are counted without it */
+  /** what the call spent elsewhere; runs of this process that work for it are counted anyway */
   readonly usage?: Usage.Usage
 }
 
-/** The call has no outcome yet: it is made again when its run is resumed, by when people may have answered what these runs ask. */
+/** The call has no outcome yet: it is made again when its run is resumed, after people may have answered the questions of these runs. */
 export interface Paused {
   readonly waitsFor: ReadonlyArray<Pointer.Run>
 }
@@ -53,7 +53,7 @@ export interface Answered extends Pick<Settlement, "originalSize"> {
   readonly result: Schema.Json
 }
 
-/** A call whose permission is in question. `messages` is made when a tool's own rule wants to read the conversation. */
+/** A call that may need permission. `messages` is called only when a tool's own rule reads the conversation. */
 export interface Candidate {
   readonly name: string
   readonly params: Schema.Json
@@ -64,25 +64,25 @@ export interface Candidate {
 export class ToolExecutor extends Context.Service<ToolExecutor, {
   /**
    * Whether a person must allow this call first: the tool says so, is explicitly destructive, needs a person's result, or
-   * says nothing where `byDefault` asks. When the tool's rule fails, the call asks. Arguments that do not decode need no
-   * permission: the call will not run.
+   * says nothing and `byDefault` is `true`. When the tool's rule fails, the answer is yes. Arguments that do not decode
+   * need no permission: the call will not run.
    */
   readonly needsApproval: (handlers: Handlers, call: Candidate, byDefault: boolean) => Effect.Effect<boolean>
-  /** What keeps these arguments from the tool's handler, in words; `undefined` where nothing does. */
+  /** Why the tool's handler cannot take these arguments, in words; `undefined` if it can. */
   readonly problemOf: (handlers: Handlers, name: string, params: Schema.Json) => Effect.Effect<string | undefined>
   /**
-   * What a call is settled with where a person gave its result: as the tool's success schema reads it, then written and cut
-   * as a handler's. Fails with what is wrong with it, in words.
+   * What a call is settled with when a person gave its result: read by the tool's success schema, then written and cut as a
+   * handler's result is. Fails with what is wrong with it, in words.
    */
   readonly answeredWith: (handlers: Handlers, name: string, result: Schema.Json) => Effect.Effect<Answered, string>
   /** Only a person's result is an answer of this tool; see `NeedsResult`. */
   readonly needsResult: (handlers: Handlers, name: string) => boolean
-  /** The tool says that it may run again after nobody saw how it ended: it is read-only or idempotent. */
+  /** The tool says that it may run again when nobody saw how it ended: it is read-only or idempotent. */
   readonly isRepeatable: (handlers: Handlers, name: string) => boolean
   /**
-   * Runs one call: decodes its arguments, limits its time, encodes and truncates its result. Every failure and defect of
-   * the handler is an outcome; one that waits for other runs has none. Interrupting it interrupts the handler, waits for it at
-   * most the grace period, and then leaves it behind.
+   * Runs one call: decodes its arguments, limits its time, encodes and truncates its result. Every failure and defect of the
+   * handler is an outcome; a handler that waits for other runs has none yet. Interrupting it interrupts the handler, waits for
+   * it at most the grace period, and then leaves it behind.
    */
   readonly execute: (handlers: Handlers, call: Call, observer: Observer) => Effect.Effect<Settlement | Paused>
 }>()("fiberloop/services/ToolExecutor") {}

@@ -1,8 +1,8 @@
 /**
- * What happens once a time limit is over, unless it is called off before. All limits on one clock share one fiber that
- * sleeps, until the first of them is over; there is none while no limit is set and nothing holds it (`hold`).
+ * What happens once a time limit is over, unless it is called off first. All limits on one clock share one fiber, which
+ * sleeps until the first of them is over; there is none while no limit is set and nothing holds it (`hold`).
  *
- * Does not own what a limit is of, nor what ends then; that is `Leavable`.
+ * Does not own what a limit applies to, nor what ends then; that is `Leavable`.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -19,7 +19,7 @@ export interface Armed {
   readonly ring: () => void
   /** how many were set before */
   readonly number: number
-  /** where it is among those that are set; -1 once it is none of them */
+  /** its index among those that are set; -1 once it is not one of them */
   place: number
 }
 
@@ -47,7 +47,7 @@ class Alarm {
     this.#limits.push(limit)
     if (limit.endsAt < this.#wakesAt) {
       this.#sleeper?.interruptUnsafe()
-      // nothing else of whoever is the first to wait
+      // nothing else of the fiber that happens to wait first
       const context = Context.make(Scheduler.Scheduler, fiber.cache.scheduler)
       this.#sleeper = outside(() => Effect.runForkWith(context)(this.#sleep))
     }
@@ -67,7 +67,7 @@ class Alarm {
     this.#rest()
   }
 
-  /** `false` where it is not set any more. The last one takes its place: none is looked for, however many there are. */
+  /** `false` if it is not set any more. The last limit takes its place, so no search is needed, however many there are. */
   #remove(limit: Armed): boolean {
     const { place } = limit
     if (place < 0) return false
@@ -93,7 +93,7 @@ class Alarm {
     if (this.#wakesAt < Infinity) {
       const left = this.#wakesAt - this.#now()
       const asleep = this.#clock.sleep(Duration.millis(left))
-      // a sleep of next to nothing may end at once, and nothing rings before it is set
+      // a very short sleep may end at once, and nothing may ring before `set` has returned
       return Effect.flatMap(left < 1 ? Effect.andThen(Effect.yieldNow, asleep) : asleep, () => this.#ring())
     }
     this.#sleeper = undefined
@@ -105,7 +105,7 @@ class Alarm {
     const now = Math.max(this.#wakesAt, this.#now())
     const due = this.#limits.filter(({ endsAt }) => endsAt <= now)
     for (const limit of due.sort((a, b) => a.number - b.number)) {
-      // on a fiber of its own: what one throws keeps no other from ringing
+      // on a fiber of its own: one that throws keeps no other from ringing
       if (this.#remove(limit)) Effect.runFork(Effect.sync(limit.ring))
     }
     return this.#sleep
@@ -117,8 +117,8 @@ class Alarm {
 }
 
 /**
- * Runs in no `AsyncLocalStorage` of the caller: what sleeps for all would keep what that holds, a request, for as long as
- * there is always somebody who waits.
+ * Runs outside any `AsyncLocalStorage` of the caller: the fiber that sleeps for all would otherwise keep what that holds,
+ * such as a request, for as long as anybody waits.
  */
 const outside: <A>(f: () => A) => A =
   globalThis.process?.getBuiltinModule?.("node:async_hooks")?.AsyncLocalStorage.snapshot?.() ?? ((f) => f())
@@ -132,14 +132,14 @@ const alarmOf = (fiber: Fiber.Fiber<unknown, unknown>): Alarm => {
   return alarm
 }
 
-/** Calls `ring` once so many milliseconds are over on the clock of a fiber, and never before it has returned. */
+/** Calls `ring` once that many milliseconds have passed on the clock of the fiber, and never before `set` has returned. */
 export const set = (fiber: Fiber.Fiber<unknown, unknown>, millis: number, ring: () => void): Armed | undefined =>
   millis === Infinity ? undefined : alarmOf(fiber).set(fiber, millis, ring)
 
 /** A limit that is called off does not ring. */
 export const callOff = (limit: Armed | undefined): void => limit?.alarm.callOff(limit)
 
-/** What waits again and again: until the fiber that runs it ends, the one that sleeps is left asleep between two waits. */
+/** For work that waits again and again: until the fiber that runs it ends, the sleeping fiber stays asleep between two waits. */
 export const hold = <A, E, R>(self: () => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.withFiber((fiber) => {
     const alarm = alarmOf(fiber)

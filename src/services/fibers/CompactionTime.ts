@@ -1,7 +1,7 @@
 /**
- * When a strategy has taken too long: its compaction has failed then, and whatever follows that strategy is next.
+ * When a strategy takes too long: its compaction has then failed, and whatever follows that strategy is next.
  *
- * Does not own how long that is (`Timeouts`), nor how a strategy is cut off then (`Leavable`).
+ * Does not own how long that is (`Timeouts`), nor how a strategy is cut off (`Leavable`).
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -13,7 +13,7 @@ import * as Leavable from "./Leavable.ts"
 
 type Making = Effect.Effect<ContextManager.Compaction, ContextManager.CompactionError>
 
-/** A strategy, which is called `who` where it fails: it is cut off once its time is over. */
+/** A strategy, named `who` when it fails: it is cut off once its time is over. */
 export const limited = (
   who: string,
   { compaction = RunPolicy.defaultTimeouts.compaction }: RunPolicy.TimeoutsInput,
@@ -27,7 +27,7 @@ export const limited = (
   })
 }
 
-/** What one of several strategies gives, within the time that it has. */
+/** What one of several strategies returns, within the time that it has. */
 export const within = (who: string, self: Making): Making =>
   Effect.flatMap(Timeouts.Timeouts, (timeouts) => limited(who, timeouts, Leavable.run(self, leave)))
 

@@ -1,6 +1,6 @@
 /**
- * A wait for what may not let itself be interrupted: neither an interruption nor a time limit of it takes longer than the grace
- * period; then it is left running.
+ * A wait for work that may not let itself be interrupted: ending it, by an interruption or a time limit, takes at most the
+ * grace period; after that the work is left running.
  *
  * Does not own how long that is (`Grace`), how time passes (`Alarm`), nor the names of what was left behind (`LeaveBehind`).
  */
@@ -13,17 +13,17 @@ import * as Grace from "../Grace.ts"
 import * as Alarm from "./Alarm.ts"
 import * as Detached from "./Detached.ts"
 
-/** How long a wait may take, and what comes of it where it takes longer; that may depend on how it ended. */
+/** How long a wait may take, and what comes of it if it takes longer; that may depend on how the work ended. */
 export interface Limit<B, E> {
   readonly millis: number
-  /** asked once they are over: how many more there are by now, or what comes of it */
+  /** asked once they have passed: how many more there are by now, or what comes of it */
   readonly over: () => number | ((isLeftBehind: boolean) => Effect.Effect<B, E>)
 }
 
 /**
  * Runs `self` on a fiber of its own, so that neither interrupting it nor its time limit can take longer than the grace period:
- * a cooperative `self` is awaited with its finalizers, another one is left running and `onLeftBehind` says so. What ends
- * without waiting for anything costs no more than that fiber.
+ * a cooperative `self` is awaited with its finalizers, any other is left running and `onLeftBehind` reports it. If `self` ends
+ * without waiting for anything, this costs no more than that fiber.
  */
 export const run = <A, E, R, B = never, E2 = never>(
   self: Effect.Effect<A, E, R>,
@@ -37,8 +37,8 @@ export const run = <A, E, R, B = never, E2 = never>(
   })
 
 /**
- * Waits in an `Effect.callback` for a fiber that is not over, with its exit for `onExit`, or what comes of its time limit for
- * `onLate`; gives what an interruption does, which ends the fiber as `run` does.
+ * Waits in an `Effect.callback` for a fiber that is not over: passes its exit to `onExit`, or what comes of its time limit to
+ * `onLate`. Returns what an interruption does, which ends the fiber as `run` does.
  */
 export const awaiting = <A, E, B, E2>(
   fiber: Fiber.Fiber<A, E>,
@@ -59,7 +59,7 @@ export const awaiting = <A, E, B, E2>(
   let isEnding = false
   const ended = Effect.suspend(() => {
     Alarm.callOff(alarm)
-    // once, also where an interruption comes after a limit
+    // only once, even if an interruption comes after a limit
     if (isEnding) return stopped
     isEnding = true
     return release(fiber, onLeftBehind)
@@ -75,7 +75,7 @@ export const awaiting = <A, E, B, E2>(
   return ended
 }
 
-/** Ends what has not; `true` where it was left behind. */
+/** Ends the fiber if it has not ended; `true` if it was left behind. */
 const release = (fiber: Fiber.Fiber<unknown, unknown>, onLeftBehind: Effect.Effect<void>): Effect.Effect<boolean> => {
   fiber.interruptUnsafe()
   // what ends at once arms no timer

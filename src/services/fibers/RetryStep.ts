@@ -1,5 +1,5 @@
 /**
- * The wait before the next try of a model call, as its policy has it and its provider asks for, or that there is none.
+ * The wait before the next try of a model call, as its policy says and its provider asks; or that there is no next try.
  *
  * Does not own the policy (`RetryPolicy`), what a run may lose in all, nor the tries.
  */
@@ -10,14 +10,14 @@ import * as Schedule from "effect/Schedule"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RetryPolicy from "../RetryPolicy.ts"
 
-/** `source` says who makes it as long as it is: the policy's schedule, or the provider. */
+/** `source` says what decided its length: the policy's schedule, or the provider. */
 export interface Delay {
   readonly _tag: "Delay"
   readonly duration: Duration.Duration
   readonly source: "backoff" | "retryAfter"
 }
 
-/** No next try: the schedule is done, or the provider asks for a longer wait than the policy makes. */
+/** No next try: the schedule is done, or the provider asks for a longer wait than the policy allows. */
 interface None {
   readonly _tag: "UsedUp" | "TooLong"
 }

@@ -1,4 +1,4 @@
-/** What a single step takes, by a clock that nobody sets. Does not own the time of a whole drive. */
+/** How long a single step takes, by a monotonic clock. Does not own the time of a whole drive. */
 import type * as Clock from "effect/Clock"
 
 /** Whole milliseconds since this was called. */

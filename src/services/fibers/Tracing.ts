@@ -1,4 +1,4 @@
-/** Whether spans go anywhere: those of effect's own tracer do not, and cost as much as what they are of. */
+/** Whether spans go anywhere: those of effect's own tracer do not, and cost as much as the work that they cover. */
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as Tracer from "effect/Tracer"
@@ -7,6 +7,6 @@ import * as Tracer from "effect/Tracer"
 export const isSeen = ({ cache }: Fiber.Fiber<unknown, unknown>): boolean =>
   cache.tracerEnabled && cache.tracer !== undefined && cache.tracer !== Tracer.nativeTracer
 
-/** In a span of this name, where that is seen; elsewhere also without the spans of what it is made of. */
+/** Runs `self` in a span of this name if that is seen; otherwise without any span, also of what `self` is made of. */
 export const spanned = <A, E, R>(name: string, self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.withFiber((fiber) => isSeen(fiber) ? Effect.withSpan(self, name) : Effect.withTracerEnabled(self, false))
