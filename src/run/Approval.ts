@@ -1,7 +1,7 @@
 /**
  * The answer to a question about a call: how the log keeps it, and whether it may still be given. Pure.
  *
- * Does not own who is asked (`services/Approver`), nor how an answer reaches the log; that is the loop.
+ * Does not own who is asked (`services/Approver`), nor how an answer reaches the log; the loop does.
  */
 import type * as DurableEvent from "./DurableEvent.ts"
 import * as RunError from "./RunError.ts"
@@ -35,11 +35,11 @@ export const resolved = (
 export const waiting = ({ openCalls }: RunState.RunState, approvalId: string): OpenCall.OpenCall | undefined =>
   OpenCall.waitingFor(openCalls, approvalId)
 
-/** What the log of a run says of a question; a fold of its events by `evolve`. */
+/** What the log of a run says about a question; a fold of its events by `evolve`. */
 export interface Past {
   readonly asked?: DurableEvent.Of<"ApprovalRequested">
   readonly answered?: DurableEvent.Of<"ApprovalResolved">
-  /** its call was asked about anew, with other arguments */
+  /** its call was asked about again, with other arguments */
   readonly isReplaced?: boolean
 }
 
@@ -60,7 +60,7 @@ const words: Record<NotOpen["because"], string> = {
   expired: "expired, and its call is denied; resume the run, and it may ask again"
 }
 
-/** The refusal of an answer to a question that waits for none. */
+/** The refusal of an answer to a question that is not waiting for one. */
 export const notOpen = (
   sessionId: string,
   approvalId: string,
@@ -73,7 +73,7 @@ export const notOpen = (
     message: `question "${approvalId}" of session "${sessionId}" ${words[because]}`
   })
 
-/** Why a question that does not wait takes no answer. */
+/** Why a question that is not waiting takes no answer. */
 export const refusal = (
   sessionId: string,
   approvalId: string,

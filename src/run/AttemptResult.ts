@@ -1,7 +1,7 @@
 /**
  * What came of one try at a model call, as data: an answer, or why there is none, and what it cost.
  *
- * Does not own whether it counts, nor whether there is another try; the loop says so.
+ * Does not own whether it counts, nor whether there is another try; the loop decides.
  */
 import * as Message from "./Message.ts"
 import * as RunError from "./RunError.ts"
@@ -21,7 +21,7 @@ export interface Settled {
   readonly duration: number
 }
 
-/** What the provider said of its answer, where it did. */
+/** What the provider said about its answer, if it did. */
 export interface Response {
   readonly id?: string
   readonly model?: string
@@ -35,7 +35,7 @@ export interface Failed {
   readonly duration: number
 }
 
-/** Nothing a reader or a tool could use, and no reason given for it. */
+/** It has nothing that a reader or a tool could use, and gives no reason for that. */
 export const saysNothing = ({ content, finishReason }: Settled): boolean =>
   finishReason !== "length" && finishReason !== "content-filter" && Message.isBlank(content)
 

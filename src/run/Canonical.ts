@@ -1,16 +1,16 @@
 /**
  * JSON that is the same text for equal values: how inputs, arguments and results are compared and digested.
  *
- * Does not own short forms of texts that are compared (`state/Fingerprint`).
+ * Does not own shortened texts for comparison (`state/Fingerprint`).
  */
 
-/** JSON with the keys of every object sorted: equal inputs are equal texts. Absent and `undefined` are the same. */
+/** JSON with the keys of every object sorted: equal inputs give equal texts. Absent and `undefined` are the same. */
 export const canonical = (value: unknown): string =>
   typeof value !== "object" || value === null || isSorted(value)
     ? JSON.stringify(value)
     : JSON.stringify(value, withSortedKeys)
 
-/** What is written as it stands. */
+/** Whether it can be written as it is. */
 const isSorted = (node: object): boolean => {
   if (Array.isArray(node)) return node.every((item) => typeof item !== "object" || item === null || isSorted(item))
   let before = ""

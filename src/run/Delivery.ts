@@ -3,15 +3,15 @@ import type * as RunEvent from "./RunEvent.ts"
 import * as RunStatus from "./RunStatus.ts"
 
 /**
- * - `Delivered`: it is in the log as the user's word before `turn`, once.
- * - `NotDelivered`: it never will be. The run ended first, as `reason` says; `ended`: it was over before, and nothing
- *   was stored.
+ * - `Delivered`: it is in the log as the user's message before `turn`, once.
+ * - `NotDelivered`: it never will be. The run ended first, as `reason` says; `ended`: the run was over before, and
+ *   nothing was stored.
  */
 export type Delivery =
   | { readonly _tag: "Delivered"; readonly turn: number }
   | { readonly _tag: "NotDelivered"; readonly reason: Reason; readonly explain: string }
 
-/** How the run ended without the message; `ended`: before it was said. */
+/** How the run ended without the message; `ended`: before the message was sent. */
 export type Reason = "completed" | "limited" | "suspended" | "failed" | "aborted" | "ended"
 
 const why: Record<Reason, string> = {
@@ -26,12 +26,12 @@ const why: Record<Reason, string> = {
 /** It goes to the model with this turn. */
 export const delivered = (turn: number): Delivery => ({ _tag: "Delivered", turn })
 
-/** `explain` says in a sentence why, and what to do. */
+/** `explain` says in one sentence why, and what to do. */
 export const notDelivered = (reason: Reason): Delivery => ({
   _tag: "NotDelivered",
   reason,
   explain: `The message was not delivered: ${why[reason]}`
 })
 
-/** It was not before this end event, told by its tag, came. */
+/** The message was not delivered before the run ended with this event, given by its tag. */
 export const notDeliveredBefore = (end: RunEvent.End["_tag"]): Delivery => notDelivered(RunStatus.ofEnd(end))

@@ -1,6 +1,6 @@
 /**
- * Whether a run goes round in circles: the calls that it settled as a trail, and the loop that a trail ends with, equal
- * calls with equal results again and again. New arguments and changed results are progress. Pure and total.
+ * Whether a run goes round in circles: its settled calls form a trail, and a trail that ends with the same calls and
+ * the same results again and again is a loop. New arguments and changed results are progress. Pure and total.
  *
  * Does not own what follows from a loop; that is `RunDecision`.
  */
@@ -12,8 +12,8 @@ import * as OpenCall from "./state/OpenCall.ts"
 import type * as ToolOutcome from "./ToolOutcome.ts"
 
 /**
- * A loop as the log and a result tell it: its calls, the last time that they were made, and how often they were. Texts
- * of more than 100 characters are cut and end with their digest.
+ * A loop as the log and a result show it: its calls, as they were last made, and how often they were made. Texts of
+ * more than 100 characters are cut and end with their digest.
  */
 export const Loop = Schema.Struct({
   count: Schema.Finite,
@@ -26,29 +26,27 @@ export const Loop = Schema.Struct({
 })
 export type Loop = typeof Loop.Type
 
-/**
- * A settled call. Two are the same where its tool, the model's arguments and what the model reads of the outcome are.
- */
+/** A settled call. Two are the same when the tool, the model's arguments and the outcome as the model reads it are. */
 export interface Step {
   readonly turn: number
   readonly callId: string
   readonly tool: string
   readonly params: string
   readonly outcome: string
-  /** the loop that ends here was told: to the model, or as the end of a drive */
+  /** the model was told of the loop that ends here, or a drive ended with it */
   readonly told?: string
 }
 
-/** The last calls that a run settled, in call order, whatever the order in which parallel ones did. */
+/** The last calls that a run settled, in call order, whatever order parallel calls settled in. */
 export type Trail = ReadonlyArray<Step>
 
-/** How many calls back a loop is looked for. */
+/** How many calls back loops are looked for. */
 const longest = 64
 
-/** A step without the names of its fields, which would be most of what a trail takes. */
+/** A step without the names of its fields, which would take most of a trail's space. */
 export type Packed = readonly [number, string, string, string, string, string?]
 
-/** As snapshots keep a trail; `unpack` gives it back. */
+/** A trail as snapshots keep it; `unpack` restores it. */
 export const pack = (trail: Trail): ReadonlyArray<Packed> =>
   trail.map(({ callId, outcome, params, told, tool, turn }) => {
     const step = [turn, callId, tool, params, outcome] as const
@@ -67,7 +65,7 @@ export const unpack = (steps: ReadonlyArray<Packed>): Trail =>
 
 type Settled = Pick<DurableEvent.Of<"ToolSettled">, "outcome" | "edited">
 
-/** What does not say how the call would go is no result. A limit says so: the call will not run. */
+/** An outcome that does not show how the call would go is no result. A limit does show it: the call will not run. */
 const isResult = (outcome: ToolOutcome.ToolOutcome): boolean =>
   outcome._tag !== "Interrupted" && (outcome._tag !== "NotExecuted" || outcome.reason === "limit")
 
@@ -75,7 +73,7 @@ const isResult = (outcome: ToolOutcome.ToolOutcome): boolean =>
 export const add = (trail: Trail, call: OpenCall.OpenCall, { edited, outcome }: Settled): Trail => {
   if (!isResult(outcome)) return trail
   const { callId, params, tool, turn } = call
-  // kept for comparison alone, and in every snapshot
+  // kept only for comparison, and in every snapshot
   const read = edited === undefined ? outcomeOf(outcome) : textOf([outcome, edited], Fingerprint.short)
   const step: Step = { turn, callId, tool: Fingerprint.of(tool), params: textOf(params), outcome: read }
   let at = trail.length
@@ -88,7 +86,7 @@ export const add = (trail: Trail, call: OpenCall.OpenCall, { edited, outcome }: 
 const isBefore = (a: Step, b: Step): boolean =>
   a.turn === b.turn && OpenCall.placeOf(a.callId, a.turn) < OpenCall.placeOf(b.callId, b.turn)
 
-/** Keeps in mind that this loop was told. */
+/** Remembers that this loop was told. */
 export const tell = (trail: Trail, { calls }: Loop): Trail => {
   const ids = new Set(calls.map((call) => call.callId))
   const told = keyOf(trail.filter((step) => ids.has(step.callId)))
@@ -96,25 +94,23 @@ export const tell = (trail: Trail, { calls }: Loop): Trail => {
   return trail.map((step) => step.callId === last ? { ...step, told } : step)
 }
 
-/** What an agent says of loops. */
+/** An agent's settings for loops. */
 export interface Settings {
-  /** how often calls are made before that is a loop: 2 to 20 */
+  /** how often calls must be made to be a loop: 2 to 20 */
   readonly after: number
-  /** tools whose calls are passed over */
+  /** tools whose calls are ignored */
   readonly exempt: ReadonlyArray<string>
 }
 
 export const defaults: Settings = { after: 3, exempt: [] }
 
-/**
- * The loop that a trail ends with, and what is to be done: tell the model, or, where that did not help, end the drive.
- */
+/** The loop that a trail ends with, and what to do: tell the model, or, if that did not help, end the drive. */
 export interface Verdict {
   readonly next: "tell" | "end"
   readonly loop: Loop
 }
 
-/** Nothing where there is no loop, and where one that was told was not gone round again since. */
+/** `undefined` when there is no loop, or when a loop that was told has not come round again since. */
 export const judge = (trail: Trail, settings: Settings): Verdict | undefined => {
   const steps = settings.exempt.length === 0 ? trail : trail.filter(({ tool }) => !settings.exempt.includes(tool))
   const found = find(steps, settings.after)
@@ -128,7 +124,7 @@ export const judge = (trail: Trail, settings: Settings): Verdict | undefined => 
   return { next: told < 0 ? "tell" : "end", loop }
 }
 
-/** The shortest period that `steps` end with at least `after` times. */
+/** The shortest period that is repeated at least `after` times at the end of `steps`. */
 const find = (steps: Trail, after: number): { readonly period: number; readonly count: number } | undefined => {
   const last = steps.length - 1
   const outcome = steps.at(-1)?.outcome
@@ -144,20 +140,20 @@ const find = (steps: Trail, after: number): { readonly period: number; readonly 
 
 const isSame = (a: Step, b: Step): boolean => a.tool === b.tool && a.params === b.params && a.outcome === b.outcome
 
-/** The same for a loop wherever one begins to go round it. */
+/** The same key for a loop wherever in it one starts. */
 const keyOf = (steps: Trail): string => {
   const texts = steps.map(({ outcome, params, tool }) => canonical([tool, params, outcome]))
   const turned = texts.map((_, i) => [...texts.slice(i), ...texts.slice(0, i)].join())
   return Fingerprint.of(turned.reduce((least, text) => text < least ? text : least, turned[0] ?? ""))
 }
 
-/** The tools of a loop for a reader: `look and work` */
+/** The tools of a loop, for people: `look and work` */
 export const tools = ({ calls }: Loop): string => {
   const names = Array.from(new Set(calls.map(({ tool }) => tool)))
   return [names.slice(0, -1).join(", "), ...names.slice(-1)].filter((name) => name !== "").join(" and ")
 }
 
-/** What the model is told of a loop. */
+/** What the model is told about a loop. */
 export const notice = (loop: Loop): string =>
   (loop.calls.length === 1
     ? `You called ${tools(loop)} ${loop.count} times with the same arguments, and the result was the same each time.`
@@ -165,7 +161,7 @@ export const notice = (loop: Loop): string =>
       "and their results were the same each time.") +
   " Calling again will not change that: do something else, or answer with what you have."
 
-/** What a model reads of most outcomes is a text, and may be long: it is not made into JSON first. */
+/** What a model reads of most outcomes is a text, and may be long: it is not turned into JSON first. */
 const outcomeOf = (outcome: ToolOutcome.ToolOutcome): string =>
   "result" in outcome && typeof outcome.result === "string"
     ? Fingerprint.short(`${outcome._tag} ${outcome.result}`)

@@ -1,5 +1,5 @@
 /**
- * The facts of a run, which are its log: stored before anyone sees them, and every state is a fold of them.
+ * The facts of a run, which make up its log: stored before anyone sees them, and every state is a fold of them.
  *
  * Plain JSON, so that their encoding is `JSON.stringify`. A call is named by `callId`, unique in its run: the turn and
  * the call's place in the message. Does not own what they mean together; that is `RunState` and `Transcript`.
@@ -38,25 +38,25 @@ const durable = <const Tag extends string, const Fields extends Schema.Struct.Fi
     ...fields
   })
 
-/** What is said to a run: to be heard with its next turn, or when it would end. */
+/** Input sent to a run: to be read with its next turn, or when it would end. */
 const input = { kind: Schema.Literals(["steer", "followUp"]), messages: Schema.Array(Message.UserMessage) }
 
-/** Where it is false, somebody asked for a compaction by hand, and what that cost is in the totals of no run. */
+/** `false`: somebody asked for the compaction by hand, and its cost is in the totals of no run. */
 const isOfRun = Schema.optionalKey(Schema.Literal(false))
 
-/** What every end says. */
+/** What every end has. */
 const end = {
   totals: Totals,
-  /** what did not end within the grace period, and was left behind: tools, the model, and what tools could not end */
+  /** what did not end within the grace period and was left behind: tools, the model, and what tools could not end */
   leftBehind: Schema.optionalKey(Schema.Array(Schema.String)),
   /** of the drive's span, where that is sampled */
   trace: Schema.optionalKey(Trace)
 }
 
-/** The same of one that may cut off a model call: what that had used, where its provider had said so; in `totals` too. */
+/** For an end that may cut off a model call: what the call had used, if its provider had said so; `totals` include it. */
 const cutShort = { cutOff: Schema.optionalKey(Schema.Struct({ model: Message.ModelRef, usage: Usage.Usage })), ...end }
 
-/** What a log is made of. Events of one type are told by `_tag`; fields that are absent say nothing. */
+/** The events that a log is made of. `_tag` tells their types apart; an absent field says nothing. */
 export const Durable = Schema.Union([
   /** A run, and its first drive. */
   durable("RunStarted", {
@@ -65,7 +65,7 @@ export const Durable = Schema.Union([
     input: RunInput.Effective,
     /** SHA-256 of the instructions, hex */
     instructions: Schema.String,
-    /** the call that it works for, of a run around it */
+    /** the call, of a run around it, that this run works for */
     parent: Schema.optionalKey(Parent)
   }),
   /** Another drive of the same run. */
@@ -73,9 +73,9 @@ export const Durable = Schema.Union([
     /** counts the run's drives, from 2 */
     drive: Schema.Finite,
     cause: Schema.Literals(["resume", "recovery", "approval"]),
-    /** all that hold from here on, where new ones were given */
+    /** all limits that hold from here on, if new ones were given */
     limits: Schema.optionalKey(RunPolicy.Limits),
-    /** in the place of the input's, where it was given */
+    /** replaces the input's, if it was given */
     data: Schema.optionalKey(Schema.Json)
   }),
   /** A model is about to be called. */
@@ -83,19 +83,19 @@ export const Durable = Schema.Union([
     /** counts the run's turns, from 1 */
     turn: Schema.Finite,
     model: Message.ModelRef,
-    /** the log up to here was sent; later inputs stand after this turn */
+    /** the log up to here was sent; later inputs come after this turn */
     promptSeq: Schema.Finite,
     /**
-     * SHA-256 of the instructions, of the names and descriptions of the tools, and of a choice of tool; where hooks
-     * changed what is sent, of all messages and those of the tools; hex
+     * SHA-256 of the instructions and of the names and descriptions of the tools; of all messages, when hooks made
+     * them; hex
      */
     inputDigest: Schema.String,
-    /** the tools that were offered, where this turn was offered fewer than the run may use */
+    /** the tools that were offered, if fewer than the run may use */
     tools: Schema.optionalKey(Schema.Array(Schema.String)),
     /** tokens of what was sent, as estimated; only where the model's window is known */
     size: Schema.optionalKey(Schema.Finite)
   }),
-  /** An attempt that does not count, nor does what it streamed; its cost does. */
+  /** An attempt that does not count, and what it streamed does not either; its cost does. */
   durable("AttemptDiscarded", {
     turn: Schema.Finite,
     /** counts the turn's attempts, from 1 */
@@ -105,7 +105,7 @@ export const Durable = Schema.Union([
     model: Schema.optionalKey(Message.ModelRef),
     /** milliseconds that it took */
     duration: Schema.optionalKey(Schema.Finite),
-    /** milliseconds until the same model is tried again; absent where it is not */
+    /** milliseconds until the same model is tried again; absent if it is not */
     delay: Schema.optionalKey(Schema.Finite)
   }),
   /** A fallback takes over, for the rest of the run. */
@@ -128,7 +128,7 @@ export const Durable = Schema.Union([
     digest: Schema.String,
     /** milliseconds since the epoch: from then on nobody can say yes */
     expiresAt: Schema.optionalKey(Schema.Finite),
-    /** a yes has to give the call's result: nothing else makes one */
+    /** a yes must give the call's result: nothing else makes one */
     needsResult: Schema.optionalKey(Schema.Boolean)
   }),
   /** The answer; the first one counts. */
@@ -136,7 +136,7 @@ export const Durable = Schema.Union([
     callId: Schema.String,
     approvalId: Schema.String,
     approved: Schema.Boolean,
-    /** who decided, as they were named */
+    /** who decided, as given */
     by: Schema.optionalKey(Schema.String),
     /** the model reads why a call was denied */
     reason: Schema.optionalKey(Schema.String),
@@ -149,7 +149,7 @@ export const Durable = Schema.Union([
   }),
   /** The intent: stored before the handler runs. */
   durable("ToolStarted", { ...call, params: Schema.Json }),
-  /** Its handler waits for what people answer to other runs, and ended after so many milliseconds; it is called again. */
+  /** Its handler waits for people to answer other runs, and ended after this many milliseconds; it is called again. */
   durable("ToolPaused", { ...call, ...belowCall, duration: Schema.Finite }),
   /** The one outcome of a call. */
   durable("ToolSettled", {
@@ -159,7 +159,7 @@ export const Durable = Schema.Union([
     duration: Schema.Finite,
     /** characters before truncation, where the output was truncated */
     originalSize: Schema.optionalKey(Schema.Finite),
-    /** what the runs that worked for the call spent, and what its executor says was spent besides */
+    /** what the runs that worked for the call spent, and what else its executor says was spent */
     usage: Schema.optionalKey(Usage.Usage),
     /** the hook that gave this outcome before the call could run */
     hook: Schema.optionalKey(Schema.String),
@@ -176,30 +176,30 @@ export const Durable = Schema.Union([
       model: Schema.Finite,
       tools: Schema.Finite
     }),
-    /** at its model call, with the one that counts */
+    /** attempts at its model call, including the one that counts */
     attempts: Schema.Finite,
     /** of the attempt that counts */
     usage: Usage.Usage,
     decision: Decision,
-    /** of this turn, in its last drive; absent where none ran */
+    /** in this turn, by its last drive; absent if none ran */
     hooks: Schema.optionalKey(Schema.Array(HookTime))
   }),
-  /** What was said to the run, accepted; it is no message yet. */
+  /** Input to the run was accepted; it is not a message yet. */
   durable("InputQueued", input),
-  /** A user message; its place is after the turn under way. */
+  /** A user message; it comes after the turn under way. */
   durable("InputReceived", {
     ...input,
-    /** `seq` of the `InputQueued` that it was accepted with */
+    /** `seq` of the `InputQueued` by which it was accepted */
     queued: Schema.optionalKey(Schema.Finite)
   }),
   /** What the runtime tells the model, in the user's place. */
   durable("NoticeAdded", {
     kind: Schema.Literals(["length", "invalidOutput", "resume", "doomLoop", "limit"]),
     text: Schema.String,
-    /** the loop that a notice of `doomLoop` tells of */
+    /** the loop that a `doomLoop` notice is about */
     loop: Schema.optionalKey(DoomLoop.Loop)
   }),
-  /** A prefix of the messages is replaced by less; the log keeps all. */
+  /** A prefix of the messages is replaced by less; the log keeps everything. */
   durable("ContextCompacted", {
     /** its name */
     strategy: Schema.String,
@@ -212,13 +212,13 @@ export const Durable = Schema.Union([
     /** tokens of what would be sent, before and after, as estimated */
     tokens: Schema.optionalKey(Schema.Struct({ before: Schema.Finite, after: Schema.Finite })),
     cause: Schema.optionalKey(CompactionCause),
-    /** what is remembered from here on of what was left out; nothing without it */
+    /** what is remembered from here on of what was left out; if absent, nothing */
     memory: Schema.optionalKey(Memory.Memory),
-    /** long results of tools in messages of events up to here, which are kept, become notes */
+    /** long tool results in kept messages, made of events up to here, become notes */
     pruned: Schema.optionalKey(Schema.Finite),
     usage: Usage.Usage,
     isOfRun,
-    /** what a reader that starts here needs of the log before it; see `Snapshot` */
+    /** what a reader that starts here needs to know of the log before it; see `Snapshot` */
     snapshot: Schema.optionalKey(Schema.Json)
   }),
   /** A strategy failed, and made nothing smaller; what it cost counts. */
@@ -227,15 +227,15 @@ export const Durable = Schema.Union([
     usage: Usage.Usage,
     isOfRun
   }),
-  /** Accepted; what it asks for is carried out then. */
+  /** An abort was accepted; it is carried out after this. */
   durable("AbortRequested", { reason: AbortedReason }),
   /** The run is over: `resume` does not go on with it. */
   durable("RunCompleted", { reason: CompletedReason, ...end }),
   durable("RunLimited", {
     reason: LimitedReason,
-    /** what the run did again and again, with the reason `doomLoop` */
+    /** what the run did again and again; only with the reason `doomLoop` */
     loop: Schema.optionalKey(DoomLoop.Loop),
-    /** the run around it whose limit that is, where it is not its own */
+    /** the run around it whose limit was reached, if it is not its own */
     around: Schema.optionalKey(Run),
     ...cutShort
   }),

@@ -1,6 +1,6 @@
 /**
- * Why a model call, or a run, fails: the tagged reasons that an error carries, as data that the log keeps. What may
- * work when tried again is a `...Reason`, what will not is a `...Refusal`.
+ * Why a model call, or a run, fails: the tagged reasons that an error carries, as data that the log keeps. If trying
+ * again may help, it is a `...Reason`; if it will not, a `...Refusal`.
  *
  * Does not own the errors; those are in `RunError`.
  */
@@ -10,7 +10,7 @@ import * as Schema from "effect/Schema"
 const message = { message: Schema.String }
 
 /**
- * `status` is the HTTP status where there was one; `retryAfter`, how long the provider asks to wait, in milliseconds.
+ * `status` is the HTTP status, if there was one; `retryAfter` is how long the provider asks to wait, in milliseconds.
  */
 const provider = {
   ...message,
@@ -26,11 +26,11 @@ export const ProviderReason = Schema.Union([
   Schema.TaggedStruct("Overloaded", provider),
   /** there is no connection, or it broke */
   Schema.TaggedStruct("Network", provider),
-  /** a limit of `Timeouts` passed: of the call, up to its first part, between two; or the provider gave up on it */
+  /** a limit of `Timeouts` passed (of the call, up to its first part, between two parts), or the provider gave up on it */
   Schema.TaggedStruct("TimedOut", { ...provider, scope: Schema.Literals(["call", "firstPart", "gap", "provider"]) }),
   /** the stream ended before a finish part */
   Schema.TaggedStruct("StreamTruncated", provider),
-  /** an answer that cannot be read */
+  /** the answer cannot be read */
   Schema.TaggedStruct("InvalidResponse", provider),
   /** the model said nothing at all, and not in answer to tool results */
   Schema.TaggedStruct("EmptyResponse", provider)
@@ -39,36 +39,36 @@ export type ProviderReason = typeof ProviderReason.Type
 
 /** Why a model call will not work when tried again. */
 export const ProviderRefusal = Schema.Union([
-  /** no key, a wrong one, or one without the right */
+  /** no key, a wrong one, or one without permission */
   Schema.TaggedStruct("Authentication", provider),
   /** the provider does not take the request as it is */
   Schema.TaggedStruct("InvalidRequest", provider),
-  /** used up for longer than waiting helps */
+  /** the quota is used up for longer than waiting helps */
   Schema.TaggedStruct("QuotaExhausted", provider),
   /** more than the model's context window */
   Schema.TaggedStruct("ContextOverflow", provider),
   /** the provider forbids what was said */
   Schema.TaggedStruct("ContentPolicy", provider),
-  /** what none of these is; of a run also a defect, which is the error's `cause` */
+  /** none of the above; for a run also a defect, which is the error's `cause` */
   Schema.TaggedStruct("Unknown", provider)
 ])
 export type ProviderRefusal = typeof ProviderRefusal.Type
 
-/** Something has `bytes` of JSON, and a store holds at most `limit` of it in an event. */
+/** Something has `bytes` of JSON, and a store holds at most `limit` of them in an event. */
 export const EventTooLarge = Schema.TaggedStruct("EventTooLarge", {
   ...message,
   bytes: Schema.Finite,
   limit: Schema.Finite
 })
 
-/** Why an attempt at a model call does not count: the model's word, or an answer that is more than a store holds. */
+/** Why an attempt at a model call does not count: the model's reason, or an answer larger than a store holds. */
 export const AttemptReason = Schema.Union([...ProviderReason.members, ...ProviderRefusal.members, EventTooLarge])
 
 /** Why a run may work when started or resumed again. */
 export const RunReason = Schema.Union([
-  /** no attempt at a model call succeeded, the last one because of `last` */
+  /** no attempt at a model call succeeded; `last` is why the last one failed */
   Schema.TaggedStruct("RetriesExhausted", { ...message, last: ProviderReason, attempts: Schema.Finite }),
-  /** the session has a live run, `runId` where that is known */
+  /** the session has a live run; `runId` if known */
   Schema.TaggedStruct("SessionBusy", {
     ...message,
     sessionId: Schema.String,
@@ -91,8 +91,8 @@ export const RunRefusal = Schema.Union([
   /** the run id exists with other input */
   Schema.TaggedStruct("RunConflict", { ...message, runId: Schema.String }),
   /**
-   * The question waits for no answer: there is none with this id, it has one, its call has an outcome without one, it
-   * expired, or another one about the call took its place. Nothing was recorded.
+   * The question is not waiting for an answer: none has this id, it was answered, its call was settled without an
+   * answer, it expired, or another question about the call replaced it. Nothing was recorded.
    */
   Schema.TaggedStruct("ApprovalNotOpen", {
     ...message,

@@ -1,8 +1,8 @@
 /**
  * How a run ended, in words for a person: why, how far it came, and what to do to go on. Every reason of every end has
- * its words; what others said of a failure is repeated as it is.
+ * its words; error messages of others are repeated as they are.
  *
- * Does not own which ends there are (`Reason`), nor what else a run gives back (`RunResult`).
+ * Does not own which ends there are (`Reason`), nor what else a run returns (`RunResult`).
  */
 import * as DoomLoop from "./DoomLoop.ts"
 import { count } from "./Quantity.ts"
@@ -38,7 +38,7 @@ export const limited: Record<RunEvent.LimitedReason, string> = {
 
 const higher = (limit: keyof RunPolicy.Limits, run = "it") => `resume ${run} with a higher ${limit} to go on`
 
-/** What to do about a limit: not every one of them can be lifted. */
+/** What to do about a limit: not every one can be lifted. */
 const pastLimit: Record<RunEvent.LimitedReason, string> = {
   turns: higher("maxTurns"),
   toolRounds: higher("maxToolRounds"),
@@ -53,10 +53,10 @@ const pastLimit: Record<RunEvent.LimitedReason, string> = {
   crashLoop: "find out what ends its process before resuming it"
 }
 
-/** A run around another one, by its id: whoever lifts its limit needs that. */
+/** A run around another one, by its id, which is needed to lift its limit. */
 const aroundIt = ({ runId }: NonNullable<Of<"RunLimited">["around"]>): string => `run ${JSON.stringify(runId)}`
 
-/** The same for the limit of a run around it, of which two are shared. */
+/** The same, also for a limit of a run around it: only two of these are shared. */
 const pastLimitOf = ({ around, reason }: Of<"RunLimited">): string => {
   if (around === undefined) return pastLimit[reason]
   return higher(reason === "cost" ? "maxCost" : "maxTokens", aroundIt(around))
@@ -131,7 +131,7 @@ export const ofEnd = (end: RunEvent.End): string => {
   return next === undefined ? outcome(end) : `${said(end)}; ${next}.`
 }
 
-/** Why a run failed, of which no end is known. */
+/** Why a run failed whose end is not known. */
 export const ofError = ({ reason }: RunError.RunError): string => {
   const [why, advice] = failed[reason._tag]
   return `The run failed because ${why}: ${trimmed(reason.message)}; ${advice}.`
@@ -162,7 +162,7 @@ export const decided = ({ totals }: Of<"RunSuspended">): string =>
     count(totals.toolCalls, "tool call")
   }; resume it.`
 
-/** On one line, and without the dot at its end. */
+/** On one line, and without the full stop at its end. */
 const trimmed = (message: string): string => message.trim().replace(/\s+/g, " ").replace(/\.$/, "")
 
 const evidence = (loop: DoomLoop.Loop | undefined): string =>

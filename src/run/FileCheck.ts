@@ -1,10 +1,10 @@
-/** Whether a file can be one: a provider refuses what cannot, and does so with every request from then on. */
+/** Whether a file can be sent: a provider refuses one that cannot, and refuses it again with every later request. */
 import * as Message from "./Message.ts"
 
-/** What is sent in the place of a file that cannot be one; many messages share it. */
+/** What is sent instead of a file that cannot be; many messages share it. */
 export const lost: Message.TextPart = Object.freeze(Message.text("[a file is missing here: it cannot be sent]"))
 
-/** What is wrong with a file and what to do, to follow the words "a file"; does not repeat what it holds. */
+/** What is wrong with a file and what to do, to follow the words "a file"; does not repeat its content. */
 export const wrongIn = (file: Message.FilePart): string | undefined => {
   if (file.mediaType.trim() === "") return `without a media type; say what it is, as "image/png"`
   if (isEmpty(file.data)) return "without data; leave it out, or give what it holds"
@@ -18,9 +18,9 @@ export const wrongIn = (file: Message.FilePart): string | undefined => {
     : "whose address is not a valid URL; correct the address, or give the file as base64"
 }
 
-/** A data URL holds what follows its comma, see RFC 2397. */
+/** The content of a data URL is what follows its comma, see RFC 2397. */
 const isEmpty = (data: string): boolean =>
   /^data:/i.test(data) ? !/\S/.test(data.slice(data.indexOf(",") + 1 || data.length)) : !/\S/.test(data)
 
-/** Of either alphabet, in lines or not. */
+/** In either alphabet, with or without line breaks. */
 const base64 = /^\s*[\w+/-][\w+/\s-]*(?:=\s*){0,2}$/

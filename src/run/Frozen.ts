@@ -1,13 +1,13 @@
 /**
- * What was said, and what runs for it, as something that nobody can write into: events with the inputs, answers, arguments and
- * outcomes in them. They are handed to code that is not ours, and what a reader, a hook or an approver changed in place would run
- * instead of what is stored, and of what a person allowed.
+ * Freezes what was said and what runs for it: events, with the inputs, answers, arguments and outcomes in them. They are handed
+ * to code that is not ours, and a change made in place by a reader, a hook or an approver would run instead of what is stored and
+ * what a person allowed.
  */
 
-/** Freezes plain data, with all that is in it, and gives the same value; one that is frozen is taken to be so in depth. */
+/** Freezes plain data, with everything in it, and returns the same value; one that is frozen is taken to be frozen in depth. */
 export const deep = <A>(value: A): A => isOpen(value) ? inPlace(value) : value
 
-/** Freezes a list, and of its items those that are not frozen, with all that is in them: each is looked into once, ever. */
+/** Freezes a list and those of its items that are not frozen, with everything in them: each item is visited only once, ever. */
 export const list = <A>(items: ReadonlyArray<A>): ReadonlyArray<A> => {
   for (let i = 0; i < items.length; i++) deep(items[i])
   return Object.freeze(items)
@@ -23,7 +23,7 @@ const inPlace = <A>(value: A): A => {
   return value
 }
 
-/** A list, or an object of no class: what else there is, such as a time or bytes, is left as it is. */
+/** A list, or an object without a class: anything else, such as a date or bytes, is left as it is. */
 const isPlain = (value: unknown): value is object => {
   if (typeof value !== "object" || value === null) return false
   if (Array.isArray(value)) return true
@@ -31,11 +31,11 @@ const isPlain = (value: unknown): value is object => {
   return kind === Object.prototype || kind === null
 }
 
-/** A frozen copy of plain data, with all that is in it, whatever was frozen of it before: nobody else has a part of it. */
+/** A frozen copy of plain data, with everything in it, whatever of it was frozen before: nobody else has a part of it. */
 export const copy = <A>(value: A): A => {
   if (!isPlain(value)) return value
   if (Array.isArray(value)) {
-    // not by its own methods: it may be a list of somebody's making
+    // not by its own methods: a caller may have made the list
     const list: Array<unknown> = [...value]
     for (let i = 0; i < list.length; i++) list[i] = copy(list[i])
     return Object.freeze(list) as A
@@ -45,13 +45,13 @@ export const copy = <A>(value: A): A => {
   return Object.freeze(copied)
 }
 
-/** Freezes an object, with copies in the place of members that are not frozen. What is frozen is taken to be so in depth. */
+/** Freezes an object, replacing members that are not frozen by copies. A frozen one is taken to be frozen in depth. */
 export const whole = <A extends object>(self: A): A => {
   for (const key in self) if (isOpen(self[key])) self[key] = copy(self[key])
   return Object.freeze(self)
 }
 
-/** A copy of plain data: whoever is given one may write into it, and whoever keeps the original into that. */
+/** A copy of plain data: whoever gets it may write into it, and whoever keeps the original into the original. */
 export const thawed = <A>(value: A): A => {
   if (!isPlain(value)) return value
   if (Array.isArray(value)) return Array.from(value, thawed) as A
@@ -60,7 +60,7 @@ export const thawed = <A>(value: A): A => {
   return copy
 }
 
-/** What may be written into: the value itself, or a copy where something plain in it is frozen. */
+/** A value that may be written into: the value itself, or a copy if something plain in it is frozen. */
 export const opened = <A>(value: A): A => hasFrozen(value) ? thawed(value) : value
 
 const hasFrozen = (value: unknown): boolean => {

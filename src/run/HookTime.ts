@@ -1,4 +1,4 @@
-/** How long hooks took, as the trace of a turn has it. */
+/** How long hooks took, as a turn's trace shows it. */
 import * as Schema from "effect/Schema"
 
 /** How often a hook ran at one point of a turn, and for how long in all, in milliseconds. */

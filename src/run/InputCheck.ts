@@ -1,7 +1,7 @@
 /**
- * From what a caller gave to what the log keeps: every default filled in, every bad argument named. Pure.
+ * From a caller's input to what the log keeps: every default is filled in, every bad argument is named. Pure.
  *
- * Does not own what single arguments have to be: messages (`MessageCheck`), limits and policies (`PolicyCheck`).
+ * Does not own the checks of single arguments: messages (`MessageCheck`), limits and policies (`PolicyCheck`).
  */
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
@@ -25,7 +25,7 @@ export interface Defaults {
   readonly tools: ReadonlyArray<string>
 }
 
-/** The whole effective input of a run. Of several bad arguments the first one is named. */
+/** The whole effective input of a run. Fails with the first of several bad arguments. */
 export const effective = (input: RunInput.RunInput, defaults: Defaults): Checked<RunInput.Effective> => {
   const others = noOthers("the input of a run", input, inputNames)
   if (Result.isFailure(others)) return Result.fail(others.failure)
@@ -72,12 +72,12 @@ const inputNames: Record<keyof RunInput.RunInput, true> = {
   data: true
 }
 
-/** Nothing of it replaces a default. */
+/** Nothing in it replaces a default. */
 const isBare = ({ allowedTools, data, history, instructions, limits, toolOrder, toolPolicy }: RunInput.RunInput) =>
   !limits && !toolPolicy && !allowedTools && !toolOrder &&
   history === undefined && instructions === undefined && data === undefined
 
-/** What is looked for by `recover`, defaults filled in. */
+/** What `recover` looks for, defaults filled in. */
 export interface Recovery {
   readonly limit: number
   readonly answered: boolean
@@ -97,7 +97,7 @@ export const recovery = (input: RunInput.RecoverInput): Checked<Recovery> => {
     : refuse("limit", `limit must be a whole number of at least 1; it is ${limit}`)
 }
 
-/** How long `recovering` waits from one look to the next. */
+/** How long `recovering` waits from one search to the next. */
 export const every = (given: Duration.Input): Checked<Duration.Duration> => {
   const duration = Option.getOrUndefined(Duration.fromInput(given))
   return duration !== undefined && Duration.isFinite(duration) && Duration.toMillis(duration) >= 1
@@ -108,15 +108,15 @@ export const every = (given: Duration.Input): Checked<Duration.Duration> => {
 const nothing: Checked<{}> = Result.succeed({})
 
 /**
- * An id of a session or a run: 1 to 200 characters, none of them a control character or at its ends a blank. `instead` says what
- * to do where it is empty.
+ * An id of a session or a run: 1 to 200 characters, no control characters, no blank at either end. `instead` says what to do if
+ * it is empty.
  */
 export const id = (field: string, value: string, instead?: string): Checked<string> => {
   const bad = badId(field, value, instead)
   return bad === undefined ? Result.succeed(value) : Result.fail(bad)
 }
 
-/** What to do in the place of an empty id, where one is made if none is given. */
+/** What to do instead of giving an empty id, if a new one is made when none is given. */
 export const orNew = "leave it out for a new one"
 
 /** What is wrong with an id; `undefined` where nothing is. */
@@ -133,7 +133,7 @@ export const badId = (field: string, value: string, instead?: string): RunError.
     : undefined
 }
 
-/** The first of these fields that is no text, as untyped code may give it; `undefined` where all are. */
+/** The first of these fields that is not a text, since untyped code may pass anything; `undefined` if all are. */
 export const badText = (fields: Readonly<Record<string, unknown>>): RunError.NonRetryableError | undefined => {
   const bad = Object.keys(fields).find((field) => typeof fields[field] !== "string")
   return bad === undefined ? undefined : noText(bad)

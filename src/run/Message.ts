@@ -36,7 +36,7 @@ export const FilePart = Schema.Struct({
 })
 export type FilePart = typeof FilePart.Type
 
-/** Whether a file says where it is, and not what it holds; a log may hold addresses that are no URL. */
+/** Whether a file is an address and not its content; a log may hold addresses that are not URLs. */
 export const isAddress = (file: FilePart): boolean => /^(https?|data):/i.test(file.data)
 
 /** A call the model asked for. `params` is what it sent: a JSON value, or the raw text where that was not JSON. */
@@ -66,11 +66,11 @@ export type ToolResultPart = typeof ToolResultPart.Type
 export const UserPart = Schema.Union([TextPart, FilePart])
 export type UserPart = typeof UserPart.Type
 
-/** What a model may say; results in it are of calls that its provider executed. */
+/** What a model may say; its tool results are of calls that the provider executed. */
 export const AssistantPart = Schema.Union([TextPart, ReasoningPart, FilePart, ToolCallPart, ToolResultPart])
 export type AssistantPart = typeof AssistantPart.Type
 
-/** Instructions: in a request they stand first. */
+/** Instructions: they come first in a request. */
 export const SystemMessage = Schema.Struct({ role: Schema.tag("system"), content: Schema.String })
 export type SystemMessage = typeof SystemMessage.Type
 
@@ -78,7 +78,7 @@ export type SystemMessage = typeof SystemMessage.Type
 export const UserMessage = Schema.Struct({ role: Schema.tag("user"), content: Schema.Array(UserPart) })
 export type UserMessage = typeof UserMessage.Type
 
-/** What a model said, calls among it. */
+/** What a model said, including its calls. */
 export const AssistantMessage = Schema.Struct({ role: Schema.tag("assistant"), content: Schema.Array(AssistantPart) })
 export type AssistantMessage = typeof AssistantMessage.Type
 
@@ -93,11 +93,11 @@ export type Message = typeof Message.Type
 export const ModelRef = Schema.Struct({ provider: Schema.String, name: Schema.String })
 export type ModelRef = typeof ModelRef.Type
 
-/** By what the log calls them: two at different addresses may have one name. */
+/** By the names in the log: two models at different addresses may have the same name. */
 export const isSameModel = (a: ModelRef | undefined, b: ModelRef | undefined): boolean =>
   a?.provider === b?.provider && a?.name === b?.name
 
-/** What a model is called for people and as a key: `provider/name`. */
+/** A model's name for people and as a key: `provider/name`. */
 export const modelName = ({ name, provider }: ModelRef): string => `${provider}/${name}`
 
 export const text = (value: string): TextPart => ({ type: "text", text: value })
@@ -118,7 +118,7 @@ export const textOf = (content: ReadonlyArray<AssistantPart>): string => {
   return out
 }
 
-/** Nothing that a reader or a tool could use: no text but white space, no file, no call. */
+/** Nothing that a reader or a tool could use: no text except white space, no file, no call. */
 export const isBlank = (content: ReadonlyArray<AssistantPart>): boolean => {
   for (const part of content) {
     if (part.type === "tool-call" || part.type === "file") return false
@@ -127,7 +127,7 @@ export const isBlank = (content: ReadonlyArray<AssistantPart>): boolean => {
   return true
 }
 
-/** The call at a place from 0 among those that are ours to execute. */
+/** The call at this place (from 0) among those that are ours to execute. */
 export const toolCallAt = (content: ReadonlyArray<AssistantPart>, place: number): ToolCallPart | undefined => {
   let left = place
   for (let i = 0; i < content.length; i++) {

@@ -1,15 +1,14 @@
 /**
- * How many tokens messages and tools are, for a function that counts those of a text: everything that is sent counts,
- * content in the form in which it is sent.
+ * How many tokens messages and tools are, given a function that counts those of a text: everything that is sent counts,
+ * in the form in which it is sent.
  *
- * Does not own the counting of text (`TokenEstimate`, `services/Tokenizer`), nor what a provider says that a request
- * was.
+ * Does not own the counting of text (`TokenEstimate`, `services/Tokenizer`), nor what a provider reports for a request.
  */
 import type * as Message from "./Message.ts"
 import * as TokenEstimate from "./TokenEstimate.ts"
 import * as FileTokens from "./tokens/FileTokens.ts"
 
-/** A tool as a model is told of it: its arguments as JSON Schema. */
+/** A tool as a model sees it: its arguments as JSON Schema. */
 export interface ToolDefinition {
   readonly name: string
   readonly description?: string | undefined
@@ -17,8 +16,8 @@ export interface ToolDefinition {
 }
 
 /**
- * Whole numbers of at least 1, 0 for no messages. One object is counted once: the same object gives the
- * same number, so counting a transcript again costs its new messages. What was counted must not be changed.
+ * Whole numbers of at least 1, 0 for no messages. An object is counted once and then always has the same number, so
+ * counting a transcript again costs only its new messages. What was counted must not be changed.
  */
 export interface MessageTokens {
   readonly message: (message: Message.Message) => number
@@ -35,14 +34,13 @@ export interface MessageTokens {
 export const perMessage = 4
 
 /**
- * What a call, a result or a tool costs besides its name, id and JSON: the keys it is sent under. OpenAI's cookbook: 7
- * to 12.
+ * What a call, a result or a tool costs besides its name, id and JSON: the keys that it is sent under. OpenAI's
+ * cookbook: 7 to 12.
  */
 export const perCall = 8
 
 /**
- * `count` gives the tokens of a text. A number that is not finite, or is below 0, is not believed: it is estimated
- * instead.
+ * `count` returns the tokens of a text. A number that is not finite, or is below 0, is ignored and estimated instead.
  */
 export const make = (count: (text: string) => number): MessageTokens => {
   const tokens = (text: string): number => {
@@ -82,7 +80,7 @@ export const make = (count: (text: string) => number): MessageTokens => {
   }
 }
 
-/** Counts an object the first time it is asked for, for as long as the object lives. */
+/** Counts an object the first time it is seen, for as long as the object lives. */
 const once = <A extends object>(count: (value: A) => number): (value: A) => number => {
   const counted = new WeakMap<A, number>()
   return (value) => {
@@ -94,13 +92,11 @@ const once = <A extends object>(count: (value: A) => number): (value: A) => numb
   }
 }
 
-/**
- * Reasoning that a provider sealed stands in its metadata, in base64: five characters of that for each of its tokens.
- */
+/** Reasoning that a provider sealed is in its metadata, in base64: five characters of that count as one token. */
 const sealed = (metadata: Message.Metadata | undefined): number =>
   metadata === undefined ? 0 : Math.ceil(encode(metadata).length / 5)
 
-/** Escapes count, as they are sent. What is nested deeper than JSON can be written is left out when it is sent, too. */
+/** Escapes count, as they are sent. What is nested too deeply to be written as JSON is left out when it is sent, too. */
 const encode = (value: unknown): string => {
   try {
     return JSON.stringify(value) ?? ""

@@ -1,7 +1,7 @@
-/** What a log names that is not in it: another run, the call that a run works for, and the span of a drive. */
+/** What a log refers to outside itself: another run, the call that a run works for, and the span of a drive. */
 import * as Schema from "effect/Schema"
 
-/** A run, of whichever session. */
+/** A run, of any session. */
 export const Run = Schema.Struct({ sessionId: Schema.String, runId: Schema.String })
 export type Run = typeof Run.Type
 
@@ -16,14 +16,14 @@ export type Parent = typeof Parent.Type
 
 export const isSameCall = (a: Parent, b: Parent): boolean => isSameRun(a, b) && a.callId === b.callId
 
-/** The runs that work for a call that pauses, or did by then. */
+/** The runs that work for a call that pauses, or had worked for it by then. */
 export const belowCall = {
-  /** those that people answer */
+  /** those that wait for people to answer */
   waitsFor: Schema.Array(Run),
-  /** the others: their logs tell what they spent */
+  /** the others: their logs say what they spent */
   beside: Schema.optionalKey(Schema.Array(Run))
 }
 
-/** The span of a drive, by its ids: no secrets, and what leads from a log to its traces. */
+/** The span of a drive, by its ids: no secrets, and the way from a log to its traces. */
 export const Trace = Schema.Struct({ traceId: Schema.String, spanId: Schema.String })
 export type Trace = typeof Trace.Type

@@ -1,13 +1,13 @@
 /**
- * The closed sets of words that events say why with: how a call finished, where a run stands, what follows a turn, how
- * a run ended.
+ * The closed sets of words by which events say why: how a call finished, where a run stands, what follows a turn, how a
+ * run ended.
  */
 import * as Schema from "effect/Schema"
 import * as RunError from "./RunError.ts"
 
 /**
- * Why a model's answer ended, as effect/ai names it: its provider's word. Calls run whatever it says, unless it says
- * that they may have been cut: `length` and `content-filter`.
+ * Why a model's answer ended, as effect/ai names it: the provider's word. Its calls run whatever it says, unless it
+ * says that they may have been cut: `length` and `content-filter`.
  */
 export const FinishReason = Schema.Literals([
   "stop",
@@ -17,7 +17,7 @@ export const FinishReason = Schema.Literals([
   "tool-calls",
   /** the provider failed in the middle: the attempt does not count */
   "error",
-  /** the provider broke a long turn of its own off */
+  /** the provider interrupted a long turn of its own */
   "pause",
   "other",
   "unknown"
@@ -77,29 +77,29 @@ export const LimitedReason = Schema.Literals([
 ])
 export type LimitedReason = typeof LimitedReason.Type
 
-/** What a run waits for with no drive: a person's answer to its questions. */
+/** What a run without a drive waits for: a person's answer to its questions. */
 export const SuspendedReason = Schema.Literals(["approval"])
 
-/** Who ended a drive that would go on. */
+/** Who ended a drive that would have gone on. */
 export const AbortedReason = Schema.Literals([
-  /** whoever read `stream` or `resume`, or awaited `run`, left */
+  /** the reader of `stream` or `resume`, or the caller of `run`, left */
   "consumer",
   /** somebody asked for it */
   "requested",
   /** its process shut down */
   "shutdown",
-  /** its process died, which the next opening of the session found */
+  /** its process died; the next opening of the session found out */
   "crashed",
   /** the session is a copy that was cut there */
   "forked"
 ])
 export type AbortedReason = typeof AbortedReason.Type
 
-/** What a compaction was asked for by: too many messages, too many tokens, the provider, a cut answer, somebody. */
+/** What caused a compaction: too many messages, too many tokens, the provider, a cut answer, a request. */
 export const CompactionCause = Schema.Literals(["messages", "window", "overflow", "length", "manual"])
 export type CompactionCause = typeof CompactionCause.Type
 
-/** What goes on after a turn, and why; told by `RunDecision.decide`. */
+/** What happens after a turn, and why; decided by `RunDecision.decide`. */
 export const Decision = Schema.Union([
   Schema.TaggedStruct("Continue", {
     reason: Schema.Literals(["toolCalls", "doomLoop", "correction", "steer", "followUp", "other"])

@@ -2,9 +2,9 @@
  * The errors a caller can act on, under two tags: `RetryableError` (trying again later may help) and
  * `NonRetryableError` (it will not). Each carries a tagged `reason`, so that `Effect.catchReason` works.
  *
- * The same two tags go from the provider to the caller. A model's reasons are retried by the loop; a bare provider
- * reason is therefore never retryable in a run's type: it comes out as `RetriesExhausted`. Does not own the reasons;
- * those are in `ErrorReason`.
+ * The same two tags are used from the provider to the caller. The loop retries a model's reasons, so a bare provider
+ * reason is never retryable in a run's type: it comes out as `RetriesExhausted`. Does not own the reasons; those are in
+ * `ErrorReason`.
  */
 import * as Cause from "effect/Cause"
 import * as Data from "effect/Data"
@@ -15,7 +15,7 @@ import * as Bounds from "./log/Bounds.ts"
 
 export * from "./ErrorReason.ts"
 
-/** What every reason has, those of custom models and stores too. */
+/** What every reason has, including those of custom models and stores. */
 interface Reason {
   readonly _tag: string
   readonly message: string
@@ -23,7 +23,7 @@ interface Reason {
   readonly last?: { readonly retryAfter?: number }
 }
 
-/** A reason can be stored, whatever a provider or a defect has to say: a wait that is no time was not asked for. */
+/** A reason that can be stored, whatever a provider or a defect says: a `retryAfter` that is not a time is dropped. */
 const bounded = <R extends Reason>(reason: R): R => {
   const message = Bounds.message(reason.message)
   const { retryAfter, ...rest } = reason
@@ -33,7 +33,7 @@ const bounded = <R extends Reason>(reason: R): R => {
   return { ...rest, message } as R
 }
 
-/** Trying again later may help, after `retryAfter` when that is known. */
+/** Trying again later may help, after `retryAfter` if that is known. */
 export class RetryableError<const R extends Reason = RunReason> extends Data.TaggedError("RetryableError")<{}> {
   readonly reason: R
   constructor(reason: R) {
@@ -49,7 +49,7 @@ export class RetryableError<const R extends Reason = RunReason> extends Data.Tag
   }
 }
 
-/** Trying again as it is will not help; the reason says what to change. */
+/** Trying the same again will not help; the reason says what to change. */
 export class NonRetryableError<const R extends Reason = RunRefusal> extends Data.TaggedError("NonRetryableError")<{}> {
   readonly reason: R
   constructor(reason: R) {
@@ -61,10 +61,10 @@ export class NonRetryableError<const R extends Reason = RunRefusal> extends Data
   }
 }
 
-/** What a `Model` fails with: a single attempt at a call. */
+/** What a `Model` fails with, in a single attempt at a call. */
 export type ModelError = RetryableError<ProviderReason> | NonRetryableError<ProviderRefusal>
 
-/** What a run, and what else a client is asked for, fails with. */
+/** What a run, and every other method of a client, fails with. */
 export type RunError = RetryableError<RunReason> | NonRetryableError<RunRefusal>
 
 /** A run's error as the log keeps it. */
@@ -74,7 +74,7 @@ export const Stored = Schema.Union([
 ])
 export type Stored = typeof Stored.Type
 
-/** A `cause` is not kept. */
+/** Drops the `cause`. */
 export const toStored = (error: RunError): Stored =>
   error._tag === "RetryableError"
     ? { _tag: "RetryableError", reason: error.reason }
@@ -132,14 +132,14 @@ export const sessionNotFound = (
 ): NonRetryableError<Extract<RunRefusal, { _tag: "SessionNotFound" }>> =>
   new NonRetryableError({ _tag: "SessionNotFound", sessionId, message: `there is no session "${sessionId}"` })
 
-/** A bug, or what a custom layer died of: `Unknown`, with the defect as its `cause`. */
+/** A bug, or a defect of a custom layer: `Unknown`, with the defect as its `cause`. */
 export const fromDefect = (defect: unknown): NonRetryableError =>
   Object.assign(
     new NonRetryableError<RunRefusal>({ _tag: "Unknown", message: `a defect ended the run: ${unsaid(defect)}` }),
     { cause: defect }
   )
 
-/** Of what code that is not ours threw, what a log may hold: its own words may quote what it read. */
+/** What a log may hold of what foreign code threw: not its message, which may quote what it read. */
 export const unsaid = (thrown: unknown): string => {
   const kind = kindOf(thrown)
   return kind === undefined ? "see the error's cause" : `${kind}, see the error's cause`
@@ -155,7 +155,7 @@ const kindOf = (thrown: unknown): string | undefined => {
   }
 }
 
-/** The typed error of a failure; what a run died of is `Unknown`, as `fromDefect` says. */
+/** The typed error of a failure; a defect becomes `Unknown`, as in `fromDefect`. */
 export const fromCause = (cause: Cause.Cause<RunError>): RunError => {
   const error = Cause.findErrorOption(cause)
   return error._tag === "Some" ? error.value : fromDefect(Cause.squash(cause))

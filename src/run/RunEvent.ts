@@ -23,35 +23,35 @@ export const version = 1
 export const RunEvent = Schema.Union([...Durable.members, ...Transient.members])
 export type RunEvent = Durable | Transient
 
-/** A piece of text, of reasoning or of a call's arguments, as the model says it. */
+/** A piece of text, of reasoning or of a call's arguments, as the model produces it. */
 export type Delta = Extract<Transient, { readonly delta: string }>
-/** The end of a drive: every drive has exactly one, which is its last event. */
+/** The end of a drive: every drive has exactly one, as its last event. */
 export type End = Extract<Durable, { readonly totals: Totals }>
 
 type CutOff = NonNullable<Extract<End, { readonly _tag: "RunAborted" }>["cutOff"]>
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
-/** A durable event before the log gave it its place. */
+/** A durable event before the log has given it its place. */
 export type Draft = DistributiveOmit<Durable, "seq" | "at" | "runId" | "version">
 
-/** Asked of every delta, in all places: a load costs less than `in` where the shapes are many. */
+/** Asked of every delta, everywhere: reading a field costs less than `in` when there are many shapes. */
 export const isDurable = (event: RunEvent): event is Durable => (event as { readonly seq?: number }).seq !== undefined
 
 export const isDelta = (event: RunEvent): event is Delta => (event as { readonly delta?: string }).delta !== undefined
 
 export const isEnd = (event: RunEvent): event is End => ends.has(event._tag)
 
-/** Whether a drive has died: the one after it goes on with its turn and its calls. */
+/** Whether a drive died: the next one takes up its turn and its calls. */
 export const isCrash = (end: End | undefined): boolean => end?._tag === "RunAborted" && end.reason === "crashed"
 
-/** Whether the end was written by whoever found that its drive had died, and not by that. */
+/** Whether the end was written by whoever found that the drive had died, and not by the drive itself. */
 export const isOfDead = (end: End): boolean => isCrash(end) || (end._tag === "RunLimited" && end.reason === "crashLoop")
 
 /** Whether a drive ended with its process, which died or was shut down: nobody wanted the run to end. */
 export const isOfProcess = (end: End): boolean =>
   end._tag === "RunAborted" && (end.reason === "crashed" || end.reason === "shutdown")
 
-/** Whether a run with this end is over: it goes on where somebody resumes it, and not by itself, nor once people have answered. */
+/** Whether a run with this end is over: only a `resume` continues it, not recovery, nor people's answers. */
 export const isOver = (end: End): boolean => end._tag !== "RunSuspended" && !isOfProcess(end)
 
 /** Whether a run stopped where nobody wanted it to end: the call that it works for goes on with it. */
@@ -61,7 +61,7 @@ export const isUnwanted = (end: End): boolean =>
 /** The model call that an end cut off, and what it had used by then, where that is known. */
 export const cutOffOf = (end: End): CutOff | undefined => "cutOff" in end ? end.cutOff : undefined
 
-/** Why a drive ended, in a word: the tag of the error, where it failed. */
+/** Why a drive ended, in a word: the tag of its error, if it failed. */
 export const reasonOf = (end: End): string => end._tag === "RunFailed" ? end.error.reason._tag : end.reason
 
 const ends: ReadonlySet<string> = new Set(["RunCompleted", "RunLimited", "RunSuspended", "RunFailed", "RunAborted"])

@@ -12,13 +12,13 @@ import * as RunEvent from "./RunEvent.ts"
 export type { PartialOutput } from "./partial/PartialOutput.ts"
 
 /**
- * Neighbouring deltas of one block joined; `RetryScheduled`, `StatusChanged` and `ToolProgress` left out. Nothing of
- * the text is lost.
+ * Joins neighbouring deltas of one block, and leaves out `RetryScheduled`, `StatusChanged` and `ToolProgress`. No text
+ * is lost.
  */
 export const joined = (events: ReadonlyArray<RunEvent.RunEvent>): Array<RunEvent.RunEvent> =>
   joinRuns(events.filter((event) => RunEvent.isDurable(event) || RunEvent.isDelta(event)))
 
-/** Each run of deltas of one block as one event; all else as it is. */
+/** Each series of deltas of one block as one event; everything else unchanged. */
 const joinRuns = (events: ReadonlyArray<RunEvent.RunEvent>): Array<RunEvent.RunEvent> => {
   const out: Array<RunEvent.RunEvent> = []
   for (let at = 0, next = 1; at < events.length; at = next++) {
@@ -37,14 +37,14 @@ const joinRuns = (events: ReadonlyArray<RunEvent.RunEvent>): Array<RunEvent.RunE
   return out
 }
 
-/** Whether this goes on where `count` deltas from `first` on end. */
+/** Whether this event continues where `count` deltas, starting with `first`, end. */
 const isNext = (first: RunEvent.Delta, count: number, event: RunEvent.RunEvent): event is RunEvent.Delta =>
   event._tag === first._tag && event.index === first.index + count && event.block === first.block &&
   event.runId === first.runId && event.turn === first.turn && event.attempt === first.attempt
 
 /**
  * Joins the deltas of each block that arrive within `window`, for slow consumers; all other events pass in order, and
- * what was held back comes before an error.
+ * an error comes after whatever was held back.
  */
 export const coalesce =
   (window: Duration.Input) =>
@@ -68,9 +68,9 @@ export const coalesce =
   }
 
 /**
- * The model's text as it comes. What a reader missed is made up from the settled message, so that the pieces of a turn,
- * joined, are its whole text. Text of an attempt that does not count has been seen and stays; what counts begins on a
- * new line.
+ * The model's text as it comes. What a reader missed is filled in from the settled message, so that the pieces of a
+ * turn, joined, are its whole text. Text of an attempt that does not count has already been seen and stays; the attempt
+ * that counts begins on a new line.
  */
 export const text = <E, R>(self: Stream.Stream<RunEvent.RunEvent, E, R>): Stream.Stream<string, E, R> =>
   self.pipe(Stream.mapAccum(() => unread, readText))
@@ -100,7 +100,7 @@ const readDelta = (reading: Reading, event: RunEvent.Delta): readonly [Reading, 
   const isNew = attempt !== reading.attempt
   const { next, seen } = isNew ? unread : reading
   const before = isNew && reading.seen !== "" ? ["\n"] : []
-  // after a gap the settled message says the rest
+  // after a gap, the settled message gives the rest
   if (event.index !== next) return [{ attempt, seen, next }, before]
   const after = next + (event.count ?? 1)
   return event._tag === "TextDelta"
@@ -111,11 +111,11 @@ const readDelta = (reading: Reading, event: RunEvent.Delta): readonly [Reading, 
 const attemptOf = ({ attempt, runId, turn }: RunEvent.Delta | DurableEvent.Of<"AssistantMessage">): string =>
   `${runId} ${turn} ${attempt}`
 
-/** What of a settled message was not read. */
+/** What was not read of a settled message. */
 const missing = ({ attempt, seen }: Reading, event: DurableEvent.Of<"AssistantMessage">): ReadonlyArray<string> => {
   const whole = Message.textOf(event.message.content)
   if (attempt === attemptOf(event)) {
-    // blocks that came interleaved stand one after the other in the message: all of it was seen
+    // blocks that came interleaved are one after the other in the message: all of it was seen
     if (whole.length === seen.length) return []
     if (whole.startsWith(seen)) return [whole.slice(seen.length)]
   }
@@ -124,14 +124,14 @@ const missing = ({ attempt, seen }: Reading, event: DurableEvent.Of<"AssistantMe
 }
 
 /**
- * The typed answer as it grows, of an agent with this `output` schema: the JSON that the model has written so far. Each
- * value goes on from the one before: strings as far as they came, lists and objects with what is in them already; keys,
- * numbers and literals when they are whole. What did not change is the same object. Answers of very many members are shown
- * in bigger steps. The last value of an answer is the whole of it.
+ * The typed answer as it grows, for an agent with this `output` schema: the JSON that the model has written so far. Each
+ * value extends the one before: strings as far as they came, lists and objects with what is already in them; keys, numbers
+ * and literals once they are whole. Parts that did not change are the same objects. Answers with very many members are
+ * shown in bigger steps. The last value of an answer is the whole answer.
  *
- * The schema types the values, as they are before it decodes them, and checks nothing: `output` of the result is what
- * was checked. An attempt that is made again, a turn and a correction begin anew. Where a text is no JSON any more, nothing
- * more of it is shown.
+ * The schema only types the values, as they are before it decodes them, and checks nothing: the checked value is `output`
+ * of the result. A new attempt, a new turn and a correction start over. Once a text is no longer JSON, no more of it is
+ * shown.
  */
 export const partialOutput = <S extends Schema.Constraint>(_output: S) =>
 <E, R>(

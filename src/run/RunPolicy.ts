@@ -1,7 +1,7 @@
 /**
  * Limits, time limits and tool policy of a run, with their defaults: data, decided before a run starts.
  *
- * Does not own what happens when one is reached; that is `RunDecision` and the loop.
+ * Does not own what happens when a limit is reached; that is `RunDecision` and the loop.
  */
 import * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"
@@ -20,14 +20,14 @@ const limitFields = {
   maxDuration: Schema.optionalKey(Schema.Finite)
 }
 
-/** Limits as they are stored: those that are set, times in milliseconds. An absent one does not limit. */
+/** Limits as they are stored: only those that are set, times in milliseconds. An absent one does not limit. */
 export const Limits = Schema.Struct(limitFields)
 export type Limits = typeof Limits.Type
 
 /**
- * Limits as they are given, each counted from the log over all drives of a run, and checked before the spending. Counts
- * are whole numbers; `maxTurns`, `maxTokens` and `maxDuration` are at least 1, the others at least 0, where 0 means
- * none at all. `Infinity` lifts a limit. What is none of this is `InvalidInput`.
+ * Limits as they are given. Each is counted from the log over all drives of a run, and checked before the spending.
+ * Counts are whole numbers; `maxTurns`, `maxTokens` and `maxDuration` are at least 1, the others at least 0, where 0
+ * means none at all. `Infinity` lifts a limit. Anything else is `InvalidInput`.
  */
 export interface LimitsInput {
   /** settled model calls, each with its tool round; the calls of the last one do not run. Default 20. */
@@ -37,21 +37,18 @@ export interface LimitsInput {
   /** calls that ran. Default: no limit. */
   readonly maxToolCalls?: number | undefined
   /**
-   * attempts at model calls that do not count, and calls that failed or timed out; so many are let pass. Default 20.
+   * attempts at model calls that do not count, and calls that failed or timed out; this many are tolerated. Default 20.
    */
   readonly maxErrors?: number | undefined
   /** compactions in a row, without an answer between them. Default 3. */
   readonly maxCompactions?: number | undefined
-  /**
-   * tokens in and out, those of compactions and of runs that work for its calls among them. Default: no limit.
-   */
+  /** tokens in and out, including those of compactions and of runs that work for its calls. Default: no limit. */
   readonly maxTokens?: number | undefined
   /**
-   * what they cost, more than 0, in the unit of the application's `Prices`, which have to know the model. Default: no
-   * limit.
+   * their cost, more than 0, in the unit of the application's `Prices`, which must know the model. Default: no limit.
    */
   readonly maxCost?: number | undefined
-  /** the time a process works on the run, not the time it waits for people. Default: no limit. */
+  /** the time that a process works on the run, without time spent waiting for people. Default: no limit. */
   readonly maxDuration?: Duration.Input | undefined
 }
 
@@ -59,7 +56,7 @@ export interface LimitsInput {
 export const merge = (base: Limits, over: Limits): Limits =>
   Object.fromEntries(Object.entries({ ...base, ...over }).filter(([, limit]) => limit !== Infinity))
 
-/** What holds where nobody says: nothing of a limit that it lacks. */
+/** The limits that apply unless something else is set; what is missing here has no limit. */
 export const defaultLimits: Limits = { maxTurns: 20, maxErrors: 20, maxCompactions: 3 }
 
 const count = (least: number) => ({
@@ -67,7 +64,7 @@ const count = (least: number) => ({
   takes: (value: number) => Number.isInteger(value) && value >= least
 })
 
-/** What each limit takes besides `Infinity`. */
+/** Which values each limit accepts besides `Infinity`. */
 export const limitRules: Record<
   keyof Limits,
   { readonly says: string; readonly takes: (value: number) => boolean }
@@ -92,28 +89,28 @@ export const ToolPolicy = Schema.Struct({
   maxParallel: Schema.optionalKey(Schema.Finite),
   /** `false` ends the run with `ToolFailed` when a call fails. Default `true`. */
   continueOnError: Schema.optionalKey(Schema.Boolean),
-  /** Calls of tools that do not say themselves whether they need approval ask for it. Default `false`. */
+  /** Whether calls of tools that do not say themselves whether they need approval ask for it. Default `false`. */
   requireApprovalByDefault: Schema.optionalKey(Schema.Boolean),
-  /** Milliseconds until a question expires: its call is denied then. Default: it never does. */
+  /** Milliseconds until a question expires; its call is then denied. Default: it never expires. */
   approvalTimeout: Schema.optionalKey(Schema.Finite),
   /** The tools that may be offered, by name. Default: all of the agent's. */
   allowList: Schema.optionalKey(Schema.Array(Schema.String)),
   /**
-   * How many calls of a run may start, by tool or all together: `{ pay: 1, "*": 10 }`, or `10`. Those beyond settle as
-   * `NotExecuted(limit)`, and the run goes on. Default: no limit.
+   * How many calls of a run may start, by tool or all together: `{ pay: 1, "*": 10 }`, or `10`. Calls beyond that
+   * settle as `NotExecuted(limit)`, and the run goes on. Default: no limit.
    */
   maxCallsPerRun: Schema.optionalKey(CallQuota.CallQuota)
 })
 export type ToolPolicy = typeof ToolPolicy.Type
 
-/** A tool policy as it is given, its time a duration; what is undefined is as if it were left out. */
+/** A tool policy as it is given, with its time as a duration; an undefined field counts as left out. */
 export type ToolPolicyInput = {
   readonly [K in keyof ToolPolicy]?: (K extends "approvalTimeout" ? Duration.Input : ToolPolicy[K]) | undefined
 }
 
 type PolicyPart = { readonly [K in keyof ToolPolicy]?: ToolPolicy[K] | undefined }
 
-/** `base` and `over` together, as JSON holds them: guards of both add up, none replaces the other. */
+/** `base` and `over` together, as JSON holds them: the guards of both apply, neither replaces the other. */
 export const narrow = (base: PolicyPart, over: PolicyPart): ToolPolicy => {
   const allowList = base.allowList === undefined || over.allowList === undefined
     ? over.allowList ?? base.allowList
@@ -135,34 +132,34 @@ export const narrow = (base: PolicyPart, over: PolicyPart): ToolPolicy => {
 }
 
 /**
- * Time limits of single steps; a limit that passes is a retryable error for a model call, an outcome for a tool, and a
- * failure of its compaction for a strategy.
+ * Time limits of single steps. A limit that passes is a retryable error for a model call, an outcome for a tool, and a
+ * failed compaction for a strategy.
  */
 export interface Timeouts {
   /** one attempt at a model call, whole. Default 120 seconds. */
   readonly call: Duration.Duration
-  /** from the request to the first part of content: a ping, an id or an empty delta is none. Default 60 seconds. */
+  /** from the request to the first part of content; a ping, an id or an empty delta does not count. Default 60 seconds. */
   readonly firstPart: Duration.Duration
   /** between two parts of content. Default 60 seconds. */
   readonly gap: Duration.Duration
   /** one tool call. Default 120 seconds. */
   readonly tool: Duration.Duration
-  /** calls of single tools, by their names, in the place of `tool` */
+  /** for calls of single tools, by name, instead of `tool` */
   readonly tools: Readonly<Record<string, Duration.Duration | undefined>>
-  /** what one strategy makes of a context, whatever it asks for that. Default 10 minutes. */
+  /** one compaction by one strategy, whatever the strategy calls for it. Default 10 minutes. */
   readonly compaction: Duration.Duration
 }
 
-/** Time limits as they are given; what is undefined is as if it were left out. */
+/** Time limits as they are given; an undefined field counts as left out. */
 export type TimeoutsInput<Tool extends string = string> =
   & { readonly [K in Exclude<keyof Timeouts, "tools">]?: Duration.Input | undefined }
   & { readonly tools?: ToolTimesInput<Tool> | undefined }
 
-/** By the names of tools; of no tool nothing is taken. */
+/** By the names of tools; with no tools, none is accepted. */
 type ToolTimesInput<Tool extends string> = [Tool] extends [never] ? Readonly<Record<string, never>>
   : { readonly [T in Tool]?: Duration.Input | undefined }
 
-/** What holds where nobody says. */
+/** The time limits that apply unless something else is set. */
 export const defaultTimeouts: Timeouts = {
   call: Duration.seconds(120),
   firstPart: Duration.seconds(60),
@@ -172,7 +169,7 @@ export const defaultTimeouts: Timeouts = {
   compaction: Duration.minutes(10)
 }
 
-/** `base` with what `over` sets in its place, single tools each on their own. */
+/** `base` with whatever `over` sets; single tools are merged one by one. */
 export const within = <A extends Partial<Timeouts>>(base: A, over: Partial<Timeouts>): A => ({
   ...base,
   ...over,

@@ -1,5 +1,5 @@
 /**
- * What a run gives back: one of four ends that are not errors, with what was used up and words that say why.
+ * What a run returns: one of four ends that are not errors, with what was used up and words that say why.
  *
  * Does not own the words (`Explanation`).
  */
@@ -23,7 +23,7 @@ export interface Totals {
   readonly text: string
   /** settled model calls */
   readonly turns: number
-  /** tokens, and `cost` in the unit of the application's prices; with what runs spent that worked for its tool calls */
+  /** tokens, and `cost` in the unit of the application's prices; includes runs that worked for its tool calls */
   readonly usage: Usage.Usage
   /** for a person: how it ended and what to do next */
   readonly explain: string
@@ -31,11 +31,11 @@ export interface Totals {
 
 /** A call that waits for a person: what `decide` is asked about. */
 export interface Approval {
-  /** the `approvalId` of a decision */
+  /** the `approvalId` of a decision about it */
   readonly id: string
-  /** where it is decided: of a run that works for a call of this one, that run's own */
+  /** the session to decide in: for a run that works for a call of this one, that run's own session */
   readonly sessionId: string
-  /** the name of whose tool it is */
+  /** the name of the agent whose tool it is */
   readonly agent: string
   readonly callId: string
   readonly tool: string
@@ -44,11 +44,11 @@ export interface Approval {
   readonly requestedAt: number
   /** milliseconds since the epoch: from then on nobody can say yes */
   readonly expiresAt?: number
-  /** a yes has to give the call's `result` */
+  /** a yes must give the call's `result` */
   readonly needsResult?: boolean
 }
 
-/** What a compaction that was asked for did to a session's context; `tokens` as estimated. */
+/** What a requested compaction did to a session's context; `tokens` as estimated. */
 export interface Compacted {
   readonly strategy: string
   readonly messages: { readonly before: number; readonly after: number }
@@ -57,8 +57,8 @@ export interface Compacted {
 }
 
 /**
- * How a run ended that did not fail. `output` is the answer, decoded by the agent's output schema where it has one,
- * else `text`. All but a completed one can be resumed.
+ * How a run ended that did not fail. `output` is the answer, decoded by the agent's output schema if it has one, else
+ * `text`. All but a completed run can be resumed.
  */
 export type RunResult<A = string> =
   | Totals & { readonly _tag: "Completed"; readonly output: A }
@@ -67,13 +67,13 @@ export type RunResult<A = string> =
     readonly reason: RunEvent.LimitedReason
     /** with the reason `doomLoop`: the calls that were made again and again, and how often */
     readonly loop?: DoomLoop.Loop
-    /** the run around it whose limit that is, where it is not its own */
+    /** the run around it whose limit was reached, if it is not its own */
     readonly around?: Pointer.Run
   }
   | Totals & { readonly _tag: "Suspended"; readonly approvals: ReadonlyArray<Approval> }
   | Totals & { readonly _tag: "Aborted"; readonly reason: RunEvent.AbortedReason }
 
-/** The result of a state whose run has ended otherwise than by failing; `output` makes the typed answer of its text. */
+/** The result of a run that ended without failing, from its state; `output` makes the typed answer from its text. */
 export const fromState = <A>(
   sessionId: string,
   state: RunState.RunState,
@@ -108,7 +108,7 @@ export const fromState = <A>(
 
 type Suspended = Extract<RunResult, { readonly _tag: "Suspended" }>
 
-/** The result of a suspended run with the questions that are open by now. */
+/** The result of a suspended run with the questions that are still open. */
 export const waiting = (
   result: Suspended,
   end: Extract<RunEvent.End, { readonly _tag: "RunSuspended" }>,
@@ -116,11 +116,11 @@ export const waiting = (
 ): Suspended => ({
   ...result,
   approvals,
-  // what stands in the end may have been answered since
+  // the questions of the end may have been answered since
   explain: approvals.length === 0 ? Explanation.decided(end) : Explanation.ofEnd(end)
 })
 
-/** The questions of a state that have no answer, in call order; not those of runs that its calls wait for. */
+/** The unanswered questions of a state, in call order; not those of runs that its calls wait for. */
 export const approvals = (
   sessionId: string,
   { agent = "", openCalls }: Pick<RunState.RunState, "agent" | "openCalls">
@@ -136,9 +136,9 @@ export const approvals = (
   })
 
 /**
- * One sentence that a person can read: how the run ended, how far it came, and what to do to go on. Of an end event, of
- * a result, or of the error that a run failed with, which knows no more than why. It repeats what the error says, and
- * of prompts, arguments and results nothing.
+ * One sentence for a person: how the run ended, how far it came, and what to do to go on. Takes an end event, a result,
+ * or the error that a run failed with, which only tells why. It repeats what the error says, but nothing of prompts,
+ * arguments and results.
  */
 export const explain = (of: RunEvent.End | RunResult<unknown> | RunError.RunError): string =>
   "explain" in of ? of.explain : "totals" in of ? Explanation.ofEnd(of) : Explanation.ofError(of)

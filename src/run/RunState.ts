@@ -1,6 +1,6 @@
 /**
- * The state of a session's current run: a fold of its durable events. `evolve` is total, also on logs with holes, and
- * pure; a live run and a replayed one cannot differ.
+ * The state of a session's current run: a fold of its durable events. `evolve` is pure, and total, even on logs with
+ * holes; a live run and a replayed one cannot differ.
  *
  * Does not own what drives (`RunDrive`), the model calls of a turn (`RunTurn`) and its tool calls (`RunRound`) do to
  * it, what follows from it (`RunDecision`), the moves between statuses (`RunStatus`), or messages (`Transcript`).
@@ -22,9 +22,9 @@ import * as RunTurn from "./state/RunTurn.ts"
 import * as Totals from "./Totals.ts"
 import * as Usage from "./Usage.ts"
 
-/** Plain data. Snapshots keep it (`log/Snapshot`): where its shape changes, their version goes up. */
+/** Plain data. Snapshots keep it (`log/Snapshot`): if its shape changes, their version goes up. */
 export interface RunState {
-  /** one of those that the log knows; see `RunStatus` */
+  /** one of the statuses that the log knows; see `RunStatus` */
   readonly status: RunEvent.Status
   /** `seq` of the last event folded in; 0 in an empty session */
   readonly seq: number
@@ -34,63 +34,63 @@ export interface RunState {
   readonly runId: string | undefined
   /** `seq` of its `RunStarted`, 0 before the first */
   readonly startSeq: number
-  /** what the run was started with, its `data` as the last drive was given it */
+  /** what the run was started with; `data` as given to the last drive */
   readonly input: RunInput.Effective | undefined
-  /** the call that it works for, of a run around it */
+  /** the call, of a run around it, that this run works for */
   readonly parent: Pointer.Parent | undefined
   /** the name of its agent */
   readonly agent: string | undefined
-  /** those of the drive under way: `resume` may have replaced some */
+  /** the limits of the drive under way: `resume` may have replaced some */
   readonly limits: RunPolicy.Limits
   /** counts this run's drives from 1 */
   readonly drive: number
   /** milliseconds since the epoch */
   readonly driveStartedAt: number
-  /** since when the drive has been waiting for a person, and how long it has in all, in milliseconds */
+  /** since when the drive has been waiting for a person, and how long it has waited in all, in milliseconds */
   readonly waitingSince: number | undefined
   readonly waited: number
   /** the turn under way or just finished, from 1; 0 before the first */
   readonly turn: number
-  /** attempts at the turn's model call so far, also by earlier drives */
+  /** attempts at the turn's model call so far, including earlier drives */
   readonly attempts: number
-  /** retries of this run's model calls, of all its turns and drives */
+  /** retries of this run's model calls, over all turns and drives */
   readonly retries: number
   /** milliseconds that this run lost to attempts that do not count, and to the waits after them */
   readonly lostTime: number
-  /** the model that took over for the rest of the run, and how many times that came about */
+  /** the model that took over for the rest of the run, and how often one did */
   readonly switchedTo: Message.ModelRef | undefined
   readonly switches: number
-  /** what is settled; the time of the drive under way is added by `totalsAt` */
+  /** what is settled; `totalsAt` adds the time of the drive under way */
   readonly totals: RunEvent.Totals
-  /** compactions since the run's last answer, those by hand aside */
+  /** compactions since the run's last answer, except those by hand */
   readonly compactionsInARow: number
   /** how often the model was told that its answer does not fit the output schema */
   readonly corrections: number
   /** the calls of the turn's message that have no outcome, in call order */
   readonly openCalls: ReadonlyArray<OpenCall.OpenCall>
-  /** the calls settled since the last input, where loops are looked for */
+  /** the calls settled since the last input; loops are looked for in them */
   readonly trail: DoomLoop.Trail
   /** how many calls of each tool this run has started, or people have given the result of */
   readonly started: CallQuota.Started
-  /** the tools that the turn was offered, where those were fewer than the run may use */
+  /** the tools that the turn was offered, if fewer than the run may use */
   readonly offered: ReadonlyArray<string> | undefined
-  /** what was said to the run and has not reached its model yet */
+  /** input to the run that has not reached its model yet */
   readonly queued: Queue.Queue
   /** a call of the round under way has run, or a person gave its result */
   readonly hasRun: boolean
-  /** the limit that ended the drive before, where no new limits were given since */
+  /** the limit that ended the drive before, unless new limits have been given since */
   readonly limitedBy: RunEvent.LimitedReason | undefined
   /** the settled answer of the turn under way, with the number of its calls, until the turn is finished */
   readonly answer: RunTurn.Answer | undefined
   /** text of the last assistant message of this run */
   readonly text: string
-  /** how the last drive ended; undefined while one goes on, or when it died */
+  /** how the last drive ended; undefined while one is under way, or when it died */
   readonly end: RunEvent.End | undefined
   /** an abort was accepted, and the drive that accepted it has no end yet */
   readonly abortRequested: RunEvent.AbortedReason | undefined
-  /** what providers said of the size of what they were sent */
+  /** what providers reported about the size of what they were sent */
   readonly measured: Measure.Measure | undefined
-  /** drives that died, one after the other, with no turn between them whose outcomes are all known */
+  /** drives that died one after the other, with no turn between them whose outcomes are all known */
   readonly crashes: number
 }
 
@@ -133,13 +133,13 @@ export const empty: RunState = {
   crashes: 0
 }
 
-/** A state while it is made: a copy that nobody else holds. */
+/** A state while it is being made: a copy that nobody else holds. */
 export type Next = { -readonly [Key in keyof RunState]: RunState[Key] }
 
 /** Folds one durable event in. Events of a type this version does not know change nothing but `seq` and `at`. */
 export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
   const { at, seq } = event
-  // of the run before it, a run has only what was measured
+  // a run takes over nothing from the run before it but what was measured
   const next: Next = event._tag === "RunStarted"
     ? { ...empty, seq, at, measured: before.measured }
     : { ...before, seq, at }
@@ -226,18 +226,18 @@ const spent = (totals: RunEvent.Totals, usage: Usage.Usage): RunEvent.Totals => 
 const told = (trail: DoomLoop.Trail, { loop }: { readonly loop?: DoomLoop.Loop }): DoomLoop.Trail =>
   loop === undefined ? trail : DoomLoop.tell(trail, loop)
 
-/** True when the log has an answer or calls whose turn is not finished: the next drive takes that turn up. */
+/** Whether the log has an answer or calls whose turn is not finished: the next drive takes up that turn. */
 export const isTurnOpen = (state: RunState): boolean => state.openCalls.length > 0 || state.answer !== undefined
 
-/** The number of the turn that begins next: one that has no answer yet begins again. */
+/** The number of the turn that begins next: a turn without an answer begins again. */
 export const nextTurn = ({ totals }: RunState): number => totals.turns + 1
 
-/** True when a drive began and never wrote its end: its process died, or its store did. */
+/** Whether a drive began and never wrote its end: its process died, or its store failed. */
 export const isOpen = (state: RunState): boolean => state.status !== "idle" && !RunStatus.isEnd(state.status)
 
 /**
- * The totals as of now: of a drive under way its time is added up to `at`, without what was spent waiting for people; after an
- * end they are those of the end.
+ * The totals as of now: the time of a drive under way is added up to `at`, without time spent waiting for people; after an
+ * end, the totals of the end.
  */
 export const totalsAt = (
   { driveStartedAt, end, totals, waited, waitingSince }: RunState,

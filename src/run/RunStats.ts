@@ -6,7 +6,7 @@
  *     const folded = events.reduce(RunStats.evolve, RunStats.make({ agent: "support" }))
  *     RunStats.summarize(folded).successRate
  *
- * Total and pure. Does not own where events come from, nor what the numbers look like (`stats/Summary`).
+ * Total and pure. Does not own where events come from, nor how the numbers are presented (`stats/Summary`).
  */
 import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
@@ -25,7 +25,7 @@ import * as Usage from "./Usage.ts"
 
 export type { Spread, Summary, Times, Tokens } from "./stats/Summary.ts"
 
-/** Which runs count; all that is given must hold. */
+/** Which runs count; every given condition must hold. */
 export interface Filter {
   /** the agent's name */
   readonly agent?: string | undefined
@@ -33,22 +33,22 @@ export interface Filter {
   readonly since?: number | undefined
 }
 
-/** What `evolve` folds into; to be read through `summarize`. */
+/** What `evolve` folds into; read it through `summarize`. */
 export interface RunStats {
   readonly filter: Filter
   /** sessions with a run that counts */
   readonly sessions: number
-  /** events of the session under way, of runs that count */
+  /** events so far of the session under way, of runs that count */
   readonly events: number
-  /** the run under way, where it counts */
+  /** the run under way, if it counts */
   readonly run: RunTally.RunTally | undefined
   readonly runs: number
-  /** runs by agent, whatever the filter says of agents */
+  /** runs by agent, including agents that the filter leaves out */
   readonly agents: Counts.Counts
   readonly drives: number
-  /** by the end's tag; of runs that are over, or not ended: `Unfinished` */
+  /** runs by the tag of their end; `Unfinished` if they have none */
   readonly ends: Counts.Counts
-  /** by the end's tag: by its reason */
+  /** by the end's tag, then by its reason */
   readonly reasons: HashMap.HashMap<RunEvent.End["_tag"], Counts.Counts>
   /** of runs */
   readonly turns: Distribution.Distribution
@@ -57,7 +57,7 @@ export interface RunStats {
   readonly runTime: Distribution.Distribution
   readonly retried: number
   readonly compacted: number
-  /** milliseconds, in attempts that do not count and the waits after them */
+  /** milliseconds spent in attempts that do not count and the waits after them */
   readonly lostTime: number
   /** of turns, calls and questions, in milliseconds */
   readonly modelTime: Distribution.Distribution
@@ -73,13 +73,13 @@ export interface RunStats {
   readonly toolErrors: Counts.Counts
   readonly tools: ToolStats.Tools
   readonly models: ModelStats.Models
-  /** of models; what a call's `usage` says is told by the runs that worked for it */
+  /** of models; the `usage` of a call is counted in the runs that worked for it */
   readonly usage: Usage.Usage
-  /** model calls that no price was known of */
+  /** model calls whose price was not known */
   readonly unpriced: number
 }
 
-/** The numbers of no run; by default every run counts. */
+/** The numbers before any run; by default every run counts. */
 export const make = (filter: Filter = {}): RunStats => ({
   filter,
   sessions: 0,
@@ -113,7 +113,7 @@ export const make = (filter: Filter = {}): RunStats => ({
   unpriced: 0
 })
 
-/** Folds the next event of the session under way in. */
+/** Folds in the next event of the session under way. */
 export const evolve = (self: RunStats, event: RunEvent.Durable): RunStats => {
   if (event._tag === "RunStarted") return startRun(closeRun(self), event)
   if (self.run === undefined) return self
@@ -131,7 +131,7 @@ export const endSession = (self: RunStats): RunStats => {
   }
 }
 
-/** All that was folded in, as plain JSON. */
+/** Everything that was folded in, as plain JSON. */
 export const summarize = (self: RunStats): Summary.Summary => Summary.make(endSession(self))
 
 const startRun = (self: RunStats, event: DurableEvent.Of<"RunStarted">): RunStats => {
@@ -143,7 +143,7 @@ const startRun = (self: RunStats, event: DurableEvent.Of<"RunStarted">): RunStat
     : { ...self, agents, run: RunTally.empty, events: self.events + 1, runs: self.runs + 1, drives: self.drives + 1 }
 }
 
-/** What a model call adds that no answer came of. */
+/** What a model call that led to no answer adds. */
 const unanswered = (
   { models, usage }: RunStats,
   call: { readonly model?: Message.ModelRef; readonly usage: Usage.Usage }
@@ -185,7 +185,7 @@ const count = (self: RunStats, run: RunTally.RunTally, event: RunEvent.Durable):
     case "ToolSettled":
       return settle(self, event, RunTally.timeOf(run, event))
     case "TurnFinished":
-      // of a turn that a later drive took up, the call was not timed
+      // if a later drive took up the turn, its model call was not timed
       return !run.isAnswered ? self : {
         ...self,
         modelTime: Distribution.add(self.modelTime, event.latency.model),

@@ -94,7 +94,7 @@ export interface Row {
   readonly to: Status
 }
 
-/** Every move there is; no status has two rows for one trigger. */
+/** Every move that exists; no status has two rows for one trigger. */
 export const table: ReadonlyArray<Row> = rows
 
 const moves: ReadonlyMap<Status, ReadonlyMap<Trigger, Status>> = new Map(
@@ -114,11 +114,11 @@ export const transition = (from: Status, when: Trigger): Status => {
   return to
 }
 
-/** The status that an end event, told by its tag, leaves a run in: `RunCompleted` is `completed`. */
+/** The status in which an end event, given by its tag, leaves a run: `RunCompleted` is `completed`. */
 export const ofEnd = (end: End["_tag"]): (typeof left)[End["_tag"]] => left[end]
 
 /** The drive is over. */
 export const isEnd = (status: Status): boolean => ends.includes(status)
 
-/** The drive is over and its run is not: `resume` goes on with it. */
+/** The drive is over and its run is not: `resume` continues it. */
 export const isResumable = (status: Status): boolean => resumable.includes(status)

@@ -1,6 +1,6 @@
 /**
- * A map that is only added to, at constant cost, and whose older versions stay as they are: versions share one map,
- * which is only ever added to, and each sees its own size of it.
+ * A map that is only added to, at constant cost, and whose older versions stay as they are: all versions share one map,
+ * and each sees only its own size of it.
  */
 
 export interface SharedMap<in out K, out A> {
@@ -21,7 +21,7 @@ export const get = <K, A>(self: SharedMap<K, A>, key: K): A | undefined => {
   return item !== undefined && item.at < self.size ? item.value : undefined
 }
 
-/** `self` with a key that it does not have. The second one to add to the same version pays for a copy. */
+/** `self` with a key that it does not have. The second addition to the same version pays for a copy. */
 export const add = <K, A>({ items, size }: SharedMap<K, A>, key: K, value: A): SharedMap<K, A> => {
   const isNewest = items.size === size
   const next = isNewest ? items as Map<K, Item<A>> : new Map(Array.from(items).slice(0, size))

@@ -1,10 +1,10 @@
 /**
  * A session as spans of time: model calls, attempts that do not count, waits, tool calls and compactions, drive by
- * drive. A fold of durable events; every step gives what is known by then, a turn's spans once the turn is over.
+ * drive. A fold of durable events; every step returns what is known by then, a turn's spans once the turn is over.
  *
  *     DriveStarted  Span Span ...  DriveEnded  Span (an answer to a question that waited)  DriveStarted ...
  *
- * Total and pure, also on logs with holes. Does not own what a timeline looks like.
+ * Total and pure, even on logs with holes. Does not own how a timeline is shown.
  */
 import type * as DurableEvent from "./DurableEvent.ts"
 import * as RunEvent from "./RunEvent.ts"
@@ -32,8 +32,8 @@ export interface Span {
   /** `null`: it had no end by the end of its drive */
   readonly to: number | null
   /**
-   * finish reason, reason of the error, outcome, answer; what a compaction left: `12 of 40 messages`, or `failed`; empty
-   * where there is none
+   * finish reason, reason of the error, outcome, answer; for a compaction what it left: `12 of 40 messages`, or
+   * `failed`; empty if there is none
    */
   readonly outcome: string
   /** of a model call, milliseconds to its first part of content */
@@ -41,11 +41,11 @@ export interface Span {
   readonly usage?: Usage.Usage
   /** of a tool call, and of a question about one */
   readonly callId?: string
-  /** of a compaction, why it was made, where that is known */
+  /** of a compaction: why it was made, if that is known */
   readonly cause?: RunEvent.CompactionCause
 }
 
-/** A drive begins: `start` is a run's first one. */
+/** A drive begins; the `cause` of a run's first one is `start`. */
 export interface DriveStarted {
   readonly _tag: "DriveStarted"
   readonly runId: string
@@ -62,13 +62,13 @@ export interface DriveEnded {
   readonly runId: string
   readonly run: number
   readonly drive: number
-  /** of a drive that died, when it was last heard of */
+  /** of a drive that died: when it last recorded something */
   readonly at: number
   /** `null`: it goes on, or its process died */
   readonly end: RunEvent.End | null
 }
 
-/** What a timeline is a list of, in the order in which it becomes known. */
+/** The entries of a timeline, in the order in which they become known. */
 export type Entry = DriveStarted | Span | DriveEnded
 
 /** The drive under way. */
@@ -85,7 +85,7 @@ export interface Timeline extends Spans.Spans {
 /** Where a session's timeline begins. */
 export const empty: Timeline = { ...Spans.empty, runs: 0, drive: undefined, at: 0 }
 
-/** The timeline with an event, and what is known through it. */
+/** The timeline with an event added, and the entries that are known through it. */
 export const step = (self: Timeline, event: RunEvent.Durable): readonly [Timeline, ReadonlyArray<Entry>] => {
   if (event._tag === "RunStarted") {
     const [before, entries] = finish(self)
@@ -98,14 +98,14 @@ export const step = (self: Timeline, event: RunEvent.Durable): readonly [Timelin
   }
   if (RunEvent.isEnd(event)) return endDrive(self, event)
   const { drive } = self
-  // what is recorded without a drive took no time that the log knows of
+  // what is recorded outside a drive took no time that the log knows of
   const [stepped, before] = Spans.step(drive === undefined ? { ...self, at: event.at } : self, event)
-  // where no drive is there, no turn is under way either
+  // without a drive, no turn is under way either
   const [spans, after] = drive === undefined ? Spans.flush(stepped) : [stepped, []]
   return [{ ...self, ...spans, at: event.at }, [...before, ...after].map(placed(event.runId, drive?.drive ?? 0))]
 }
 
-/** What is known where the log ends: calls and questions without an end, and a drive without one. */
+/** The entries that are known when the log ends: calls and questions without an end, and a drive without one. */
 export const finish = (self: Timeline): readonly [Timeline, ReadonlyArray<Entry>] => endDrive(self, undefined)
 
 const placed = (runId: string, drive: number) => (span: Spans.Found): Span => ({ _tag: "Span", runId, drive, ...span })

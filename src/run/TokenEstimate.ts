@@ -25,9 +25,9 @@ const Other = 9
 const kinds = 10
 
 /**
- * What the first character of a run costs, by the kind before it. A space belongs to the word after it; a line break
- * to the punctuation before it; a lower-case letter to the capital before it, where that stands alone. A first space
- * costs nothing.
+ * What the first character of a run costs, by the kind before it. A space belongs to the word after it; a line break to
+ * the punctuation before it; a lower-case letter to the capital before it, if that is alone. A first space costs
+ * nothing.
  */
 const firstCost = new Uint8Array(kinds * kinds)
 const setFirstCost = (kind: number, costs: ReadonlyArray<number>): void =>
@@ -71,9 +71,7 @@ const nextCost = (kind: number, length: number, isRepeated: boolean): number => 
   }
 }
 
-/**
- * What a character beyond ASCII costs, wherever it stands. Each half of a surrogate pair costs by itself, also alone.
- */
+/** What a character beyond ASCII costs, wherever it is. Each half of a surrogate pair costs by itself, also alone. */
 const beyondAscii = (code: number): number => {
   if (code < 0x3000) {
     if (code < 0x250) return code < 0xc0 ? 100 : 175 // signs; Latin, in words dearer than English ones
@@ -94,10 +92,10 @@ const beyondAscii = (code: number): number => {
 
 /**
  * Tokens of a text, a whole number: 0 for no text, else at least 1. Total on any string, linear in its length, and
- * never less than that of any part of it.
+ * never less than for any part of it.
  *
- * Of English, German, Chinese, Japanese, Korean, Russian, source code and JSON it is 0.8 to 1.5 times what o200k_base
- * and cl100k_base count. Scripts of which those two differ by more than that (Thai, Hindi, Georgian) are between the
+ * For English, German, Chinese, Japanese, Korean, Russian, source code and JSON it is 0.8 to 1.5 times what o200k_base
+ * and cl100k_base count. For scripts where those two differ by more than that (Thai, Hindi, Georgian) it is between the
  * two.
  */
 export const text = (value: string): number => {

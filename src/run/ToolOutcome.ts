@@ -5,13 +5,13 @@
  */
 import * as Schema from "effect/Schema"
 
-/** The handler gave a result: `result` as the tool's success schema encodes it. */
+/** The handler returned a result: `result` as the tool's success schema encodes it. */
 export const Succeeded = Schema.TaggedStruct("Succeeded", { result: Schema.Json })
 /** The handler failed or died. `result` is its encoded failure, or a sentence. */
 export const Failed = Schema.TaggedStruct("Failed", { result: Schema.Json })
-/** The arguments do not fit the tool's schema, or were no JSON; the handler did not run. */
+/** The arguments do not fit the tool's schema, or were not JSON; the handler did not run. */
 export const InvalidArguments = Schema.TaggedStruct("InvalidArguments", { message: Schema.String })
-/** The turn was not offered a tool of this name; `available` are those that it was. */
+/** The turn was not offered a tool of this name; `available` lists those that it was offered. */
 export const UnknownTool = Schema.TaggedStruct("UnknownTool", { available: Schema.Array(Schema.String) })
 /** A person, a hook, or a new message said no; the handler did not run. */
 export const Denied = Schema.TaggedStruct("Denied", { reason: Schema.String })
@@ -23,9 +23,9 @@ export const Interrupted = Schema.TaggedStruct("Interrupted", {})
 export const NotExecuted = Schema.TaggedStruct("NotExecuted", {
   reason: Schema.Literals(["truncated", "limit", "stopped", "superseded", "aborted", "failed"])
 })
-/** It started and nobody knows whether it took effect: a crash, or a handler that was left behind. */
+/** It started and nobody knows whether it took effect: the process crashed, or the handler was left behind. */
 export const OutcomeUnknown = Schema.TaggedStruct("OutcomeUnknown", {})
-/** It succeeded, and its result does not fit the tool's success schema or JSON. */
+/** It succeeded, but its result does not fit the tool's success schema or JSON. */
 export const NotEncodable = Schema.TaggedStruct("NotEncodable", { message: Schema.String })
 
 /** All but `Succeeded` reach the model as failed results; see `toResult`. */
@@ -43,7 +43,7 @@ export const ToolOutcome = Schema.Union([
 ])
 export type ToolOutcome = typeof ToolOutcome.Type
 
-/** A call that `maxErrors` counts, and that ends a run whose `continueOnError` is `false`. */
+/** Whether `maxErrors` counts the call; with `continueOnError: false` it ends the run. */
 export const isError = (outcome: ToolOutcome): boolean => outcome._tag === "Failed" || outcome._tag === "TimedOut"
 
 const notExecuted: Record<(typeof NotExecuted.Type)["reason"], string> = {
@@ -62,7 +62,7 @@ interface Result {
 
 /**
  * How the model reads an outcome: `Succeeded` is a result, everything else a failed result in words. `edited` are the
- * arguments that the call ran with, where they are not the model's: it is told so.
+ * arguments that the call ran with, if they are not the model's own: the model is told so.
  */
 export const toResult = (outcome: ToolOutcome, edited?: Schema.Json): Result => {
   const { isFailure, result } = read(outcome)

@@ -1,4 +1,4 @@
-/** What a run has used up so far, over all its drives: what its limits are held against. */
+/** What a run has used up so far, over all its drives: what its limits are checked against. */
 import * as Schema from "effect/Schema"
 import * as Usage from "./Usage.ts"
 
@@ -12,9 +12,9 @@ export const Totals = Schema.Struct({
   /** attempts that do not count, and calls that failed or timed out */
   errors: Schema.Finite,
   compactions: Schema.Finite,
-  /** milliseconds that drives took, without what was spent waiting for people */
+  /** milliseconds that drives took, without time spent waiting for people */
   duration: Schema.Finite,
-  /** of models and of what tools spent, also of attempts and compactions that do not count */
+  /** what models and tools spent, including attempts and compactions that do not count */
   usage: Usage.Usage
 })
 export type Totals = typeof Totals.Type

@@ -1,9 +1,9 @@
 /**
- * The projection of a log to the messages a model gets. Whatever the log holds, also with events missing, the result is
- * what the strictest provider accepts: calls and results paired and adjacent in call order, ids unique, user and
- * assistant in turn, no blank blocks, no lone surrogates, no NUL.
+ * The projection of a log to the messages a model gets. Whatever the log holds, even with events missing, the strictest
+ * provider accepts the result: calls and results paired and adjacent in call order, ids unique, user and assistant in
+ * turn, no blank blocks, no lone surrogates, no NUL.
  *
- * Incremental: `append` costs O(event) and a transcript made by appending equals the fold of the log. Ids are derived
+ * Incremental: `append` costs O(event), and a transcript made by appending equals the fold of the log. Ids are derived
  * from `seq`, so the same log gives the same bytes and provider caches keep working. Does not own instructions, which
  * are not in the log.
  */
@@ -35,7 +35,7 @@ import * as Vector from "./Vector.ts"
 export { empty, type Transcript } from "./transcript/Building.ts"
 export { type Change, compact } from "./transcript/Compact.ts"
 
-/** The transcript with what an event says. */
+/** The transcript with what an event adds. */
 export const append = (self: Transcript, event: RunEvent.Durable): Transcript => {
   switch (event._tag) {
     case "RunStarted": {
@@ -61,20 +61,20 @@ export const append = (self: Transcript, event: RunEvent.Durable): Transcript =>
     case "RunFailed":
       return closeTurn(self)
     case "RunAborted":
-      // the drive died in its turn, which the next one takes up where the run goes on
+      // the drive died in its turn; if the run goes on, the next drive takes up that turn
       return event.reason === "crashed" ? self : closeTurn(self)
     default:
       return self
   }
 }
 
-/** What is said while a turn is open comes after it. */
+/** Input that comes while a turn is open goes after that turn. */
 const addInput = (self: Transcript, input: Input): Transcript =>
   self.calling || self.open !== undefined
     ? { ...self, waiting: Vector.append(self.waiting, { ...input, isDuringCall: self.calling }) }
     : addUser(self, input)
 
-/** A conversation that began elsewhere, made legal like everything else. */
+/** Adds a conversation that began elsewhere, made legal like everything else. */
 const addHistory = (self: Transcript, event: DurableEvent.Of<"RunStarted">): Transcript => {
   const { history } = event.input
   if (history === undefined) return self
@@ -87,7 +87,7 @@ const addHistory = (self: Transcript, event: DurableEvent.Of<"RunStarted">): Tra
   return next
 }
 
-/** An assistant message is open until its turn is over; one that a log with holes left open is closed. */
+/** Opens an assistant message until its turn is over; one that a log with holes left open is closed first. */
 const openTurn = (self: Transcript, event: DurableEvent.Of<"AssistantMessage">): Transcript => {
   const closed = self.open === undefined ? self : closeTurn(self)
   const { calls, content, renamed, taken } = Calls.prepare(event.seq, event.message.content, closed.taken)
@@ -115,8 +115,8 @@ export const fromLog = (log: Iterable<RunEvent.Durable>): Transcript => {
 }
 
 /**
- * The messages as of now, for `reader`, after the system message where there is one: calls still open are answered
- * with what is known. Reasoning is only in messages that `reader` made itself; without a reader there is none.
+ * The messages as of now, for `reader`, after the system message if there is one. Calls that are still open are
+ * answered with what is known. `reader` gets only its own reasoning; without a reader there is none.
  */
 export const messages = (
   self: Transcript,
@@ -129,7 +129,7 @@ export const messages = (
   return out
 }
 
-/** What the model was sent before its open turn, or all there is where none is open. */
+/** What the model was sent before its open turn, or everything if none is open. */
 export const beforeTurn = (self: Transcript): Transcript =>
   self.open === undefined ? self : { ...self, open: undefined, waiting: Vector.empty }
 
@@ -142,18 +142,18 @@ export const last = (self: Transcript): Message.Message | undefined => {
   return (rest.at(-1) ?? Vector.last(self.settled))?.message
 }
 
-/** True when the last word is the user's or a tool's, so that a model has something to answer. */
+/** Whether the last message is the user's or a tool's, so that a model has something to answer. */
 export const awaitsModel = (self: Transcript): boolean => {
   const role = last(self)?.role
   return role === "user" || role === "tool"
 }
 
-/** Where a prefix may be cut off: all messages with their `seq`, oldest first, a call's results after its message. */
+/** All messages with their `seq`, oldest first, a call's results after its message: the places where a prefix may be cut off. */
 export const entries = (self: Transcript): ReadonlyArray<Entries.Entry> => all(self)
 
 /** What is remembered of what compactions left out. */
 export const memory = (self: Transcript): Memory.Memory | undefined => {
-  // system messages may stand before it, and nothing else
+  // only system messages may come before it
   for (let i = 0; i < self.settled.length; i++) {
     const { memory, message } = self.settled.items[i]!
     if (memory !== undefined || message.role !== "system") return memory
@@ -162,8 +162,8 @@ export const memory = (self: Transcript): Memory.Memory | undefined => {
 }
 
 /**
- * What a person said last, without what had no answer before it and is one message with it; the runtime's notices stand in the
- * user's place too.
+ * What a person said last, without earlier unanswered input in the same message; the runtime's notices, in the user's place
+ * too, are skipped.
  */
 export const latestSaid = (self: Transcript): Message.UserMessage | undefined => {
   const found = all(self).findLast(({ isNotice, memory, message }) =>
@@ -175,17 +175,17 @@ export const latestSaid = (self: Transcript): Message.UserMessage | undefined =>
     : { role: "user", content: found.message.content.slice(found.latest) }
 }
 
-/** `seq` of the message whose calls are open: it and what comes after it cannot be replaced without loss. */
+/** `seq` of the message whose calls are open: it and what follows it cannot be replaced without loss. */
 export const openSeq = (self: Transcript): number | undefined => self.open?.seq
 
-/** A sum over the messages; with that of an older version, only what has come since is added. */
+/** A sum over the messages; given the sum of an older version, only what is new is added. */
 export interface Total {
   readonly settled: Vector.Vector<Entries.Entry>
   readonly ofSettled: number
   readonly sum: number
 }
 
-/** `before` is a total of the same `of`; of another transcript it is of no use, and does no harm. */
+/** `before` is a total with the same `of`; one of another transcript is of no use, but does no harm. */
 export const total = (self: Transcript, of: (message: Message.Message) => number, before?: Total): Total => {
   const { settled } = self
   const isOlder = before !== undefined && before.settled.items === settled.items &&

@@ -1,5 +1,5 @@
 /**
- * What a run tells of itself while it goes, for watching: whatever these events carry is restated by the durable event
+ * What a run shows of itself while it goes, for watching: whatever these events carry is restated by the durable event
  * that settles it (`RunEvent`).
  */
 import * as Schema from "effect/Schema"
@@ -25,7 +25,7 @@ const delta = {
   delta: Schema.String
 }
 
-/** Never stored, and without a place in the log: a reader that is slow may miss them, deltas joined first. */
+/** Never stored, and without a place in the log: a slow reader may miss them, after deltas have been joined. */
 export const Transient = Schema.Union([
   /** A move of `RunStatus`. */
   transient("StatusChanged", { from: Status, to: Status }),

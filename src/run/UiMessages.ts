@@ -1,6 +1,6 @@
 /**
- * Runs for pages that are built with the AI SDK's `useChat`: the events of a run as its UI message stream, the messages of a
- * log, and what its transport asks for. Version 7 of that protocol: https://ai-sdk.dev/docs/ai-sdk-ui/stream-protocol.
+ * Runs for pages built with the AI SDK's `useChat`: a run's events as its UI message stream, the messages of a log, and what
+ * its transport requests. Version 7 of that protocol: https://ai-sdk.dev/docs/ai-sdk-ui/stream-protocol.
  *
  * Does not own how events become chunks (`ui/UiWriter`), nor who may read which session.
  */
@@ -19,7 +19,7 @@ export type { UiMessage } from "./ui/UiMessage.ts"
 export type { Options as RequestOptions, Request } from "./ui/UiRequest.ts"
 export type { Options } from "./ui/UiWriter.ts"
 
-/** Those of a response whose body `encode` makes. */
+/** Headers for a response whose body `encode` makes. */
 export const headers: Readonly<Record<string, string>> = {
   "content-type": "text/event-stream",
   "cache-control": "no-cache, no-transform",
@@ -30,8 +30,8 @@ export const headers: Readonly<Record<string, string>> = {
 type Told = RunEvent.RunEvent | { readonly _tag: "Broken"; readonly error: RunError.RunError }
 
 /**
- * The events of a run as chunks: a message a run, a step a turn. What an attempt showed that does not count is taken back. A
- * failure is the last chunk and none of the stream's; what it says is `onError`'s.
+ * The events of a run as chunks: one message per run, one step per turn. What an attempt that does not count has shown is
+ * taken back. A failure is the last chunk, and the stream does not fail; `onError` decides what the chunk says.
  */
 export const stream =
   (options: Options = {}) =>
@@ -48,17 +48,17 @@ export const stream =
       )
     )
 
-/** Chunks as server-sent events, with the protocol's end. */
+/** Chunks as server-sent events, followed by the protocol's end marker. */
 export const encode = <E, R>(chunks: Stream.Stream<Chunk, E, R>): Stream.Stream<string, E, R> =>
   Stream.concat(Stream.map(chunks, (chunk) => `data: ${JSON.stringify(chunk)}\n\n`), Stream.make("data: [DONE]\n\n"))
 
-/** What a request of the chat transport asks for, from its JSON: see `ui/UiRequest`. */
+/** What a request of the chat transport asks for, from its JSON body: see `ui/UiRequest`. */
 export const request: (
   body: unknown,
   options?: UiRequest.Options
 ) => Effect.Effect<UiRequest.Request, RunError.RunError> = UiRequest.read
 
-/** All that was said in a session, as the messages that a page begins with; ids are those that `stream` gives them. */
+/** Everything that was said in a session, as the messages that a page begins with; their ids are those that `stream` uses. */
 export const messages =
   (options: Pick<Options, "sendReasoning" | "messageMetadata"> = {}) =>
   <E, R>(events: Stream.Stream<RunEvent.Durable, E, R>): Effect.Effect<Array<UiMessage>, E, R> =>

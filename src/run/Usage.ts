@@ -3,7 +3,7 @@ import * as Schema from "effect/Schema"
 
 /**
  * Token counts: `inputTokens` includes cached ones, `outputTokens` includes reasoning. `cost` is in the unit of the
- * application's price table and absent where no price is known.
+ * application's price table and absent if no price is known.
  */
 export const Usage = Schema.Struct({
   inputTokens: Schema.Finite,
@@ -19,7 +19,7 @@ export const zero: Usage = { inputTokens: 0, outputTokens: 0 }
 
 const optionalKeys = ["cachedInputTokens", "cacheWriteTokens", "reasoningTokens", "cost"] as const
 
-/** The sum; a key that neither has is absent from it. */
+/** The sum; a key that neither has is absent. */
 export const add = (a: Usage, b: Usage): Usage => {
   const sum: { -readonly [K in keyof Usage]: Usage[K] } = {
     inputTokens: a.inputTokens + b.inputTokens,
@@ -32,8 +32,8 @@ export const add = (a: Usage, b: Usage): Usage => {
 }
 
 /**
- * As far as it is counts, which alone make a sum that can only grow, and that a log can hold: what is no number, below 0, or
- * beyond all counting, is 0, and absent where it may be. The same object where all of it is counts.
+ * Keeps only valid counts, so that sums can only grow and a log can hold them: a value that is not a number, below 0, or too
+ * large to count becomes 0, or absent where that is allowed. Returns the same object if all are valid.
  */
 export const counted = (told: Usage): Usage => {
   // a model or a strategy may be untyped code
@@ -56,7 +56,7 @@ const mayStand = (value: unknown): boolean => value === undefined || isCount(val
 const isCount = (value: unknown): value is number =>
   typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER
 
-/** No tokens, and no cost either, which what is not counted in tokens may have. */
+/** No tokens and no cost: something that is not counted in tokens may still have a cost. */
 export const isNothing = (usage: Usage): boolean => total(usage) === 0 && (usage.cost ?? 0) === 0
 
 /** What `maxTokens` counts. */

@@ -1,6 +1,6 @@
 /**
- * A list that is only appended to, at constant cost, and whose older versions stay as they are: versions share one
- * array, which is only ever pushed to, and each sees its own length of it.
+ * A list that is only appended to, at constant cost, and whose older versions stay as they are: all versions share one
+ * array, and each sees only its own length of it.
  */
 
 export interface Vector<out A> {
@@ -12,7 +12,7 @@ export const empty: Vector<never> = { items: [], length: 0 }
 
 export const make = <A>(items: Array<A>): Vector<A> => ({ items, length: items.length })
 
-/** `self` with items added to its end. The second one to append to the same version pays for a copy. */
+/** `self` with items appended. The second append to the same version pays for a copy. */
 export const append = <A>(self: Vector<A>, ...added: ReadonlyArray<A>): Vector<A> => appendAll(self, added)
 
 export const appendAll = <A>(self: Vector<A>, added: ReadonlyArray<A>): Vector<A> => {

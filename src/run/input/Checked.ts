@@ -1,7 +1,4 @@
-/**
- * An argument of a caller that was looked at: as it may be used, or refused by its name. With the checks that many
- * share.
- */
+/** A caller's argument after its check: as it may be used, or refused by its name. With the checks that many share. */
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -17,13 +14,13 @@ export const refuse = (field: string, message: string): Checked<never> =>
 
 export const notGiven: Checked<undefined> = Result.succeed(undefined)
 
-/** A text, where untyped code gives one. */
+/** A text; untyped code may pass anything. */
 export const text = (field: string, given: string | undefined): Checked<string | undefined> =>
   given === undefined || typeof given === "string" ? Result.succeed(given) : refuse(field, `${field} must be a text`)
 
 /**
- * Refuses a member that `of` does not have: what is misspelt would be as if it had not been said. Untyped code, or a database,
- * may give any.
+ * Refuses a member that `of` does not have: a misspelt one would otherwise be ignored silently. Untyped code, or a database,
+ * may pass any.
  */
 export const noOthers = <K extends string>(
   of: string,
@@ -52,7 +49,7 @@ export const names = (
   return refuse(field, `${field} names "${unknown}", which is no tool of this agent; ${has}`)
 }
 
-/** What untyped code gave, as plain JSON of a schema, as it would be read back from a log; nothing where it is none. */
+/** What untyped code passed, as plain JSON of a schema, as it would be read back from a log; `undefined` if it does not fit. */
 export const decoded = <A>(value: unknown, schema: Schema.ConstraintDecoder<A, never>): A | undefined => {
   try {
     const plain = json("value", value as Schema.Json)

@@ -1,4 +1,4 @@
-/** Messages as a caller writes them, as the log keeps them: not blank, of known parts, nobody else's. Pure. */
+/** From messages as a caller writes them to messages as the log keeps them: not blank, of known parts, shared with nobody. Pure. */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as FileCheck from "../FileCheck.ts"
@@ -43,7 +43,7 @@ interface Draft {
   readonly content: ReadonlyArray<unknown> | undefined
 }
 
-/** Messages as they are kept, or what they `must` be and the place of the first thing that is something else. */
+/** The messages as they are kept; or a refusal with what they `must` be and where the first one differs. */
 const messagesOf = <M extends Draft>(
   field: string,
   must: string,
@@ -57,7 +57,7 @@ const messagesOf = <M extends Draft>(
   return refuse(field, `${must}; ${misfit(messages[first]!, `message ${first + 1}`, isMessage)}`)
 }
 
-/** A part says nothing by a member that is undefined. Untyped code may give anything for parts. */
+/** A member that is undefined counts as absent. Untyped code may pass anything for parts. */
 const partsOf = (content: RunInput.HistoryInput["content"]): ReadonlyArray<unknown> | undefined => {
   if (typeof content === "string") return [Message.text(content)]
   return Array.isArray(content) ? content.map((part: unknown) => isObject(part) ? defined(part) : part) : undefined
@@ -66,7 +66,7 @@ const partsOf = (content: RunInput.HistoryInput["content"]): ReadonlyArray<unkno
 const defined = (part: object): object =>
   Object.fromEntries(Object.entries(part).filter(([, member]) => member !== undefined))
 
-/** Which part of a message is none, in words that repeat nothing of it. */
+/** Which part of a message is not valid, in words that repeat nothing of it. */
 const misfit = (
   { content, role }: Draft,
   place: string,
@@ -81,10 +81,10 @@ const misfit = (
 
 const isObject = (given: unknown): given is object => typeof given === "object" && given !== null
 
-/** Untyped code may give anything for messages. */
+/** Untyped code may pass anything for messages. */
 const areObjects = (given: ReadonlyArray<object>): boolean => Array.isArray(given) && given.every(isObject)
 
-/** The messages, unless a file of theirs cannot be one. It is not repeated. */
+/** The messages, unless one of their files cannot be sent. The file is not repeated. */
 const files = <M extends Message.UserMessage | Message.AssistantMessage>(
   field: string,
   messages: ReadonlyArray<M>
@@ -100,7 +100,7 @@ const files = <M extends Message.UserMessage | Message.AssistantMessage>(
   return Result.succeed(messages)
 }
 
-/** Messages of which nobody else has a part: who gave them may go on with what it has. */
+/** A copy that shares no part with anybody: whoever gave the messages may go on using theirs. */
 const kept = <M extends Message.UserMessage | Message.AssistantMessage>(
   field: string,
   messages: ReadonlyArray<M>

@@ -1,4 +1,4 @@
-/** Limits and policies as an agent or a caller writes them, as a run goes by them. Pure. */
+/** From limits and policies as an agent or a caller writes them to those that a run uses. Pure. */
 import * as Duration from "effect/Duration"
 import * as Formatter from "effect/Formatter"
 import * as Option from "effect/Option"
@@ -26,25 +26,25 @@ export const limits = (given: RunPolicy.LimitsInput): Checked<RunPolicy.Limits> 
   return Result.succeed(out)
 }
 
-/** Untyped code may give anything. */
+/** Untyped code may pass anything. */
 const isObject = (given: object | null): boolean => typeof given === "object" && given !== null
 
 const shown = (value: Duration.Input | undefined): string =>
   typeof value === "object" || typeof value === "string" ? Formatter.formatJson(value) : String(value)
 
-/** NaN for what is no duration. */
+/** In milliseconds; NaN for what is not a duration. */
 const millis = (input: Duration.Input | undefined): number | undefined =>
   input === undefined ? undefined : Option.match(Duration.fromInput(input), {
     onNone: () => NaN,
     onSome: Duration.toMillis
   })
 
-/** What has a time limit besides single tools. */
+/** The steps that have a time limit, apart from single tools. */
 const steps = Object.keys(RunPolicy.defaultTimeouts).filter((key) => key !== "tools") as ReadonlyArray<
   Exclude<keyof RunPolicy.Timeouts, "tools">
 >
 
-/** Time limits as given, as durations. Those of single tools are of `tools`, where it is known which there are. */
+/** Time limits as given, as durations. Limits of single tools must name one of `tools`, if the tools are known. */
 export const timeouts = (
   given: RunPolicy.TimeoutsInput,
   tools?: ReadonlyArray<string>
@@ -63,7 +63,7 @@ export const timeouts = (
   )
 }
 
-/** Those that are given of these; NaN is no time at all. */
+/** The durations given for these keys; NaN is not a duration. */
 const durations = <K extends string>(
   field: string,
   given: { readonly [P in K]?: Duration.Input | undefined },
@@ -85,7 +85,7 @@ const durations = <K extends string>(
 
 const switches = ["enabled", "continueOnError", "requireApprovalByDefault"] as const
 
-/** A tool policy as given; its tools are of the agent's `tools`. */
+/** A tool policy as given; the tools that it names must be among the agent's `tools`. */
 export const policy = (
   given: RunPolicy.ToolPolicyInput,
   tools: ReadonlyArray<string>
@@ -127,7 +127,7 @@ export const policy = (
   )
 }
 
-/** What an agent says of loops; `undefined` where they are not looked for. */
+/** An agent's settings for loops; `undefined` if they are not looked for. */
 export const doomLoop = (
   given:
     | { readonly after?: number | undefined; readonly exempt?: ReadonlyArray<PropertyKey> | undefined }

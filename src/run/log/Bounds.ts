@@ -1,26 +1,24 @@
-/** How much a log holds of what others say: bytes of JSON, levels of nesting, and the length of a message. Pure. */
+/** How much a log holds of content from others: bytes of JSON, levels of nesting, and the length of a message. Pure. */
 
-/** A value's bytes of JSON, where they are more than `limit`. */
+/** A value's bytes of JSON, if there are more than `limit`. */
 export const above = (value: unknown, limit: number): number | undefined => {
   if (isSurelyWithin(value, limit)) return undefined
   const bytes = new TextEncoder().encode(JSON.stringify(value)).length
   return bytes > limit ? bytes : undefined
 }
 
-/**
- * JSON takes at most six bytes for a UTF-16 unit (`\\u0000`), and 24 for what is neither a text nor a node: a number.
- */
+/** JSON takes at most six bytes for a UTF-16 unit (`\\u0000`), and 24 for a number, the longest other leaf. */
 const perUnit = 6
 const perLeaf = 24
-/** quotes, and what stands between one and the next: a comma, or a colon too */
+/** quotes, and the separator: a comma for an item, a comma and a colon for a member */
 const aroundItem = 3
 const aroundMember = 6
 
 /**
- * Told from an upper bound of the bytes, without making them: what is not surely within `limit` may be all the same.
+ * Decided by an upper bound of the bytes, without making them: a value that is not surely within `limit` may still be.
  */
 export const isSurelyWithin = (value: unknown, limit: number): boolean => {
-  // every event and every answer goes through here, so without a call for each node
+  // every event and every answer goes through here, so there is no function call per node
   const nodes: Array<object> = [[value]]
   let sum = 0
   while (nodes.length > 0) {
@@ -50,15 +48,15 @@ export const isSurelyWithin = (value: unknown, limit: number): boolean => {
 }
 
 /**
- * How many levels what others say may be nested. What can just be written at one place of the stack cannot at another, and
- * would end every later run of its session.
+ * How many levels content from others may be nested. What can just be written at one depth of the stack cannot at another,
+ * and would end every later run of its session.
  */
 export const deepest = 1000
 
-/** How many an event may be: what others say stands a few levels below it, in a snapshot too. */
+/** The same for a whole event: content from others is a few levels below it, in a snapshot too. */
 export const deepestEvent = deepest + 16
 
-/** Whether this JSON is nested in more levels: told from the text, as a value may say something else of itself (`toJSON`). */
+/** Whether this JSON is nested more deeply: decided from the text, since a value may present itself differently (`toJSON`). */
 export const isTooDeep = (json: string, most: number = deepest): boolean => {
   if (json.length <= 2 * most) return false
   let levels = 0
@@ -72,7 +70,7 @@ export const isTooDeep = (json: string, most: number = deepest): boolean => {
   return false
 }
 
-/** Where the text ends that begins here. */
+/** The index where the string that begins here ends. */
 const endOfText = (json: string, start: number): number => {
   let end = json.indexOf("\"", start + 1)
   while (isEscaped(json, end)) end = json.indexOf("\"", end + 1)
@@ -87,6 +85,6 @@ const isEscaped = (json: string, at: number): boolean => {
 
 const longestMessage = 10_000
 
-/** At most 10,000 characters of a text that says what is wrong. */
+/** At most 10,000 characters of an error message. */
 export const message = (text: string): string =>
   text.length <= longestMessage ? text : `${text.slice(0, longestMessage - 1).toWellFormed()}…`

@@ -1,7 +1,7 @@
 /**
  * How events of older versions become events of this one: a table of steps from each version to the next, applied in
- * order. Pure. A step stays for ever once a version is released; a released session is migrated by it whenever it is
- * read.
+ * order. Pure. The step of a released version stays for ever: sessions of that version are migrated by it whenever they
+ * are read.
  *
  * Does not own when that happens; stores do it when they read, and leave what they hold as it was written.
  */
@@ -18,20 +18,20 @@ export interface Stored {
 }
 
 /**
- * What one version changed, by type of event: the fields that an event has from then on. Types that are absent, known
- * or not, stay as they are. Type, `seq`, time and run of an event never change: databases find events by them.
+ * What one version changed, by type of event: the fields that an event has from then on. Types that are not listed stay
+ * as they are, known or not. Type, `seq`, time and run of an event never change: databases find events by them.
  */
 export type Step = { readonly [type: string]: (event: Stored) => Readonly<Record<string, unknown>> }
 
-/** The step that leads from each version to the next, by the version that it starts from. */
+/** The step from each version to the next, by the version that it starts from. */
 export type Steps = { readonly [from: number]: Step }
 
 /** No version came before this one. */
 export const steps: Steps = {}
 
 /**
- * `event` as version `to` would have written it: itself, where it is of that version. `undefined` where it is newer,
- * where a step is missing, or where its data is not what a step can read.
+ * `event` as version `to` would have written it; unchanged if it is of that version. `undefined` if it is newer, if a
+ * step is missing, or if a step cannot read its data.
  */
 export const migrate = (event: Stored, table: Steps, to: number = RunEvent.version): RunEvent.Durable | undefined => {
   let migrated = event

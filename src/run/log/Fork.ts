@@ -1,7 +1,7 @@
 /**
- * Where a session's log may be cut for a copy of it, and how a run ends that such a copy leaves in its middle.
+ * Where a session's log may be cut for a copy, and how a run that the cut interrupts ends in the copy.
  *
- * Pure; does not own the copying, that is a store's.
+ * Pure; does not own the copying, a store does.
  */
 import * as RunEvent from "../RunEvent.ts"
 import * as RunState from "../RunState.ts"
@@ -16,28 +16,28 @@ const isPlace: Record<RunEvent.End["_tag"] | "TurnFinished", true> = {
   RunAborted: true
 }
 
-/** The types of events after which a log may be cut: no call before them runs, unless its process died. */
+/** The types of events after which a log may be cut: no call is running at such a place, unless its process died. */
 export const placeTypes: ReadonlyArray<string> = Object.keys(isPlace)
 
 /** `seq` of the events after which a log may be cut, in order. */
 export const places = (events: ReadonlyArray<RunEvent.Durable>): ReadonlyArray<number> =>
   events.flatMap((event) => placeTypes.includes(event._tag) ? [event.seq] : [])
 
-/** True where nothing is added to a copy that ends with `last`, whatever came before. */
+/** Whether nothing is added to a copy that ends with `last`, whatever came before. */
 export const isWhole = (last: RunEvent.Durable): boolean => RunEvent.isEnd(last) && RunEvent.isOver(last)
 
 /**
- * Calls that the run may still carry out by itself, one that a person has allowed too, or has begun to: a copy shares none of them
- * with its original.
+ * Calls that the run may still carry out by itself, including one that a person has allowed, or that have started: a copy shares
+ * none of them with its original.
  */
 export const underWay = ({ openCalls, status }: RunState.RunState): ReadonlyArray<OpenCall.OpenCall> =>
   openCalls.filter((call) => status !== "suspended" || OpenCall.hasStarted(call) || call.decision?.approved === true)
 
 /**
- * What is added to a copy that ends with `last`, `state` being its fold, written at `at`: the end of a run that was cut
- * in its middle; after the end of a drive that died or is suspended, outcomes of the calls that are the original's to carry
- * out, or to ask for by their idempotency keys; and after one that ended with its process a drive that ends as a copy's, so that
- * nobody takes it for a run that is to go on.
+ * What is added at `at` to a copy that ends with `last` and folds to `state`. If a run was cut in its middle: its end. After the
+ * end of a drive that died or is suspended: outcomes of the calls that the original is to carry out, or to ask about by their
+ * idempotency keys. If the run ended with its process, also: a drive that ends as a copy's, so that nobody takes it for a run
+ * that is to go on.
  */
 export const closing = (
   state: RunState.RunState,
@@ -67,7 +67,7 @@ export const closing = (
   ]
 }
 
-/** The end of a run that is cut after `last`; the time between is not the run's, so its totals count up to `last`. */
+/** The end of a run that is cut after `last`. The time in between is not the run's, so its totals count up to `last`. */
 export const endOf = (state: RunState.RunState, last: RunEvent.Durable, at: number): RunEvent.End | undefined =>
   RunEvent.isEnd(last) ? undefined : {
     _tag: "RunAborted",

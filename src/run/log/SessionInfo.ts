@@ -1,7 +1,7 @@
 /**
  * What a list of sessions shows of each without reading its log: a fold of its events. Pure.
  *
- * Does not own where it is kept; that is a store's.
+ * Does not own where it is kept; a store does.
  */
 import * as Message from "../Message.ts"
 import * as RunEvent from "../RunEvent.ts"
@@ -20,13 +20,13 @@ export interface SessionInfo {
   /** `seq` of the last event */
   readonly head: number
   readonly turns: number
-  /** how the last run ended, `undefined` while none has, and where only its process has ended: it died or was shut down */
+  /** how the last run ended; `undefined` if it has not, or if only its process ended: it died or was shut down */
   readonly end: RunEvent.End["_tag"] | undefined
 }
 
 /**
- * Folds an event into what `list` shows. Stores keep the result beside the log, or make it when it is asked for; that
- * of SQLite does so in SQL, in the view of `layers/sql/SessionTables`, which changes with what is counted here.
+ * Folds an event into what `list` shows. Stores keep the result beside the log, or make it on request; SQLite does so
+ * in SQL, in the view of `layers/sql/SessionTables`, which must change together with what is counted here.
  */
 export const evolveInfo = (info: SessionInfo, event: RunEvent.Durable): SessionInfo => {
   const next = { ...info, head: event.seq, updatedAt: event.at }
@@ -44,7 +44,7 @@ export const evolveInfo = (info: SessionInfo, event: RunEvent.Durable): SessionI
     case "RunSuspended":
     case "RunFailed":
     case "RunAborted":
-      // whoever wrote an end down for a process, as with an answer, did not go on with the run
+      // whoever wrote the end for a dead process, for instance with an answer, did not continue the run
       return { ...next, end: RunEvent.isOfProcess(event) ? undefined : event._tag }
     default:
       return next

@@ -5,8 +5,8 @@
  *     {"_tag":"RunStarted","seq":1,"at":1700000000000,"runId":"...","version":1,...}
  *     {"_tag":"RunCompleted","seq":2,...}
  *
- * The header says how many events there are, so that lines that were cut off are found missing. Pure; does not own
- * where lines come from or go to. Errors name the line, never what it holds.
+ * The header says how many events there are, so that missing lines at the end are noticed. Pure; does not own where
+ * lines come from or go to. Errors name the line, never its content.
  */
 import * as Result from "effect/Result"
 import * as SchemaIssue from "effect/SchemaIssue"
@@ -17,7 +17,7 @@ import * as Bounds from "./Bounds.ts"
 import * as EventMigrations from "./EventMigrations.ts"
 import type * as SnapshotCheck from "./SnapshotCheck.ts"
 
-/** The version of the lines; that of an event stands in the event. */
+/** The version of the lines; an event has its own version. */
 export const version = 1
 
 const format = "fiberloop/session"
@@ -35,13 +35,13 @@ type Read<A> = Result.Result<A, LineError>
 export const fromHeader = ({ events, sessionId }: Header): string =>
   JSON.stringify({ format, version, sessionId, events })
 
-/** Equal events are equal lines, whatever store they come from: what all events have stands first. */
+/** Equal events give equal lines, whatever store they come from: the fields that all events have come first. */
 export const fromEvent = (event: RunEvent.Durable): string => {
   const { _tag, at, runId, seq, version, ...fields } = event
   return JSON.stringify({ _tag, seq, at, runId, version, ...fields })
 }
 
-/** The header, from line 1; refuses what is none, and what a newer version made. */
+/** The header, from line 1; refuses a line that is not one, or that a newer version made. */
 export const toHeader = (line: string): Read<Header> =>
   Result.flatMap(object(1, line), (header) => {
     const { events, sessionId } = header
@@ -53,8 +53,8 @@ export const toHeader = (line: string): Read<Header> =>
   })
 
 /**
- * The event of a line, as this version writes it: migrated by `steps`, checked field by field where its type is known,
- * kept as it is where it is not. Event `seq` stands in line `seq + 1`.
+ * The event of a line, as this version writes it: migrated by `steps`, checked field by field if its type is known,
+ * kept as it is if not. Event `seq` is in line `seq + 1`.
  */
 export const toEvent = (line: string, seq: number, steps: EventMigrations.Steps): Read<RunEvent.Durable> => {
   const at = seq + 1
@@ -72,23 +72,23 @@ export const toEvent = (line: string, seq: number, steps: EventMigrations.Steps)
   })
 }
 
-/** A line after the last one: blank, as editors and pastes leave them, or one too many. */
+/** A line after the last event: accepted if blank, as editors and pastes leave them, else one too many. */
 export const afterEnd = ({ events }: Header, line: string): Read<void> =>
   line.trim() === ""
     ? Result.void
     : Result.fail(invalid(`The header names ${events} events and there are more`))
 
-/** Lines that are missing. */
+/** The error for missing lines. */
 export const checkCount = ({ events }: Header, found: number): LineError | undefined =>
   found === events
     ? undefined
     : invalid(`The header names ${events} events and there are ${found}: the rest was cut off`)
 
-/** A snapshot that is not what its log makes. */
+/** The error for a snapshot that does not follow from its log. */
 export const untrue = ({ path, seq }: SnapshotCheck.Wrong): LineError =>
   invalid(`Line ${seq + 1} holds a ContextCompacted whose "${path}" is not what the lines before it make`)
 
-/** A session whose lines cannot be used; `what` says why. */
+/** The error for lines that cannot be used; `what` says why. */
 export const invalid = (what: string): LineError =>
   new RunError.NonRetryableError<Refusal>({
     _tag: "InvalidInput",
@@ -118,7 +118,7 @@ const object = (line: number, text: string): Read<Readonly<Record<string, unknow
   return damaged(line, text.trim() === "" ? "is empty" : "holds no JSON object")
 }
 
-/** Databases keep these fields in columns of their own: integers, and text without NUL and lone surrogates. */
+/** Databases keep these fields in their own columns: integers, and text without NUL and lone surrogates. */
 const isEvent = (value: Readonly<Record<string, unknown>>): value is EventMigrations.Stored & typeof value =>
   isText(value["_tag"]) && isText(value["runId"]) && isCount(value["seq"]) && Number.isSafeInteger(value["at"]) &&
   Number.isSafeInteger(value["version"])
@@ -136,7 +136,7 @@ const checks = new Map<string, (event: unknown) => Result.Result<unknown, Schema
 
 const pathsOf = SchemaIssue.makeFormatterStandardSchemaV1()
 
-/** Where an event of a known type is not what that type is, and whether one of any type can be written again. */
+/** Where an event of a known type does not fit its type, or that an event of any type cannot be written again. */
 const wrongIn = (event: RunEvent.Durable): string | undefined => {
   try {
     fromEvent(event)

@@ -1,13 +1,13 @@
 /**
- * What a compaction keeps of the log before it, so that a reader can start there: it gets the state, and byte for byte
- * the messages, that reading the whole log gives.
+ * What a compaction keeps of the log before it, so that a reader can start there: it gets the same state, and byte for
+ * byte the same messages, as by reading the whole log.
  *
  *     1 ... startSeq ... from ------------ compaction ---- head
  *             |            |                  |
  *        the run's input   messages kept      state from here on
  *
- * What is in the log already is not stored twice: messages that are kept are read again from the events that they are made
- * of, and the run's agent, input and parent from its `RunStarted`. Does not own the reading; that is the loop's.
+ * What is already in the log is not stored twice: kept messages are read again from the events that they are made of, and
+ * the run's agent, input and parent from its `RunStarted`. Does not own the reading; the loop does.
  */
 import * as HashSet from "effect/HashSet"
 import type { Json } from "effect/Schema"
@@ -19,7 +19,7 @@ import * as Transcript from "../Transcript.ts"
 import * as Entries from "../transcript/Entries.ts"
 import * as SnapshotShape from "./SnapshotShape.ts"
 
-/** Goes up when a fold of the same events gives other states or messages; a golden session tells when it must. */
+/** Goes up when a fold of the same events gives other states or messages; a golden session shows when it must. */
 export const version = 4
 
 type Compacted = DurableEvent.Of<"ContextCompacted">
@@ -36,7 +36,7 @@ interface Start {
   readonly stateOf: (started: DurableEvent.Of<"RunStarted">) => RunState.RunState
 }
 
-/** The snapshot of a compaction up to `upTo` that comes next; none before the first run. */
+/** The snapshot for a compaction up to `upTo` that comes next; none before the first run. */
 export const take = (
   state: RunState.RunState,
   transcript: Transcript.Transcript,
@@ -46,7 +46,7 @@ export const take = (
   const kept = Transcript.entries(transcript).filter((entry) => entry.seq > upTo && entry.memory === undefined)
   const openSeq = Transcript.openSeq(transcript) ?? 0
   const first = kept.reduce((least: Entries.Origin, entry) => entry.from < least.from ? entry : least, {
-    // a turn that says nothing yet holds up what comes during it
+    // a turn that has said nothing yet holds back what comes during it
     from: openSeq > upTo ? openSeq : state.seq + 1
   })
   const { renamed, shown } = Entries.idsOf(kept)
@@ -72,7 +72,7 @@ const orNull = <T extends object>(known: T) =>
 const orUndefined = <T extends object>(stored: T) =>
   Object.fromEntries(Object.entries(stored).map(([key, value]) => [key, value ?? undefined])) as OrUndefined<T>
 
-/** Where reading starts at `event`; `undefined` where it has no snapshot, or none that this version can read. */
+/** Where reading starts at `event`; `undefined` if it has no snapshot that this version can read. */
 export const startOf = (event: Compacted): Start | undefined => {
   const stored = parse(event.snapshot, event.seq)
   if (stored === undefined) return undefined
@@ -96,14 +96,14 @@ export const startOf = (event: Compacted): Start | undefined => {
   }
 }
 
-/** One that lacks what this version knows of a state is another version's, whatever its number says. */
+/** A snapshot that lacks a field of this version's state is another version's, whatever its number says. */
 const parse = (value: Json | undefined, seq: number): SnapshotShape.Shape | undefined => {
   if (!isOfThisVersion(value) || !SnapshotShape.isShape(value)) return undefined
   const isPlace = (place: number) => Number.isInteger(place) && place >= 1 && place <= seq
   return isPlace(value.from) && isPlace(value.state.startSeq) ? value : undefined
 }
 
-/** Whether this version reads it, should it be whole. */
+/** Whether this version reads it, if it is whole. */
 export const isOfThisVersion = (value: Json | undefined): boolean => {
   const stored = value as Partial<SnapshotShape.Shape> | null | undefined
   return stored?.version === version && stored.events === RunEvent.version

@@ -1,6 +1,6 @@
 /**
- * Whether the snapshots of a log are what the log makes: what they say is believed where reading starts there, so in a log from
- * elsewhere they may neither be damaged nor tell anything else than its events do. Pure.
+ * Whether the snapshots of a log are what the log makes. Reading that starts at a snapshot believes it, so in a log from
+ * elsewhere none may be damaged or say anything else than its events. Pure.
  *
  * Does not own what a snapshot is (`Snapshot`).
  */
@@ -12,15 +12,15 @@ import * as Snapshot from "./Snapshot.ts"
 
 type Compacted = DurableEvent.Of<"ContextCompacted">
 
-/** A field of an event that is not what the events before it make. */
+/** A field of an event that does not follow from the events before it. */
 export interface Wrong {
   readonly seq: number
   readonly path: string
 }
 
 /**
- * The first field of a snapshot that differs from the one that is taken there; nothing where all are the same. Those that this
- * version does not read, as they are another's, may be anything.
+ * The first field of a snapshot that differs from the snapshot that would be taken there; `undefined` if all agree. Snapshots
+ * of other versions, which this one does not read, may hold anything.
  */
 export const firstWrong = (log: ReadonlyArray<RunEvent.Durable>): Wrong | undefined => {
   if (!log.some(hasSnapshot)) return undefined
@@ -40,12 +40,12 @@ export const firstWrong = (log: ReadonlyArray<RunEvent.Durable>): Wrong | undefi
 const hasSnapshot = (event: RunEvent.Durable): event is Compacted =>
   event._tag === "ContextCompacted" && Snapshot.isOfThisVersion(event.snapshot)
 
-/** As it comes out of a store. */
+/** As it is read from a store. */
 const stored = (snapshot: unknown): unknown => snapshot === undefined ? undefined : JSON.parse(JSON.stringify(snapshot))
 
 /**
- * The place of the first difference of two JSON values, whatever the order of keys. What only one has is named by where it
- * lacks, and a key only where it is a plain word: the others are what a log holds.
+ * Where two JSON values first differ, whatever the order of keys. A missing member is named by its place, and a key only
+ * if it is a plain word: other keys may be content of the log.
  */
 const difference = (a: unknown, b: unknown, path: string): string | undefined => {
   if (a === b) return undefined

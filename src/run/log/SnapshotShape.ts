@@ -1,8 +1,8 @@
 /**
- * The shape of what a compaction keeps of the log before it: types and checks in one. Where `RunState` holds more, or
- * other, than is told here, `Snapshot` does not compile.
+ * The shape of what a compaction keeps of the log before it: types and checks in one. If `RunState` holds more, or
+ * other fields, than are listed here, `Snapshot` does not compile.
  *
- * Does not own what a snapshot means, nor when it is to be believed.
+ * Does not own what a snapshot means, nor when to believe it.
  */
 import * as Schema from "effect/Schema"
 import * as SchemaParser from "effect/SchemaParser"
@@ -115,13 +115,13 @@ export type State = typeof State.Type
 
 export const Shape = Schema.Struct({
   version: Schema.Finite,
-  /** the version of the events that stand in `state` */
+  /** the version of the events in `state` */
   events: Schema.Finite,
   /** `seq` of the first event that kept messages are made of */
   from: Schema.Finite,
-  /** that is an input, and came while the model was called */
+  /** that event is an input, and came while the model was called */
   isDuringCall: Schema.optionalKey(Schema.Boolean),
-  /** ids of calls before `from` that calls after it would have otherwise */
+  /** ids of calls before `from` that calls after it would otherwise get */
   taken: Schema.Array(Schema.String),
   state: State,
   /** the run's `data` as of the compaction */

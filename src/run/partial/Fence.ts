@@ -1,28 +1,28 @@
-/** The Markdown fence that models like to put JSON into: off a whole text, and off one that is still coming. */
+/** Removes the Markdown fence that models like to put JSON into: from a whole text, and from one that is still coming. */
 
-/** White space is what is some in JSON. */
+/** White space is what JSON counts as such. */
 const opened = /^[ \n\r\t]*```(?:json)?[ \n\r\t]*\n/
-/** Nothing but white space, or what may become a fence yet. */
+/** Only white space, or text that may still become a fence. */
 const undecided = /^[ \n\r\t]*(?:`{1,2}|```(?:j|js|jso|json)?[ \r\t]*)?$/
 
-/** What stands in a fence; a text without one as it is. Linear in the text, also in one of nothing but new lines. */
+/** The content of a fence; a text without a fence unchanged. Linear in the text, even if it is nothing but new lines. */
 export const unfenced = (text: string): string => {
   const begin = opened.exec(text)?.[0]
   const end = text.trimEnd()
   return begin !== undefined && end.endsWith("```") ? end.slice(begin.length, -3) : text
 }
 
-/** Takes the beginning of a fence off a text that comes in pieces. Its end stays. */
+/** Removes the beginning of a fence from a text that comes in pieces. The fence's end stays. */
 export class Unfencing {
-  /** what came, until it is known whether it is a fence */
+  /** what has come, until it is clear whether it is a fence */
   #head: string | undefined = ""
 
-  /** What there is to read of the text with this piece. */
+  /** What there is to read of the text after this piece. */
   push(piece: string): string {
     if (this.#head === undefined) return piece
     const head = this.#head + piece
     if (undecided.test(head)) {
-      // models that hang say white space for ever
+      // models that hang may produce white space for ever
       this.#head = head.replace(/[ \n\r\t]+/g, " ")
       return ""
     }

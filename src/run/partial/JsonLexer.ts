@@ -1,11 +1,11 @@
 /**
  * The tokens of a JSON text that comes in pieces: each character is looked at once, and it does not matter where the
- * text is cut. As strict as `JSON.parse`; what is no JSON is told, never thrown.
+ * text is cut. As strict as `JSON.parse`; text that is not JSON is reported, never thrown.
  *
  * Does not own which token may stand where (`JsonTree`).
  */
 
-/** Who takes the tokens; each says whether that may stand here. */
+/** Receives the tokens; each method says whether its token may stand here. */
 export interface Tokens {
   /** one of `{}[]:,` */
   readonly mark: (mark: string) => boolean
@@ -13,9 +13,9 @@ export interface Tokens {
   /** a piece of the string under way, unescaped; never empty */
   readonly stringGoesOn: (piece: string) => void
   readonly stringEnds: () => void
-  /** anything else that is a value, whole */
+  /** any other value, whole */
   readonly scalar: (value: number | boolean | null) => boolean
-  /** a character that is no JSON */
+  /** a character that is not JSON */
   readonly other: (character: string) => boolean
 }
 
@@ -33,11 +33,11 @@ const escapes: ReadonlyMap<string, string> = new Map([
 ])
 
 export class JsonLexer {
-  /** Nothing is read any more: this is no JSON. */
+  /** Nothing more is read: this is not JSON. */
   isBroken = false
   readonly #tokens: Tokens
   #within: "nothing" | "string" | "escape" | "word" = "nothing"
-  /** what came of a word or an escape */
+  /** what has come of a word or an escape */
   #held = ""
 
   constructor(tokens: Tokens) {
@@ -63,7 +63,7 @@ export class JsonLexer {
     }
   }
 
-  /** The text is whole: a word at its end is. */
+  /** The text is whole, and so is a word at its end. */
   end(): void {
     if (this.#within === "word" && !this.isBroken) this.#wordEnds()
   }
@@ -136,5 +136,5 @@ const isWord = (char: string): boolean =>
   (char >= "0" && char <= "9") || (char >= "a" && char <= "z") || char === "-" || char === "+" || char === "." ||
   char === "E"
 
-/** Neither the end of a string, nor an escape, nor what may not stand in one. */
+/** Neither the end of a string, nor an escape, nor a character that may not stand in a string. */
 const isPlain = (code: number): boolean => code !== 0x22 && code !== 0x5c && code >= 0x20

@@ -1,9 +1,9 @@
 /**
  * The value of a JSON text as far as its tokens have come. A string is there as far as it came, without half a
- * character at its end; keys, numbers and literals when they are whole.
+ * character at its end; keys, numbers and literals once they are whole.
  *
- * Does not own the text (`JsonLexer`), nor how lists and objects are kept and copied (`Open`), nor how often the value
- * is taken.
+ * Does not own the text (`JsonLexer`), how lists and objects are kept and copied (`Open`), nor how often the value is
+ * taken.
  */
 import type * as Schema from "effect/Schema"
 import type { Tokens } from "./JsonLexer.ts"
@@ -12,9 +12,9 @@ import * as Open from "./Open.ts"
 type Expected = "value" | "item or end" | "key" | "key or end" | "colon" | "comma or end" | "nothing"
 
 export class JsonTree implements Tokens {
-  /** The value is not what it was when it was last taken. */
+  /** The value has changed since it was last taken. */
   isChanged = false
-  /** what it takes to copy all that is open, in items of a list */
+  /** the cost of copying everything that is open, in items of a list */
   cost = 0
   #root: Schema.Json | undefined
   readonly #open: Array<Open.Open> = []
@@ -25,8 +25,8 @@ export class JsonTree implements Tokens {
   #half = ""
 
   /**
-   * The value as it is now, for ever: what has ended is shared with the values taken before, what is open is copied.
-   * `undefined` where none has begun.
+   * The value as it is now, never changed later: what has ended is shared with values taken before, what is open is
+   * copied. `undefined` if no value has begun.
    */
   take(): Schema.Json | undefined {
     this.isChanged = false
@@ -35,12 +35,12 @@ export class JsonTree implements Tokens {
     return value
   }
 
-  /** It is in no list and in no object. */
+  /** The value is not inside a list or an object. */
   get isBare(): boolean {
     return this.#open.length === 0
   }
 
-  /** The text is whole: a number or a literal that is all of it counts, as nothing but white space follows. */
+  /** The text is whole: a number or a literal that is all of it counts now, since only white space can follow. */
   end(): void {
     if (isScalar(this.#root)) this.isChanged = true
   }
@@ -106,7 +106,7 @@ export class JsonTree implements Tokens {
     return this.#expected === "value" || this.#expected === "item or end"
   }
 
-  /** The key of the object that is open, `undefined` in a list. */
+  /** The key of the open object; `undefined` in a list. */
   get #key(): string | undefined {
     const open = this.#open.at(-1)
     return open !== undefined && "key" in open ? open.key : undefined

@@ -1,5 +1,5 @@
 /**
- * A list or an object of a JSON text that has not ended: what has ended in it, and copies of that with what is under way.
+ * A list or an object of a JSON text that has not ended: its ended values, and copies that add the one under way.
  *
  * Does not own what may stand in it, nor when it ends (`JsonTree`).
  */
@@ -7,16 +7,16 @@ import type * as Schema from "effect/Schema"
 
 type Members = Record<string, Schema.Json>
 
-/** Only what it holds already is in it, and nobody else has it. */
+/** Holds only values that have ended, and nobody else has it. */
 export type Open = { readonly items: Array<Schema.Json> } | OpenObject
 
 interface OpenObject {
   readonly members: Members
-  /** how many there were, also of one key */
+  /** how many members have ended, counting repeated keys */
   count: number
-  /** of the member that comes, or came last */
+  /** the key of the member under way, or of the last one */
   key: string
-  /** what was copied last with the value of `key` under way in it: engines copy it many times faster than `members` */
+  /** the last copy, with the value of `key` under way in it: engines copy it many times faster than `members` */
   copied: Members | undefined
 }
 
@@ -24,10 +24,10 @@ export const list = (): Open => ({ items: [] })
 
 export const object = (): Open => ({ members: {}, count: 0, key: "", copied: undefined })
 
-/** What it takes to copy one thing in it, in items of a list. */
+/** The cost of copying one thing in it, in items of a list. */
 export const costOfOne = (open: Open): number => "items" in open ? 1 : 4
 
-/** What it takes to copy all of it. */
+/** The cost of copying all of it. */
 export const costOf = (open: Open): number => 1 + costOfOne(open) * ("items" in open ? open.items.length : open.count)
 
 /** A value in it has ended. */
@@ -45,10 +45,10 @@ export const add = (open: Open, value: Schema.Json): void => {
 
 const own = { configurable: true, enumerable: true, writable: true }
 
-/** What it is when it has ended. */
+/** Its value once it has ended. */
 export const ended = (open: Open): Schema.Json => "items" in open ? open.items.slice() : open.members
 
-/** With the value that is under way in it, where there is one. */
+/** A copy with the value that is under way in it, if there is one. */
 export const copy = (open: Open, value: Schema.Json | undefined): Schema.Json => {
   if ("items" in open) return value === undefined ? open.items.slice() : [...open.items, value]
   if (value === undefined) return { ...open.members }
@@ -56,7 +56,7 @@ export const copy = (open: Open, value: Schema.Json | undefined): Schema.Json =>
   return open.copied = copied === undefined ? { ...members, [key]: value } : replaced(copied, key, value)
 }
 
-/** With another value of a member that is its own. */
+/** A copy with another value for a member that it has. */
 const replaced = (members: Members, key: string, value: Schema.Json): Members => {
   const copied = { ...members }
   copied[key] = value

@@ -2,8 +2,8 @@
 import type * as Schema from "effect/Schema"
 
 /**
- * What there may be of JSON that becomes a `T`: anything may be missing from an object or a list, and a string, also
- * one of a few literals, may be cut. What JSON has no word for is whatever its schema writes in its place.
+ * What may exist of JSON that becomes a `T`: anything may be missing from an object or a list, and a string, even one
+ * of a few literals, may be cut. A value that JSON cannot express is whatever its schema writes instead.
  */
 export type PartialOutput<T> = [Schema.Json] extends [T] ? Schema.Json
   : T extends string ? string

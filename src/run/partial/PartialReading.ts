@@ -1,6 +1,6 @@
 /**
- * What a reader of events has of the answer under way, as JSON that grows. What an answer costs is linear in its
- * length, however it is cut and nested: where much had to be copied, it is shown in bigger steps.
+ * What a reader of events has of the answer under way, as JSON that grows. The cost of an answer is linear in its
+ * length, however it is cut and nested: when much would have to be copied, it is shown in bigger steps.
  *
  * Does not own the JSON (`JsonTree`), nor whether the answer fits a schema.
  */
@@ -15,9 +15,9 @@ type Values = ReadonlyArray<Schema.Json>
 
 const none: Values = []
 
-/** So many things may be copied for each value that is shown. */
+/** This many things may be copied for each value that is shown. */
 const copies = 256
-/** And beyond these so many for each character that came since the one before. */
+/** Beyond these, this many for each character that came since the value before. */
 const copiesPerCharacter = 4
 
 export class PartialReading {
@@ -26,7 +26,7 @@ export class PartialReading {
   #last: RunEvent.Delta | undefined
   #next = 0
 
-  /** What the answer is with this event, where that is something new. */
+  /** The answer after this event, if the event changed it. */
   read(event: RunEvent.RunEvent): Values {
     if (RunEvent.isDelta(event)) return this.#delta(event)
     return event._tag === "AssistantMessage" ? this.#settled(Message.textOf(event.message.content)) : none
@@ -34,7 +34,7 @@ export class PartialReading {
 
   #delta(event: RunEvent.Delta): Values {
     if (event.index === 0) this.#text = new Text()
-    // after a gap the settled message says the rest
+    // after a gap, the settled message gives the rest
     else if (event.index !== this.#next || !isOfOneAttempt(event, this.#last)) return none
     this.#last = event
     this.#next = event.index + (event.count ?? 1)
@@ -42,7 +42,7 @@ export class PartialReading {
   }
 
   #settled(whole: string): Values {
-    // blocks that came interleaved stand one after the other in the message
+    // blocks that came interleaved are one after the other in the message
     const text = whole.startsWith(this.#text.seen) ? this.#text : new Text()
     this.#text = new Text()
     this.#last = undefined
@@ -56,7 +56,7 @@ class Text {
   readonly #unfencing = new Unfencing()
   readonly #tree = new JsonTree()
   readonly #lexer = new JsonLexer(this.#tree)
-  /** characters that came since a value was shown */
+  /** characters that came since a value was last shown */
   #fresh = 0
 
   push(piece: string): Values {

@@ -1,5 +1,5 @@
 /**
- * How many calls a run may make of its tools: those beyond do not run, and the run goes on. Pure.
+ * How many calls a run may make of its tools: calls beyond that do not run, and the run goes on. Pure.
  *
  * Does not own the limits that end a run; those are `RunPolicy.Limits`.
  */
@@ -7,8 +7,8 @@ import * as Schema from "effect/Schema"
 import * as OpenCall from "./OpenCall.ts"
 
 /**
- * Calls that are started or answered by people, whole numbers of at least 0: by tool, `"*"` for all of them together, which
- * a number stands for too.
+ * Calls that are started or answered by people, whole numbers of at least 0: by tool, with `"*"` for all of them together;
+ * a plain number means the same as `"*"`.
  */
 export const CallQuota = Schema.Union([Schema.Finite, Schema.Record(Schema.String, Schema.Finite)])
 export type CallQuota = typeof CallQuota.Type
@@ -19,7 +19,7 @@ export const all = "*"
 export const entries = (quota: CallQuota): ReadonlyArray<readonly [string, number]> =>
   typeof quota === "number" ? [[all, quota]] : Object.entries(quota)
 
-/** Of each the smaller one; `Infinity` says nothing. */
+/** The smaller number for each name; `Infinity` does not limit. */
 export const narrow = (...quotas: ReadonlyArray<CallQuota | undefined>): CallQuota | undefined => {
   const least = new Map<string, number>()
   for (const [name, most] of quotas.flatMap((quota) => quota === undefined ? [] : entries(quota))) {
@@ -28,7 +28,7 @@ export const narrow = (...quotas: ReadonlyArray<CallQuota | undefined>): CallQuo
   return least.size === 0 ? undefined : Object.fromEntries(least)
 }
 
-/** Calls of a run that were started, or answered by people, by tool. */
+/** The calls of a run that were started, or answered by people, by tool. */
 export type Started = Readonly<Record<string, number>>
 
 export const start = (started: Started, tool: string): Started => ({
@@ -36,7 +36,7 @@ export const start = (started: Started, tool: string): Started => ({
   [tool]: (Object.hasOwn(started, tool) ? started[tool]! : 0) + 1
 })
 
-/** The calls that may not start: in call order, the first ones take what is left. What was started before goes on. */
+/** The calls that may not start: in call order, the first ones take what is left. Calls that have started go on. */
 export const beyond = (
   quota: CallQuota,
   started: Started,

@@ -1,23 +1,23 @@
-/** Texts that are compared and not read: kept whole where they are short, else by a digest. Pure. */
+/** Texts that are only compared, not read: kept whole if they are short, else as a digest. Pure. */
 
 /**
- * A text of at most 100 characters: itself, or its beginning with its length and 64 bits of all of it. Two texts that
- * are not the same have the same one by a chance of 2^-64; nothing here keeps out who looks for one.
+ * A text of at most 100 characters: the text itself, or its beginning with its length and a digest of 64 bits. Two
+ * different texts have the same one with a chance of 2^-64; this is no protection against somebody who looks for one.
  */
 export const of = (text: string): string =>
   text.length <= 100 ? text : `${text.slice(0, 60).toWellFormed()}… ${text.length} ${digest(text)}`
 
-/** The same for a text that nobody reads: at most 30 characters, without its beginning. */
+/** The same for a text that nobody reads: at most 30 characters, without the beginning of the text. */
 export const short = (text: string): string => text.length <= 30 ? text : `${text.length} ${digest(text)}`
 
-/** 32 characters for a text of any length: two texts have the same one by a chance of 2^-128. */
+/** 32 characters for a text of any length: two different texts have the same one with a chance of 2^-128. */
 export const long = (text: string): string => digest(text) + digest(`~${text}`)
 
 /** Two multiplicative hashes of 32 bits, mixed (after cyrb53 by bryc, public domain), hex. */
 const digest = (text: string): string => {
   let a = 0xdeadbeef
   let b = 0x41c6ce57
-  // two characters at a time; after the last one there is a zero
+  // two characters at a time; a zero follows the last one
   for (let i = 0; i < text.length; i += 2) {
     const pair = text.charCodeAt(i) | (text.charCodeAt(i + 1) << 16)
     a = Math.imul(a ^ pair, 2654435761)

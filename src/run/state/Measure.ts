@@ -1,6 +1,6 @@
 /**
- * How the estimated size of what a model is sent compares with what its provider says. Part of the fold of `RunState`:
- * total and pure.
+ * How the estimated size of what a model is sent compares with what its provider counts. Part of the fold of
+ * `RunState`: total and pure.
  *
  * Does not own the estimate, nor what is too much.
  */
@@ -11,13 +11,13 @@ export interface Measure {
   readonly model: Message.ModelRef
   /** tokens of what was sent last, as estimated */
   readonly sent: number
-  /** what the provider counted by what was estimated, of the last call that it counted; undefined before the first */
+  /** the provider's count divided by the estimate, for the last call that it counted; undefined before the first */
   readonly ratio: number | undefined
-  /** the smallest estimate that it said was too much, since its last answer */
+  /** the smallest estimate that it has refused as too much since its last answer */
   readonly tooMuch: number | undefined
 }
 
-/** What is known of one model says nothing of another one. */
+/** What is known about one model says nothing about another. */
 export const send = (
   self: Measure | undefined,
   { model, size }: DurableEvent.Of<"TurnStarted">
@@ -29,7 +29,7 @@ export const send = (
   return { model, sent: size, ratio: known.ratio, tooMuch: known.tooMuch }
 }
 
-/** A provider that counts nothing, and an answer of a model that took over, measure nothing. */
+/** An answer that the provider did not count, or of a model that took over, measures nothing. */
 export const answer = (self: Measure | undefined, event: DurableEvent.Of<"AssistantMessage">): Measure | undefined => {
   const { inputTokens } = event.usage
   if (self === undefined || event.model === undefined || !Message.isSameModel(self.model, event.model)) return self
@@ -42,12 +42,10 @@ export const discard = (self: Measure | undefined, event: DurableEvent.Of<"Attem
     ? self
     : { ...self, tooMuch: Math.min(self.tooMuch ?? Infinity, self.sent) }
 
-/**
- * By what an estimate for `model` is to be multiplied, where `limit` tokens may be sent. Odd counts are not believed.
- */
+/** The factor for an estimate for `model`, when `limit` tokens may be sent. Odd counts are not believed. */
 export const correction = (self: Measure | undefined, model: Message.ModelRef, limit: number): number => {
   if (self === undefined || !Message.isSameModel(self.model, model)) return 1
   const told = Math.min(4, Math.max(0.25, self.ratio ?? 1))
-  // what was too much takes more than the limit, whatever was counted before
+  // what was too much is more than the limit, whatever was counted before
   return self.tooMuch === undefined ? told : Math.max(told, limit / self.tooMuch)
 }

@@ -2,14 +2,14 @@
  * Tool calls without an outcome: their ids, their phases, what they run with, and when a round of them waits for a
  * person.
  *
- * Does not own what events do to them (`RunRound`), nor what a call needs next; that is the loop.
+ * Does not own what events do to them (`RunRound`), nor what a call needs next; the loop decides.
  */
 import type * as DurableEvent from "../DurableEvent.ts"
 import type * as Message from "../Message.ts"
 import type * as Pointer from "../Pointer.ts"
 import * as Fingerprint from "./Fingerprint.ts"
 
-/** A call that has no outcome yet. `started`: its intent is stored; `paused`: its handler waits for other runs, and has ended. */
+/** A call without an outcome. `started`: its intent is stored; `paused`: its handler waits for other runs, and has ended. */
 export interface OpenCall {
   readonly turn: number
   readonly callId: string
@@ -23,29 +23,29 @@ export interface OpenCall {
   readonly approvalId?: string
   readonly requestedAt?: number
   readonly expiresAt?: number
-  /** nothing but a result is a yes to it */
+  /** only a yes with a result counts as a yes */
   readonly needsResult?: boolean
   /** when its intent was last stored, in milliseconds since the epoch */
   readonly startedAt?: number
   /** the drive that last stored its intent */
   readonly drive?: number
-  /** how often its intent was stored: more than once when a drive died while it ran, or it paused */
+  /** how often its intent was stored: more than once if a drive died while it ran, or if it paused */
   readonly tries?: number
   /** what the person said */
   readonly decision?: Decision
-  /** the runs that it paused for, the last time that it did */
+  /** the runs that it paused for, the last time it did */
   readonly waitsFor?: ReadonlyArray<Pointer.Run>
-  /** the others that worked for it by then */
+  /** the other runs that had worked for it by then */
   readonly beside?: ReadonlyArray<Pointer.Run>
 }
 
-/** `params` are the arguments that the person put in place of the model's, `result` is what the call is settled with. */
+/** `params` are the person's arguments, used instead of the model's; `result` is what the call is settled with. */
 export interface Decision {
   readonly approved: boolean
   readonly reason?: string
   readonly params?: Message.ToolCallPart["params"]
   readonly result?: Message.ToolCallPart["params"]
-  /** characters of `result` before truncation, where it was truncated */
+  /** characters of `result` before truncation, if it was truncated */
   readonly originalSize?: number
 }
 
@@ -55,14 +55,14 @@ export const asked = ({ params }: OpenCall): OpenCall["params"] => params
 /** The arguments that the call runs with. */
 export const final = ({ decision, params }: OpenCall): OpenCall["params"] => decision?.params ?? params
 
-/** Its handler was called: what it did by then is done. */
+/** Its handler was called: what it did up to now is done. */
 export const hasStarted = ({ phase }: Pick<OpenCall, "phase">): boolean => phase === "started" || phase === "paused"
 
-/** A person gave its result: nothing is left to run. */
+/** A person gave its result: there is nothing to run. */
 export const isAnswered = ({ decision, phase }: OpenCall): boolean =>
   !hasStarted({ phase }) && decision?.approved === true && decision.result !== undefined
 
-/** Its intent is stored, or a person was asked about it. */
+/** Its intent is stored, or a person has been asked about it. */
 export const hasGoneOn = ({ approvalId, phase }: OpenCall): boolean => phase !== "pending" || approvalId !== undefined
 
 /** Nobody can say yes any more. */
@@ -72,7 +72,7 @@ export const isExpired = ({ expiresAt }: Pick<OpenCall, "expiresAt">, at: number
 /** The id of the n-th call (from 0) of a turn's message: unique in the run. */
 export const callId = (turn: number, index: number): string => `${turn}.${index}`
 
-/** The place from 0 of a call of `turn` in its message; NaN for an id that is no call's of that turn. */
+/** The place (from 0) of a call in the message of `turn`; NaN for an id that is not one of that turn's calls. */
 export const placeOf = (id: string, turn: number): number => {
   const place = Number(id.slice(id.indexOf(".") + 1))
   return `${turn}.${place}` === id ? place : NaN
@@ -93,26 +93,26 @@ export const ofMessage = (content: ReadonlyArray<Message.AssistantPart>, turn: n
 /** The id of the first question about a call: unique in the session. */
 export const approvalId = (runId: string, id: string): string => `${runId}/${id}`
 
-/** Where a call stands among those that are open; -1 where it is not. */
+/** The index of a call among those that are open; -1 if it is not open. */
 export const indexOf = (openCalls: ReadonlyArray<OpenCall>, id: string): number => {
   for (let at = 0; at < openCalls.length; at++) if (openCalls[at]!.callId === id) return at
   return -1
 }
 
-/** A call, while it is open. */
+/** The call, if it is open. */
 export const find = (openCalls: ReadonlyArray<OpenCall>, id: string): OpenCall | undefined => {
   const at = indexOf(openCalls, id)
   return at < 0 ? undefined : openCalls[at]
 }
 
-/** The call that a question is about, while that waits for its answer. */
+/** The call that a question is about, while the question waits for its answer. */
 export const waitingFor = (openCalls: ReadonlyArray<OpenCall>, approvalId: string): OpenCall | undefined =>
   openCalls.find((call) => call.approvalId === approvalId && call.phase === "awaiting")
 
 /**
- * The same on every try at a call, and unique among all sessions: the ids may hold anything. Below a call, where the key of that is
- * the id of both session and run, it stands in front as it is: a key many calls deep is short enough for an id. One that is not
- * ends with a digest of all of it.
+ * The same on every try at a call, and unique among all sessions, whatever the ids hold. For a run that works for a call, whose
+ * session id and run id are the key of that call, the key comes first unchanged: so a key many calls deep is short enough for an
+ * id. A key that is too long ends with a digest of all of it.
  */
 export const idempotencyKey = (sessionId: string, runId: string, id: string): string => {
   const key = sessionId === runId && isPlain.test(sessionId)
@@ -121,12 +121,12 @@ export const idempotencyKey = (sessionId: string, runId: string, id: string): st
   return key.length <= longestKey ? key : `${key.slice(0, 150)}~${Fingerprint.long(key)}`
 }
 
-/** An id has 200 characters at most, and ids of runs that work for a call add a count to its key. */
+/** An id has at most 200 characters, and ids of runs that work for a call add a number to its key. */
 const longestKey = 195
 
 const isPlain = /^[\w.~%/-]+$/
 
-/** A call without what was asked and answered about it. */
+/** A call without the question and answer about it. */
 export const unasked = (
   { approvalId: _1, decision: _2, expiresAt: _3, needsResult: _4, requestedAt: _5, ...call }: OpenCall
 ): OpenCall => call
@@ -138,7 +138,7 @@ export const anew = (call: OpenCall, params: OpenCall["params"] = final(call)): 
   phase: "awaiting"
 })
 
-/** A question, as its call remembers it. */
+/** A question, as its call keeps it. */
 export const questionOf = (
   { approvalId, at, expiresAt, needsResult, params }: DurableEvent.Of<"ApprovalRequested">
 ): Pick<OpenCall, "params" | "phase" | "approvalId" | "requestedAt" | "expiresAt" | "needsResult"> => ({
@@ -160,12 +160,12 @@ export const decisionOf = (
   ...(originalSize === undefined ? {} : { originalSize })
 })
 
-/** An answer in a word: a yes that gives the call's result is none to its handler. */
+/** An answer in one word: a yes with a result settles the call, and does not approve running its handler. */
 export const wordOf = (
   { approved, result }: Pick<DurableEvent.Of<"ApprovalResolved">, "approved" | "result">
 ): "approved" | "answered" | "denied" => !approved ? "denied" : result === undefined ? "approved" : "answered"
 
-/** A round waits for people while one is asked, here or below a call, and nothing runs. */
+/** A round waits for people while a call is asked about, here or below a call, and none runs. */
 export const waits = (openCalls: ReadonlyArray<OpenCall>): boolean => {
   let isAsked = false
   for (let at = 0; at < openCalls.length; at++) {

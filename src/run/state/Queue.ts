@@ -1,14 +1,14 @@
 /**
- * What was said to a run and has not reached its model yet. Part of the fold of `RunState`: total and pure.
+ * Input to a run that has not reached its model yet. Part of the fold of `RunState`: total and pure.
  *
- * Does not own when something is said to the model; that is `RunDecision` and the loop.
+ * Does not own when the model is given it; that is `RunDecision` and the loop.
  */
 import type * as DurableEvent from "../DurableEvent.ts"
 import * as RunEvent from "../RunEvent.ts"
 
-/** An accepted input, by the `seq` that it was accepted with. */
+/** An accepted input, with the `seq` of its acceptance. */
 export interface Queued extends Pick<DurableEvent.Of<"InputQueued">, "seq" | "kind" | "messages"> {
-  /** goes to the model with the next turn: every steer, and the follow-up that the run goes on for */
+  /** goes to the model with the next turn: every steer, and the follow-up that the run continues for */
   readonly isDue: boolean
 }
 
@@ -23,14 +23,14 @@ export const add = (queue: Queue, { kind, messages, seq }: DurableEvent.Of<"Inpu
 export const receive = (queue: Queue, { queued }: DurableEvent.Of<"InputReceived">): Queue =>
   queued === undefined ? queue : queue.filter(({ seq }) => seq !== queued)
 
-/** Where the run goes on for a follow-up, that is the oldest. */
+/** If the run continues for a follow-up, the oldest one is due. */
 export const finishTurn = (queue: Queue, { decision }: DurableEvent.Of<"TurnFinished">): Queue => {
   if (queue.length === 0 || decision._tag !== "Continue" || decision.reason !== "followUp") return queue
   const oldest = queue.find(({ isDue }) => !isDue)
   return oldest === undefined ? queue : queue.map((queued) => queued === oldest ? { ...queued, isDue: true } : queued)
 }
 
-/** What still waits after any event of a session; `RunState` has the same of a run. */
+/** What still waits after any event of a session; `RunState` keeps the same for a run. */
 export const evolve = (queue: Queue, event: RunEvent.Durable): Queue => {
   switch (event._tag) {
     case "RunStarted":
@@ -47,17 +47,17 @@ export const evolve = (queue: Queue, event: RunEvent.Durable): Queue => {
 }
 
 /**
- * An end that a drive wrote itself was told to whoever waits, and nothing of it is delivered later. A drive that died
- * has told nobody.
+ * When a drive wrote its end itself, whoever waits was told so, and nothing is delivered later. A drive that died has
+ * told nobody.
  */
 export const end = (queue: Queue, event: RunEvent.End): Queue =>
   queue.length === 0 || RunEvent.isOfDead(event) ? queue : []
 
-/** What the run goes on for although its model has nothing more to do. */
+/** What the run continues for although its model has nothing more to do. */
 export const next = (queue: Queue): Queued["kind"] | undefined =>
   queue.some(({ kind }) => kind === "steer") ? "steer" : queue[0]?.kind
 
-/** What the next turn begins with; the oldest follow-up too where the model would have `nothing` to answer. */
+/** What the next turn begins with; also the oldest follow-up if the model would otherwise have `nothing` to answer. */
 export const due = (queue: Queue, nothing: () => boolean): Queue => {
   if (queue.length === 0) return queue
   const now = queue.filter(({ isDue }) => isDue)

@@ -1,7 +1,7 @@
 /**
  * What follows from a run's state: which limit forbids the next step, and what happens after a turn. Pure and total.
  *
- * Does not own how a decision is carried out; that is the loop.
+ * Does not own how a decision is carried out; the loop does.
  */
 import type * as DoomLoop from "../DoomLoop.ts"
 import * as RunError from "../RunError.ts"
@@ -13,21 +13,21 @@ import * as Queue from "./Queue.ts"
 
 /**
  * The limit that forbids the next model call, if any: checked before the spending, against what is settled. Turns come
- * first, so that a run at several limits names the one a user knows best.
+ * first, so that a run at several limits names the one that users know best.
  */
 export const limitReached = (state: RunState.RunState, at: number): RunEvent.LimitedReason | undefined => {
   if (hasNoTurnLeft(state)) return "turns"
   const { limitedBy } = state
-  // these forbid what an answer leads to and not the call: a drive resumed with nothing new would ask in vain
+  // these forbid what an answer leads to, not the call itself: a drive resumed with nothing new would ask in vain
   if (limitedBy === "toolRounds" || limitedBy === "toolCalls" || limitedBy === "compactions") return limitedBy
   return budgetSpent(state, at)
 }
 
-/** No model is called any more: nobody would read what calls give. */
+/** No model is called any more: nobody would read the results of calls. */
 const hasNoTurnLeft = ({ limits: { maxTurns }, totals: { turns } }: RunState.RunState): boolean =>
   maxTurns !== undefined && turns >= maxTurns
 
-/** The limit that forbids the next tool call of a round, if any: what is spent besides turns. */
+/** The limit that forbids the next tool call of a round, if any: everything that is spent except turns. */
 export const budgetSpent = (state: RunState.RunState, at: number): RunEvent.LimitedReason | undefined => {
   const { limits, totals } = state
   if (limits.maxDuration !== undefined && RunState.totalsAt(state, at).duration >= limits.maxDuration) return "duration"
@@ -46,7 +46,7 @@ export const usageSpent = (
   return maxCost !== undefined && isSpent(usage.cost ?? 0, maxCost) ? "cost" : undefined
 }
 
-/** Sums of fractions are a hair off. */
+/** Sums of fractions are slightly off. */
 const isSpent = (cost: number, maxCost: number): boolean => cost >= maxCost * (1 - 1e-12)
 
 /** How many of a message's calls the limits still allow to run; the rest settle `NotExecuted(limit)`. */
@@ -66,27 +66,27 @@ export const callsLeft = (
 export interface Settled {
   readonly finishReason: RunEvent.FinishReason
   readonly hasCalls: boolean
-  /** nothing a reader or a tool could use */
+  /** nothing that a reader or a tool could use */
   readonly isEmpty: boolean
-  /** a limit cut the message's calls short */
+  /** the limit that cut the message's calls short */
   readonly cutBy: RunEvent.LimitedReason | undefined
-  /** the answer does not fit the agent's output schema */
+  /** why the answer does not fit the agent's output schema */
   readonly invalidOutput: string | undefined
-  /** a call failed, and the run's policy does not go on then */
+  /** a call failed, and the run's policy is to end then */
   readonly toolError: RunError.Stored | undefined
   /** the run goes round in circles */
   readonly loop: DoomLoop.Verdict | undefined
-  /** the agent's own condition that says stop */
+  /** the agent's own condition that stopped the run */
   readonly stoppedBy: "stopWhen" | "stopBefore" | undefined
   /** a run around this one has nothing left for another turn */
   readonly isSpentAround: boolean
 }
 
 /**
- * What happens after a turn, in `observing`. By the first of these: a failed call that is to end the run; an answer cut
+ * What happens after a turn, in `observing`. The first of these decides: a failed call that ends the run; an answer cut
  * at the output limit, for which the context has to shrink; the agent's own stop; the provider's content filter; a
- * limit that cut the calls short. Then calls are gone on for and an answer ends the run, whatever the finish reason
- * says.
+ * limit that cut the calls short. Otherwise the run continues after calls and ends after an answer, whatever the finish
+ * reason says.
  */
 export const decide = (state: RunState.RunState, turn: Settled, at: number): RunEvent.Decision => {
   const { cutBy, finishReason, invalidOutput, stoppedBy, toolError } = turn
@@ -102,7 +102,7 @@ export const decide = (state: RunState.RunState, turn: Settled, at: number): Run
   return turn.hasCalls ? afterCalls(state, turn) : afterAnswer(state, turn, at)
 }
 
-/** The model reads the results; a loop ends what would go on, unless a steer to come is news to it. */
+/** The model reads the results. A loop ends a run that would continue, unless a steer is about to bring something new. */
 const afterCalls = (state: RunState.RunState, turn: Settled): RunEvent.Decision => {
   const loop = Queue.next(state.queued) === "steer" ? undefined : turn.loop
   if (loop?.next === "end") return { _tag: "Limit", reason: "doomLoop" }
@@ -110,9 +110,9 @@ const afterCalls = (state: RunState.RunState, turn: Settled): RunEvent.Decision 
 }
 
 /**
- * An answer is the last one, unless it does not fit the output schema, which the model is told once. What is queued is
- * gone on for, unless a limit forbids another turn: then the answer is what it is. With a steer to come it is not the
- * last one yet.
+ * An answer is the last one, unless it does not fit the output schema; the model is told that once. The run continues
+ * for queued input, unless a limit forbids another turn: then the answer counts as it is. With a steer to come, an
+ * answer is not the last one yet.
  */
 const afterAnswer = (state: RunState.RunState, turn: Settled, at: number): RunEvent.Decision => {
   const isLimited = limitReached(state, at) !== undefined || turn.isSpentAround

@@ -1,6 +1,6 @@
 /**
- * What the beginning of a drive, the first one of a run or another, and its end do to the state of that run: parts of
- * `RunState.evolve`, total as it is, that write to the state it makes and to nothing else.
+ * What the beginning of a drive, a run's first or a later one, and its end do to the run's state: parts of
+ * `RunState.evolve`, total like it, which write only to the state that it is making.
  */
 import type * as DurableEvent from "../DurableEvent.ts"
 import * as RunEvent from "../RunEvent.ts"
@@ -10,7 +10,7 @@ import * as RunStatus from "../RunStatus.ts"
 import * as OpenCall from "./OpenCall.ts"
 import * as Queue from "./Queue.ts"
 
-/** The first drive of a run, in the state of none. */
+/** The first drive of a run, in an empty state. */
 export const start = (
   next: RunState.Next,
   { agent, at, input, parent, runId, seq }: DurableEvent.Of<"RunStarted">
@@ -26,7 +26,7 @@ export const start = (
   next.driveStartedAt = at
 }
 
-/** Another drive; where `isTurnOpen`, it takes up the turn that the one before it left. */
+/** A later drive; if `isTurnOpen`, it takes up the turn that the one before it left. */
 export const resume = (
   next: RunState.Next,
   event: DurableEvent.Of<"RunResumed">,
@@ -39,9 +39,9 @@ export const resume = (
   next.driveStartedAt = event.at
   next.waited = 0
   next.waitingSince = isWaiting ? event.at : undefined
-  // an attempt that was cut off left no trace but its deltas: the next one has a number of its own
+  // an attempt that was cut off left no trace except its deltas: the next one needs a number of its own
   next.attempts += isTraced(end) ? 0 : 1
-  // a run that failed has no model left after the last one: it begins with the first again
+  // a failed run has no model left after the last one: it begins with the first again
   if (end?._tag === "RunFailed") {
     next.switchedTo = undefined
     next.switches = 0
@@ -53,13 +53,13 @@ export const resume = (
   next.abortRequested = undefined
 }
 
-/** The limit that the drive before had, and did not come to say again. */
+/** The limit that ended the drive before, or that it still had when it was aborted. */
 const limitOf = ({ end, limitedBy }: RunState.Next): RunEvent.LimitedReason | undefined => {
   if (end?._tag === "RunLimited") return end.reason
   return end?._tag === "RunAborted" ? limitedBy : undefined
 }
 
-/** The limit that still forbids a model call, unless the limits that are given now leave room. */
+/** The limit that still forbids a model call, unless the limits given now leave room. */
 const leftOf = (
   limit: RunEvent.LimitedReason | undefined,
   given: RunPolicy.Limits | undefined,
@@ -73,11 +73,11 @@ const leftOf = (
   return isUsedUp ? limit : undefined
 }
 
-/** A provider's refusal is in the log as the attempt's end; anything else may have cut an attempt off. */
+/** A provider's refusal is in the log as the end of the attempt; anything else may have cut an attempt off. */
 const isTraced = (end: RunEvent.End | undefined): boolean =>
   end?._tag === "RunFailed" && !untraced.includes(end.error.reason._tag)
 
-/** Defects, and failures of a store which may still take the end after them. */
+/** Defects, and failures of a store that may still have stored the end after them. */
 const untraced: ReadonlyArray<string> = ["Unknown", "StoreUnavailable", "StoreRefused", "EventTooLarge"]
 
 export const end = (next: RunState.Next, event: RunEvent.End): void => {

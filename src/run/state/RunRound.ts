@@ -1,6 +1,6 @@
 /**
- * What the tool calls of a turn do to the state of a run: parts of `RunState.evolve`, total as it is, that write to the
- * state it makes and to nothing else.
+ * What the tool calls of a turn do to the state of a run: parts of `RunState.evolve`, total like it, which write only
+ * to the state that it is making.
  */
 import * as DoomLoop from "../DoomLoop.ts"
 import type * as DurableEvent from "../DurableEvent.ts"
@@ -18,7 +18,7 @@ export interface SettledCall extends Pick<OpenCall.OpenCall, "callId" | "tool" |
   readonly outcome: ToolOutcome.ToolOutcome
 }
 
-/** A question about a call with these arguments; what was answered about others does not count. */
+/** A question about a call with these arguments; answers about other arguments do not count. */
 export const askCall = (
   next: RunState.Next,
   event: DurableEvent.Of<"ApprovalRequested">
@@ -28,7 +28,7 @@ export const askCall = (
   putCall(next, at, call && { ...OpenCall.unasked(call), ...OpenCall.questionOf(event) })
 }
 
-/** An answer; one to a question that does not wait, such as about other arguments, changes nothing. */
+/** An answer. One to a question that is not waiting, such as about other arguments, changes nothing. */
 export const answerCall = (
   next: RunState.Next,
   event: DurableEvent.Of<"ApprovalResolved">
@@ -40,14 +40,14 @@ export const answerCall = (
 }
 
 /**
- * An open call that went a step further. After an end, where people decide while no drive is there, the status stays.
+ * Puts back an open call that went a step further. After an end, when people decide without a drive, the status stays.
  */
 const putCall = (next: RunState.Next, at: number, call: OpenCall.OpenCall | undefined): void => {
   if (call !== undefined) next.openCalls = next.openCalls.with(at, call)
   moveRound(next)
 }
 
-/** Where a round stands with the calls that are left: after an end, where it was. Time spent waiting for a person is not the drive's. */
+/** The status of a round with the calls that are left; time spent waiting for a person does not count for the drive. */
 const moveRound = (next: RunState.Next): void => {
   if (RunStatus.isEnd(next.status)) return
   if (OpenCall.waits(next.openCalls)) {
@@ -60,7 +60,7 @@ const moveRound = (next: RunState.Next): void => {
   next.waitingSince = undefined
 }
 
-/** An intent, the first one of its call or another try. */
+/** An intent: the first one of its call, or another try. */
 export const startCall = (
   next: RunState.Next,
   { at: startedAt, callId, params }: DurableEvent.Of<"ToolStarted">
@@ -73,7 +73,7 @@ export const startCall = (
   putCall(next, at, { ...call, phase: "started", params, startedAt, tries: tries + 1, drive: next.drive })
 }
 
-/** A handler that waits for other runs. */
+/** A handler waits for other runs. */
 export const pauseCall = (
   next: RunState.Next,
   { beside = [], callId, waitsFor }: DurableEvent.Of<"ToolPaused">
@@ -84,7 +84,7 @@ export const pauseCall = (
   putCall(next, at, { ...call, phase: "paused", waitsFor, ...(beside.length === 0 ? {} : { beside }) })
 }
 
-/** An outcome; one of a call that is not open changes nothing. */
+/** An outcome. One of a call that is not open changes nothing. */
 export const settleCall = (next: RunState.Next, event: DurableEvent.Of<"ToolSettled">): void => {
   const { answer, totals } = next
   const at = OpenCall.indexOf(next.openCalls, event.callId)
@@ -118,10 +118,10 @@ const givenBy = (
 ): OpenCall.OpenCall["params"] =>
   (answer && Message.toolCallAt(answer.message.content, OpenCall.placeOf(callId, turn)))?.params ?? params
 
-/** Something of the round of a settled answer has happened: one of its calls has its outcome, has started, or was asked about. */
+/** Whether the round of a settled answer has begun: a call has its outcome, has started, or was asked about. */
 export const hasBegun = (openCalls: ReadonlyArray<OpenCall.OpenCall>, { calls }: RunTurn.Answer): boolean =>
   openCalls.length < calls || openCalls.some(OpenCall.hasGoneOn)
 
-/** The first call of an answer that failed. */
+/** The first failed call of an answer. */
 export const firstFailed = ({ settled }: RunTurn.Answer): SettledCall | undefined =>
   settled.find(({ outcome }) => ToolOutcome.isError(outcome))

@@ -1,6 +1,6 @@
 /**
  * What the model calls of a turn do to the state of a run, from the turn's start to its end: parts of
- * `RunState.evolve`, total as it is, that write to the state it makes and to nothing else.
+ * `RunState.evolve`, total like it, which write only to the state that it is making.
  *
  * Does not own what the turn's tool calls do; that is `RunRound`.
  */
@@ -18,7 +18,7 @@ export interface Answer
   extends Pick<DurableEvent.Of<"AssistantMessage">, "attempt" | "finishReason" | "usage" | "message">
 {
   readonly calls: number
-  /** nothing a reader or a tool could use */
+  /** nothing that a reader or a tool could use */
   readonly isBlank: boolean
   /** in the order in which they were settled */
   readonly settled: ReadonlyArray<RunRound.SettledCall>
@@ -59,7 +59,7 @@ export const settleMessage = (next: RunState.Next, event: DurableEvent.Of<"Assis
   next.status = calls.length > 0 ? "tool_running" : "preparing"
   next.turn = turn
   next.attempts = attempt
-  // a cut answer is none yet
+  // a cut answer does not count as an answer yet
   if (finishReason !== "length") next.compactionsInARow = 0
   next.hasRun = false
   next.text = Message.textOf(message.content)
@@ -77,7 +77,7 @@ export const settleMessage = (next: RunState.Next, event: DurableEvent.Of<"Assis
   next.totals = { ...totals, turns: totals.turns + 1, usage: Usage.add(totals.usage, usage) }
 }
 
-/** A turn whose outcomes are all known ends a row of crashes. */
+/** A turn whose outcomes are all known ends a series of crashes. */
 export const finish = (next: RunState.Next, event: DurableEvent.Of<"TurnFinished">): void => {
   const hasUnknown = next.answer?.settled.some(({ outcome }) => outcome._tag === "OutcomeUnknown") ?? false
   if (!hasUnknown) next.crashes = 0

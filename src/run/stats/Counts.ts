@@ -1,4 +1,4 @@
-/** How often each of a few kinds came about. Pure; a kind may have any name. */
+/** How often each of a few kinds occurred. Pure; a kind may have any name. */
 import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
 

@@ -15,7 +15,7 @@ export interface Distribution {
 
 export const empty: Distribution = { count: 0, sum: 0, max: 0, places: HashMap.empty() }
 
-/** With a number of at least 0; what is none, such as the time of a clock that went backwards, counts as 0. */
+/** Adds a number of at least 0; an invalid one, such as a time by a clock that went backwards, counts as 0. */
 export const add = (self: Distribution, value: number): Distribution => {
   const given = value > 0 && value < Infinity ? value : 0
   const place = Number(given.toPrecision(3))
@@ -29,8 +29,8 @@ export const add = (self: Distribution, value: number): Distribution => {
 }
 
 /**
- * The nearest-rank quantile, to three significant digits: the least number that `part` (0 to 1) of all are not above.
- * `null` where there are none.
+ * The nearest-rank quantile, to three significant digits: the least number that at least `part` (0 to 1) of all numbers
+ * do not exceed. `null` if there are none.
  */
 export const quantile = (self: Distribution, part: number): number | null => {
   const rank = Math.ceil(part * self.count)

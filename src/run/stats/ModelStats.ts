@@ -1,13 +1,13 @@
-/** What is counted of each model that was asked. Pure. */
+/** What is counted for each model that was called. Pure. */
 import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
 import * as Message from "../Message.ts"
 import * as Usage from "../Usage.ts"
 
 export interface ModelStats {
-  /** settled ones */
+  /** settled calls */
   readonly calls: number
-  /** also of attempts that do not count */
+  /** including attempts that do not count */
   readonly usage: Usage.Usage
 }
 

@@ -1,8 +1,8 @@
 /**
- * What one run has come to so far: what its numbers among those of others are made of. Total and pure, also on logs
+ * What one run has come to so far: the numbers that it will add to those of other runs. Total and pure, even on logs
  * with holes.
  *
- * Does not own what of it is summed up over runs; that is `RunStats`.
+ * Does not own which of them are summed up over runs; that is `RunStats`.
  */
 import type * as DurableEvent from "../DurableEvent.ts"
 import type * as RunEvent from "../RunEvent.ts"
@@ -15,9 +15,9 @@ export interface RunTally {
   readonly isAnswered: boolean
   /** the calls of the turn under way that this drive has started, by id */
   readonly started: ReadonlySet<string>
-  /** when a person was asked about a call and has not answered, in milliseconds since the epoch, by the call's id */
+  /** when a person was asked about a call without having answered, in milliseconds since the epoch, by the call's id */
   readonly asked: ReadonlyMap<string, number>
-  /** how its last drive ended; `undefined` while one goes on, or where its process died */
+  /** how its last drive ended; `undefined` while one is under way, or if its process died */
   readonly end: RunEvent.End | undefined
 }
 
@@ -64,8 +64,8 @@ export const evolve = (self: RunTally, event: RunEvent.Durable): RunTally => {
 const isRetried = ({ delay }: DurableEvent.Of<"AttemptDiscarded">): boolean => delay !== undefined
 
 /**
- * How long a call took, in milliseconds; `undefined` where its handler did not run to an end in this drive, so that its
- * time says nothing of the tool.
+ * How long a call took, in milliseconds; `undefined` if its handler did not run to its end in this drive, so that the
+ * time says nothing about the tool.
  */
 export const timeOf = (
   { started }: RunTally,

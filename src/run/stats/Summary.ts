@@ -1,6 +1,6 @@
 /**
- * The numbers of runs as plain JSON: what `fiberloop stats --json` prints. Times are in milliseconds; a number that
- * nothing is known of is `null`. Percentiles are of the nearest rank, to three significant digits.
+ * The numbers of runs as plain JSON: what `fiberloop stats --json` prints. Times are in milliseconds; an unknown number
+ * is `null`. Percentiles are nearest-rank, to three significant digits.
  */
 import * as HashMap from "effect/HashMap"
 import type * as RunEvent from "../RunEvent.ts"
@@ -12,7 +12,7 @@ import * as Distribution from "./Distribution.ts"
 
 type Count = Readonly<Record<string, number>>
 
-/** Of numbers that each run, session or model call has. */
+/** Statistics of a number that each run, session or model call has. */
 export interface Spread {
   readonly total: number
   readonly mean: number | null
@@ -20,7 +20,7 @@ export interface Spread {
   readonly max: number | null
 }
 
-/** Of times, in milliseconds. */
+/** Statistics of times, in milliseconds. */
 export interface Times {
   readonly count: number
   readonly p50: number | null
@@ -39,13 +39,13 @@ export interface Tokens {
 }
 
 export interface Summary {
-  /** those with a run that counts */
+  /** sessions with a run that counts */
   readonly sessions: number
   readonly runs: number
-  /** runs by agent, also of agents that the filter leaves out */
+  /** runs by agent, including agents that the filter leaves out */
   readonly agents: Count
   readonly drives: number
-  /** runs by how their last drive ended; `unfinished`: it goes on, or its process died */
+  /** runs by how their last drive ended; `unfinished`: it is under way, or its process died */
   readonly ends: {
     readonly completed: number
     readonly limited: number
@@ -54,36 +54,36 @@ export interface Summary {
     readonly aborted: number
     readonly unfinished: number
   }
-  /** the same by reason: `{ "limited": { "turns": 2 } }`; of failed ones the error's */
+  /** the same by reason: `{ "limited": { "turns": 2 } }`; for failed runs the error's reason */
   readonly reasons: Readonly<Record<string, Count>>
   /** from 0 to 1: completed runs of those that completed, were limited, failed or were aborted */
   readonly successRate: number | null
   /** settled model calls of a run */
   readonly turns: Spread
-  /** of a run; `runs`: how many had one, `lostTime`: in attempts that do not count and the waits after them */
+  /** per run; `runs`: how many had one, `lostTime`: time in attempts that do not count and the waits after them */
   readonly retries: Spread & { readonly runs: number; readonly lostTime: number }
-  /** of a run; `runs`: how many had one, `perHundredTurns`: how frequent they are */
+  /** per run; `runs`: how many had one, `perHundredTurns`: how frequent they are */
   readonly compactions: Spread & { readonly runs: number; readonly perHundredTurns: number | null }
   readonly latency: {
-    /** the settled call of a turn, and to its first part of content */
+    /** the settled model call of a turn: in whole, and to its first part of content */
     readonly model: Times
     readonly firstPart: Times
-    /** calls whose handler ran to an end */
+    /** calls whose handler ran to its end */
     readonly tools: Times
     /** from a question to its answer */
     readonly approvals: Times
-    /** drive time of a run that has an end, without what was spent waiting for people */
+    /** drive time of a run that has an end, without time spent waiting for people */
     readonly runs: Times
   }
   readonly tools: Readonly<Record<string, Times & { readonly errors: number }>>
   readonly approvals: {
     readonly asked: number
     readonly approved: number
-    /** with a result in the tool's place */
+    /** answered with a result instead of running the tool */
     readonly answered: number
     readonly denied: number
   }
-  /** by kind: attempts at model calls that do not count, tool calls with another outcome than success, failed runs */
+  /** by kind: attempts at model calls that do not count, tool calls that did not succeed, failed runs */
   readonly errors: { readonly attempts: Count; readonly tools: Count; readonly runs: Count }
   /** input tokens of a settled model call: what it was sent */
   readonly promptTokens: Spread
@@ -91,15 +91,15 @@ export interface Summary {
   readonly events: Spread
   readonly tokens: Tokens
   /**
-   * in the unit of the application's prices; `null` where no price was known. `unpriced`: settled model calls without
-   * one
+   * in the unit of the application's prices; `null` if no price was known. `unpriced`: settled model calls without a
+   * price
    */
   readonly cost: number | null
   readonly unpriced: number
   readonly models: Readonly<Record<string, Tokens & { readonly calls: number; readonly cost: number | null }>>
 }
 
-/** Of sessions that are all folded in. */
+/** For a fold whose sessions have all ended. */
 export const make = (self: RunStats): Summary => {
   const ends = Counts.toRecord(self.ends)
   const of = (tag: RunEvent.End["_tag"] | "Unfinished") => ends[tag] ?? 0
@@ -185,7 +185,7 @@ const tokens = (usage: Usage.Usage): Tokens => ({
   reasoning: usage.reasoningTokens ?? 0
 })
 
-/** Those that were used most stand first. */
+/** The most used come first. */
 const byMost = <A, B>(all: HashMap.HashMap<string, A>, calls: (a: A) => number, to: (a: A) => B): Record<string, B> =>
   Object.fromEntries(
     HashMap.toEntries(all)

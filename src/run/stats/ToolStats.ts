@@ -1,4 +1,4 @@
-/** What is counted of each tool whose handler ran. Pure. */
+/** What is counted for each tool whose handler ran. Pure. */
 import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
 import * as Distribution from "./Distribution.ts"

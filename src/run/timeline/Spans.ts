@@ -1,8 +1,8 @@
 /**
- * The spans of the turns of a drive: each is held until its turn is over, so that those of a turn come in the order in
- * which they began. Total and pure, as `Timeline`, of which this is a part.
+ * The spans of the turns of a drive: each is held until its turn is over, so that the spans of a turn come in the order
+ * in which they began. Total and pure, like `Timeline`, which this is a part of.
  *
- * Does not own drives, nor what stands between them (`Timeline`).
+ * Does not own drives, nor what comes between them (`Timeline`).
  */
 import type * as DurableEvent from "../DurableEvent.ts"
 import * as Message from "../Message.ts"
@@ -46,7 +46,7 @@ export const empty: Omit<Spans, "at"> = {
 
 type Step = readonly [Spans, ReadonlyArray<Found>]
 
-/** The spans with an event that neither begins nor ends a drive, and those of a turn that is over through it. */
+/** The spans after an event that neither begins nor ends a drive, and the spans of a turn that ended with it. */
 export const step = (self: Spans, event: RunEvent.Durable): Step => {
   switch (event._tag) {
     case "TurnStarted": {
@@ -85,7 +85,7 @@ export const step = (self: Spans, event: RunEvent.Durable): Step => {
       return [hold(rest, "approval", begun, at, OpenCall.wordOf(event), { callId }), []]
     }
     case "ContextCompacted": {
-      // it began when what stands before it was recorded
+      // it began when the event before it was recorded
       const begun = { ...begin(event, event.strategy, self.turn), at: self.at }
       const more = event.cause === undefined ? {} : { cause: event.cause }
       return [hold(self, "compaction", begun, event.at, `${event.after} of ${event.before} messages`, more), []]
@@ -104,7 +104,7 @@ export const step = (self: Spans, event: RunEvent.Durable): Step => {
   }
 }
 
-/** The spans at the end of a drive at `at`: what has no end yet had none in it; `usage` is that of a model call that was cut off. */
+/** The spans at a drive's end at `at`: what is still open had no end in it; `usage` is that of a model call that was cut off. */
 export const end = (self: Spans, at: number, usage: Usage.Usage | undefined): Step => {
   const { asked, calling, started } = self
   const open = [
@@ -150,7 +150,7 @@ const hold = (
   return { ...self, held: [...self.held, { kind, turn, seq, name, from: at, to: end, outcome, ...more }] }
 }
 
-/** Without those that are held, which come in the order in which they began. */
+/** Releases the spans that are held, in the order in which they began. */
 export const flush = (self: Spans): Step => [
   { ...self, held: [] },
   [...self.held].sort((a, b) => a.seq - b.seq)

@@ -1,7 +1,7 @@
 /**
- * Bytes of a base64 text, read one by one where they stand, so that the header of a large file costs no copy of it.
+ * Bytes of a base64 text, read one by one in place, so that reading the header of a large file does not copy it.
  *
- * Does not own whether a text is base64: of another it gives some bytes, and never fails.
+ * Does not own whether a text is base64: for any other it returns some bytes, and never fails.
  */
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"

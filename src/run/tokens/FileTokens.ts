@@ -1,8 +1,8 @@
 /**
  * How many tokens a file is: images by their size in pixels, the rest by media type and bytes. Providers differ, and
- * some say it of images only, so it is the larger of what is known.
+ * some document it for images only, so it is the larger of what is known.
  *
- * Does not own text: a file of text is guessed by its bytes, since it may be megabytes of base64.
+ * Does not own text: a text file is estimated by its bytes, since it may be megabytes of base64.
  */
 import type * as Message from "../Message.ts"
 import * as Base64 from "./Base64.ts"
@@ -14,11 +14,11 @@ const unknownImage = 1_600
 /** A page of a document: its text and its image (https://platform.claude.com/docs/en/build-with-claude/pdf-support). */
 const page = 3_000
 
-/** Where a document says nowhere how many pages it has: one for so many bytes. */
+/** When a document does not say how many pages it has: one page for this many bytes. */
 const pageBytes = 75_000
 
 /**
- * Tokens of a file, a whole number of at least 1. Its address costs what a file of its kind does whose size is not
+ * Tokens of a file, a whole number of at least 1. An address costs as much as a file of its kind whose size is not
  * known.
  */
 export const tokens = (file: Message.FilePart): number => {
@@ -40,7 +40,7 @@ export const tokens = (file: Message.FilePart): number => {
 const image = (size: ImageSize.ImageSize): number => Math.max(patches(size), tiles(size))
 
 /**
- * Anthropic: one for 28 by 28 pixels, of an image that is scaled down to 2576 pixels on its longer side and 3.75
+ * Anthropic: one token for 28 by 28 pixels, of an image that is scaled down to 2576 pixels on its longer side and 3.75
  * megapixels; older models scale down to a third of that (https://platform.claude.com/docs/en/build-with-claude/vision;
  * formerly given as width * height / 750).
  */
@@ -52,7 +52,7 @@ const patches = ({ height, width }: ImageSize.ImageSize): number => {
 /**
  * OpenAI at high detail: 85, and 170 for every tile of 512 by 512 pixels, of an image that is scaled down to fit 2048
  * by 2048, then to 768 on its shorter side (https://platform.openai.com/docs/guides/images-vision, "Calculating
- * costs"). Models that count patches of 32 by 32 instead take at most 1536 of them, some times a factor of up to 2.46.
+ * costs"). Models that count patches of 32 by 32 instead take at most 1536 of them, times a factor of up to 2.46.
  */
 const tiles = ({ height, width }: ImageSize.ImageSize): number => {
   const fit = Math.min(1, 2048 / Math.max(width, height))
@@ -66,7 +66,7 @@ const split = (mediaType: string): readonly [kind: string, subtype: string] => {
   return [kind, subtype]
 }
 
-/** The base64 of a file; `undefined` where it says only where the file is. */
+/** The base64 of a file; `undefined` if `data` only says where the file is. */
 const content = (data: string): string | undefined => {
   if (/^https?:/.test(data)) return undefined
   return data.startsWith("data:") ? data.slice(data.indexOf(",") + 1) : data

@@ -1,5 +1,5 @@
 /**
- * The size of an image in pixels, out of the header of a PNG, JPEG, GIF or WebP.
+ * The size of an image in pixels, from the header of a PNG, JPEG, GIF or WebP.
  *
  * Does not own what an image of that size costs; that is `FileTokens`.
  */
@@ -10,7 +10,7 @@ export interface ImageSize {
   readonly height: number
 }
 
-/** Of an image in base64, whatever its media type says; `undefined` where it is none of the four, or is cut. */
+/** The size of an image in base64, whatever its media type says; `undefined` if it is none of the four, or is cut. */
 export const read = (base64: string): ImageSize | undefined => {
   const size = readHeader((index) => Base64.byte(base64, index), Base64.size(base64))
   return size !== undefined && size.width > 0 && size.height > 0 ? size : undefined
@@ -39,7 +39,7 @@ const webp = (at: Bytes): ImageSize | undefined => {
 }
 
 /**
- * ITU T.81, B.1 and B.2.2: goes from segment to segment up to the frame header, which stands before the image itself.
+ * ITU T.81, B.1 and B.2.2: goes from segment to segment up to the frame header, which comes before the image itself.
  */
 const jpeg = (at: Bytes, length: number): ImageSize | undefined => {
   let index = 2
@@ -47,7 +47,7 @@ const jpeg = (at: Bytes, length: number): ImageSize | undefined => {
     const marker = at(index + 1)
     const isFrame = marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
     if (isFrame) return { width: big(at, index + 7, 2), height: big(at, index + 5, 2) }
-    // a marker may be filled up in front
+    // a marker may be preceded by fill bytes
     index += marker === 0xff ? 1 : 2 + big(at, index + 2, 2)
   }
   return undefined

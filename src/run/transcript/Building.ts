@@ -1,5 +1,5 @@
 /**
- * What a transcript is while it is built: messages in their places, the user's message being gathered, the turn whose
+ * A transcript while it is being built: messages in their places, the user's message being gathered, the turn whose
  * calls are open. Pure.
  *
  * Does not own what events do to it (`Transcript`), nor compactions (`Compact`).
@@ -33,7 +33,7 @@ export interface Transcript {
   /** a model call is under way: inputs wait until its turn is over */
   readonly calling: boolean
   readonly waiting: Vector.Vector<Input>
-  /** ids that providers gave to calls they executed themselves */
+  /** ids that providers gave to calls that they executed themselves */
   readonly taken: HashSet.HashSet<string>
 }
 
@@ -91,7 +91,7 @@ export const toInput = (seq: number, content: ReadonlyArray<Message.UserPart>, i
   content: Vector.make(Legality.cleanParts(content))
 })
 
-/** Ends the turn under way: its message and results get their place, then what came in meanwhile. */
+/** Ends the turn under way: its message and results get their place, then the input that came meanwhile. */
 export const closeTurn = (self: Transcript): Transcript => {
   const { calling, open, taken, waiting } = self
   if (open === undefined && !calling && waiting.length === 0) return self

@@ -1,8 +1,8 @@
 /**
- * The calls of an assistant message as they may be sent: ids of the narrowest form and unique in the conversation,
- * calls that the provider executed itself together with their results.
+ * The calls of an assistant message as they may be sent: their ids have the narrowest form and are unique in the
+ * conversation, and calls that the provider executed itself are paired with their results.
  *
- * Does not own where their results stand (`Entries`).
+ * Does not own where the results of other calls go (`Entries`).
  */
 import * as HashSet from "effect/HashSet"
 import type * as Message from "../Message.ts"
@@ -20,21 +20,21 @@ interface Prepared {
   readonly calls: ReadonlyArray<Call>
   /** provider-given ids in use, these included */
   readonly taken: HashSet.HashSet<string>
-  /** provider-given ids that calls here had, and lost to others that have them */
+  /** provider-given ids that calls here had, and lost because others have them */
   readonly renamed: ReadonlyArray<string>
 }
 
-/** Nine letters and digits, the narrowest form a provider asks for; unique because `seq` is, within one `prefix`. */
+/** Nine letters and digits, the narrowest form that a provider asks for; unique within one `prefix` because `seq` is. */
 const derivedId = (prefix: "c" | "p", seq: number, index: number): string =>
   `${prefix}${seq.toString(36).padStart(6, "0")}${index.toString(36).padStart(2, "0")}`
 
-/** True for ids that we make ourselves. */
+/** Whether we made this id ourselves. */
 const isDerived = (id: string): boolean => /^[cp][0-9a-z]{8,}$/.test(id)
 
 /**
  * Prepares the content of the event `seq`; `from` is the number of calls prepared under that `seq` before. Ids are
- * derived, so that the same log gives the same bytes, but for ids of provider-executed calls, which providers know
- * again.
+ * derived, so that the same log gives the same bytes, except for ids of provider-executed calls, which providers
+ * recognize.
  */
 export const prepare = (
   seq: number,
@@ -62,7 +62,7 @@ export const prepare = (
     }
     Legality.addClean(prepared, part)
   }
-  // it is kept: a copy has no room for more
+  // the content is kept: a copy has no spare capacity
   return { content: prepared.slice(), calls, taken, renamed: foreign?.renamed ?? [] }
 }
 
@@ -79,8 +79,8 @@ interface Foreign {
 }
 
 /**
- * The ids and names of provider-executed calls and their results, by place in the content; one without the other has
- * none. And the ids that others had already.
+ * The ids and names of provider-executed calls and their results, by place in the content; a call without a result, or
+ * a result without a call, gets none. And the ids that others had already.
  */
 const pairForeign = (
   seq: number,

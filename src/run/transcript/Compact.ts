@@ -1,8 +1,8 @@
 /**
- * What a compaction does to a transcript: a prefix goes, what is remembered of it and what replaces it come, and old
- * results may become notes. Pure.
+ * What a compaction does to a transcript: it removes a prefix, adds what is remembered of it and what replaces it, and
+ * may turn old results into notes. Pure.
  *
- * Does not own what is left out; a strategy says it.
+ * Does not own what is left out; a strategy decides.
  */
 import * as HashSet from "effect/HashSet"
 import type * as Memory from "../Memory.ts"
@@ -13,23 +13,23 @@ import * as Entries from "./Entries.ts"
 import * as Legality from "./Legality.ts"
 import * as Pruning from "./Pruning.ts"
 
-/** What a compaction makes of a transcript. */
+/** What a compaction changes in a transcript. */
 export interface Change {
   /** messages made of events up to here are replaced */
   readonly upTo: number
   readonly replacement: ReadonlyArray<Message.Message>
-  /** what is remembered from here on; nothing without it */
+  /** what is remembered from here on; if absent, nothing */
   readonly memory?: Memory.Memory | undefined
-  /** long results of tools in what is kept, up to here, become notes; see `Pruning` */
+  /** long tool results in kept messages, up to here, become notes; see `Pruning` */
   readonly pruned?: number | undefined
 }
 
 /**
- * Replaces a prefix, by the event `seq`. A strategy may be anybody's, so its messages are made legal like everything
+ * Replaces a prefix, by the event `seq`. Strategies are not all ours, so their messages are made legal like everything
  * else. A turn whose calls are open stays open, unless it is replaced.
  */
 export const compact = (self: Transcript, change: Change, seq: number): Transcript => {
-  // no message is made of events that are still to come
+  // no message is made of events still to come
   const upTo = Math.min(change.upTo, seq)
   const { memory, pruned = 0 } = change
   const open = self.open !== undefined && self.open.seq > upTo ? self.open : undefined
@@ -40,7 +40,7 @@ export const compact = (self: Transcript, change: Change, seq: number): Transcri
   const unsettled = open === undefined ? keep(closing(self)) : []
   const left = [...settled, ...unsettled, ...(open === undefined ? [] : Entries.fromTurn(open))]
   const { entries: replaced, taken } = Entries.fromMessages(change.replacement, upTo, seq, takenBy(self, left))
-  // what is being gathered goes on to be, and nothing else begins to be
+  // a message that is being gathered stays so, and no other becomes one
   const gathered = unsettled.at(-1)?.message.role === "user" ? unsettled.pop() : undefined
   const entries = [...replaced, ...settled, ...unsettled]
   const firsts = entries.findIndex((entry) => entry.message.role !== "system")
@@ -63,7 +63,7 @@ const inputOf = ({ from, isDuringCall, isNotice, latest, message, seq }: Entries
   latest
 })
 
-/** Ids of messages that are gone may be given again. */
+/** Ids of messages that are gone may be used again. */
 const takenBy = (self: Transcript, left: ReadonlyArray<Entries.Entry>): Transcript["taken"] => {
   const before = Entries.idsOf(all(self))
   const after = Entries.idsOf(left)

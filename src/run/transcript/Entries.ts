@@ -1,6 +1,5 @@
 /**
- * Messages in their places: how a turn, and how a list of messages from elsewhere, become legal entries of a
- * transcript.
+ * Messages in their places: how a turn, and a list of messages from elsewhere, become legal entries of a transcript.
  *
  * Does not own the order of entries; that is `Transcript`.
  */
@@ -17,21 +16,21 @@ import * as Notice from "./Notice.ts"
 export interface Origin {
   /** `seq` of the first event that it is made of */
   readonly from: number
-  /** that is an input, and came while the model was called */
+  /** that event is an input, and came while the model was called */
   readonly isDuringCall?: boolean | undefined
 }
 
-/** A message in its place. Where it holds reasoning: by which model, and the message without it for all others. */
+/** A message in its place. If it holds reasoning: the model that made it, and the message without it for all others. */
 export interface Entry extends Origin {
   readonly seq: number
   readonly message: Message.Message
-  /** a user message of nothing but the runtime's notices */
+  /** a user message that has only the runtime's notices */
   readonly isNotice?: boolean
-  /** of a user message that several inputs made, the place of the part with which the latest one that was said begins */
+  /** of a user message made of several inputs: the index of the part with which the latest one that a person said begins */
   readonly latest?: number
-  /** a user message that says what is remembered */
+  /** a user message with what is remembered */
   readonly memory?: Memory.Memory
-  /** ids of calls that a provider executed, which others had already: see `Calls` */
+  /** ids of calls that a provider executed, which other calls had already: see `Calls` */
   readonly renamed?: ReadonlyArray<string>
   readonly reasoned?: { readonly by: Message.ModelRef | undefined; readonly without: Message.Message }
 }
@@ -41,7 +40,7 @@ type Result = Pick<Message.ToolResultPart, "result" | "isFailure">
 /** An assistant message and what is known of its calls. */
 export interface Turn {
   readonly seq: number
-  /** where that is not `seq` */
+  /** if that is not `seq` */
   readonly from?: number
   readonly model: Message.ModelRef | undefined
   readonly content: ReadonlyArray<Message.AssistantPart>
@@ -85,9 +84,9 @@ const toolResult = ({ id, name }: Calls.Call, { isFailure, result }: Result): Me
 }
 
 /**
- * Anybody's messages, a history or a strategy's replacement, made legal: entries of `seq`, made of the event `idSeq`,
- * from which ids are derived. System messages after others become user messages; reasoning, whose model is not known,
- * goes to nobody.
+ * Messages from elsewhere, a history or a strategy's replacement, made legal: entries of `seq`, made of the event
+ * `idSeq`, from which ids are derived. System messages after others become user messages; reasoning is shown to no
+ * reader, since its model is not known.
  */
 export const fromMessages = (
   messages: ReadonlyArray<Message.Message>,
@@ -121,7 +120,7 @@ export const fromMessages = (
   return { entries, taken }
 }
 
-/** The results of calls, by place: each takes the first one of its id that is left. */
+/** The results of calls, by place: each call takes the first remaining result with its id. */
 const resultsOf = (
   calls: ReadonlyArray<Calls.Call>,
   results: ReadonlyArray<Message.ToolResultPart>
@@ -135,13 +134,13 @@ const resultsOf = (
   return found
 }
 
-/** The provider-given ids that entries need: those that they show, and those that they did not get. */
+/** The provider-given ids that entries need: those that they show, and those that they had to give up. */
 export const idsOf = (entries: ReadonlyArray<Entry>) => ({
   shown: entries.flatMap(({ message }) => message.role === "assistant" ? Calls.foreignIds(message) : []),
   renamed: entries.flatMap(({ renamed = [] }) => renamed)
 })
 
-/** The message as `reader` may see it: reasoning only where it made that itself. */
+/** The message as `reader` may see it: with reasoning only if `reader` made it. */
 export const forReader = (entry: Entry, reader: Message.ModelRef | undefined): Message.Message => {
   const { message, reasoned } = entry
   if (reasoned === undefined) return message
@@ -152,8 +151,8 @@ export const forReader = (entry: Entry, reader: Message.ModelRef | undefined): M
 const earlier = Message.user(Notice.earlier)
 
 /**
- * System messages come first, later ones are the user's; after them a user speaks first. Neighbours of one role, as a
- * log with holes or an older prefix may leave them, become one message.
+ * System messages come first, and later ones become the user's; after them a user speaks first. Neighbours of one role,
+ * as in a log with holes or after a cut, become one message.
  */
 export const addMessage = (out: Array<Message.Message>, added: Message.Message): void => {
   const last = out.at(-1)

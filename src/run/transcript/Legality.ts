@@ -1,12 +1,12 @@
 /**
- * What the strictest provider accepts of a single part: well-formed texts, arguments that are objects, names and ids of
+ * What the strictest provider accepts in a single part: well-formed texts, arguments that are objects, names and ids of
  * the narrowest form. Pure; the order of messages is `Transcript`'s.
  */
 import * as FileCheck from "../FileCheck.ts"
 import * as Bounds from "../log/Bounds.ts"
 import type * as Message from "../Message.ts"
 
-/** What every provider takes for the id of a call. */
+/** What every provider accepts as the id of a call. */
 export const isId = (id: string): boolean => /^[a-zA-Z0-9_-]{1,64}$/.test(id)
 
 const isCleanText = (text: string): boolean => text.isWellFormed() && !text.includes("\0")
@@ -14,8 +14,8 @@ const isCleanText = (text: string): boolean => text.isWellFormed() && !text.incl
 const cleanText = (text: string): string => isCleanText(text) ? text : text.toWellFormed().replaceAll("\0", "\ufffd")
 
 /**
- * A JSON value without lone surrogates and NUL, in its keys too; the value itself where there are none. What is nested
- * too deeply is left out, in words.
+ * A JSON value without lone surrogates and NUL, also in its keys; the value itself if it has none. A value nested too
+ * deeply is replaced by words that say so.
  */
 export const cleanJson = (value: Json): Json => {
   if (typeof value === "string") return cleanText(value)
@@ -27,7 +27,7 @@ export const cleanJson = (value: Json): Json => {
 
 /**
  * Surely clean, and surely not nested too deeply: a leaf, or an object of clean leaves, as most arguments and results
- * are. Spares them their writing; what is not surely so may be all the same.
+ * are. Saves writing them as JSON; others may still be clean.
  */
 const isFlat = (value: Json): boolean => {
   if (value === null || typeof value !== "object") return true
@@ -37,7 +37,7 @@ const isFlat = (value: Json): boolean => {
     for (const key in node) if (!isCleanText(key) || !isCleanLeaf(node[key])) return false
     return true
   } catch {
-    // a member that cannot be read is no JSON
+    // a value with a member that cannot be read is not JSON
     return false
   }
 }
@@ -49,7 +49,7 @@ const isCleanLeaf = (value: unknown): boolean =>
 
 const tooDeep = "(left out: nested too deeply)"
 
-/** A part that can be stored: what is nested too deeply is left out, in words. */
+/** A part that can be stored: what is nested too deeply is replaced by words that say so. */
 export const writable = (part: Message.AssistantPart): Message.AssistantPart => {
   const given = part.type === "tool-call" ? part.params : part.type === "tool-result" ? part.result : null
   if (part.metadata === undefined && isFlat(given)) return part
@@ -68,7 +68,7 @@ export const writable = (part: Message.AssistantPart): Message.AssistantPart => 
 
 type Json = Message.ToolCallPart["params"]
 
-/** JSON, or nothing where it is nested too deeply. */
+/** JSON; `undefined` if it is nested too deeply. */
 const write = (value: unknown): string | undefined => {
   try {
     const text: string | undefined = JSON.stringify(value)
@@ -78,7 +78,7 @@ const write = (value: unknown): string | undefined => {
   }
 }
 
-/** JSON escapes what is not legal, and little else. */
+/** JSON escapes whatever is not legal, and little else. */
 const isCleanJson = (text: string): boolean =>
   !text.includes("\\u") || !/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/i.test(text)
 
@@ -88,25 +88,22 @@ const cleanNode = (_: string, value: unknown): unknown => {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [cleanText(key), member]))
 }
 
-/** Arguments are an object for every provider; what was not one is kept inside one. */
+/** Arguments are an object for every provider; anything else is wrapped in one. */
 const object = (params: Message.ToolCallPart["params"]): Message.ToolCallPart["params"] =>
   params !== null && typeof params === "object" && !Array.isArray(params) ? params : { arguments: params }
 
-/** What every provider takes for the name of a tool; of the form of an id. */
+/** What every provider accepts as the name of a tool: it has the form of an id. */
 export const cleanName = (name: string): string =>
   isId(name) ? name : name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "_"
 
-/** Parts as they may be sent, without those of which nothing may. */
+/** Parts as they may be sent, without those that may not be sent at all. */
 export const cleanParts = <P extends Message.AssistantPart>(parts: ReadonlyArray<P>): Array<P> => {
   const clean: Array<P> = []
   for (const part of parts) addClean(clean, part)
   return clean
 }
 
-/**
- * Adds a part as it may be sent, where something of it may: a copy, so that nobody who is given it can write into the
- * log.
- */
+/** Adds a part as it may be sent, if any of it may: a copy, so that nobody who gets it can write into the log. */
 export const addClean = <P extends Message.AssistantPart>(to: Array<P>, part: P): void => {
   switch (part.type) {
     case "text": {
@@ -132,7 +129,7 @@ export const addClean = <P extends Message.AssistantPart>(to: Array<P>, part: P)
   }
 }
 
-/** A log may hold a file that no input may: a model made it, or it was stored before inputs were looked at for that. */
+/** A log may hold a file that inputs may not: a model made it, or it was stored before inputs were checked for that. */
 const cleanFile = (part: Message.FilePart): Message.FilePart | Message.TextPart => {
   const { data, fileName, mediaType } = part
   const named = fileName === undefined ? part : { ...part, fileName: cleanText(fileName) }

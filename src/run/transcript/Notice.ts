@@ -1,10 +1,10 @@
-/** What the runtime says in the user's place, where a model would have nothing to answer. */
+/** What the runtime says in the user's place when a model would otherwise have nothing to answer. */
 
-/** After an answer that a run goes on from. */
+/** After an answer that the run continues from. */
 export const goOn = "Go on."
 
-/** Before a conversation that begins with an answer, as what stood before it was left out. */
+/** Before a conversation that begins with an answer because what came before it was left out. */
 export const earlier = "(The conversation began earlier.)"
 
-/** Nobody said it. */
+/** Whether the runtime said it, and no person. */
 export const is = (text: string): boolean => text === goOn || text === earlier

@@ -1,6 +1,6 @@
 /**
  * Entries as the messages that one reader gets, made once: a conversation is sent again with every turn, to the same
- * model, and all but its end is what it was.
+ * model, and only its end is new.
  *
  * Does not own what an entry looks like to a reader; that is `Entries`.
  */
@@ -19,8 +19,8 @@ interface Made {
 const made = new WeakMap<ReadonlyArray<Entries.Entry>, Made>()
 
 /**
- * The messages of all entries for `reader`, in an array of their own, after the system message where there is one.
- * Costs a copy, and what came since it was asked last.
+ * The messages of all entries for `reader`, in an array of their own, after the system message if there is one. Costs a
+ * copy, and whatever was added since the last time.
  */
 export const messages = (
   { items, length }: Vector.Vector<Entries.Entry>,
@@ -28,7 +28,7 @@ export const messages = (
   system?: Message.SystemMessage
 ): Array<Message.Message> => {
   const before = made.get(items)
-  // an older version, which is asked for again, and another reader begin from nothing
+  // an older version that is asked for again, or another reader, begins from nothing
   const isOn = before !== undefined && before.length <= length && Message.isSameModel(before.reader, reader)
   const now: Made = isOn ? before : { reader, messages: [], length: 0 }
   for (; now.length < length; now.length++) {

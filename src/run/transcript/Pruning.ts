@@ -1,16 +1,16 @@
 /**
- * Old results of tools, left out of a transcript: a short note stands in the place of each that is long. Pure; the same
- * entry gives the same note.
+ * Leaves old tool results out of a transcript: a short note replaces each long one. Pure; the same entry gives the same
+ * note.
  *
- * Does not own how far that goes; a compaction says it.
+ * Does not own how far that goes; a compaction decides.
  */
 import type * as Message from "../Message.ts"
 import type * as Entries from "./Entries.ts"
 
-/** Results of more characters than this, as JSON, are worth a note. */
+/** Results with more characters than this, as JSON, are replaced. */
 const longest = 300
 
-/** `entry` with notes for its long results; itself where it has none. */
+/** `entry` with notes for its long results; the entry itself if it has none. */
 export const prune = (entry: Entries.Entry): Entries.Entry => {
   const { message } = entry
   if (message.role !== "tool") return entry

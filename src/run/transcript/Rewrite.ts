@@ -1,8 +1,8 @@
 /**
- * What somebody made of a transcript's messages, made legal again. Pure; gives what the strictest provider
- * accepts, whatever was made.
+ * What somebody made of a transcript's messages, made legal again. Pure; the strictest provider accepts the result,
+ * whatever was made.
  *
- * Does not own what is made of them; that is a hook's affair, the latest user message included.
+ * Does not own what a hook makes of the messages, including the latest user message.
  */
 import * as HashSet from "effect/HashSet"
 import * as Message from "../Message.ts"
@@ -10,9 +10,9 @@ import * as Entries from "./Entries.ts"
 import * as Notice from "./Notice.ts"
 
 /**
- * `messages` as they may be sent in the place of `before`. Reasoning stays where it is word for word what `before` has
- * of it, so that it goes back unedited and to nobody else. Ids follow from places: what is made of a longer
- * conversation in the same way begins with the same bytes.
+ * `messages` as they may be sent instead of `before`. Reasoning stays only if it is word for word in `before`, so that
+ * it goes back unedited and to nobody else. Ids follow from places: if a longer conversation is rewritten in the same
+ * way, it begins with the same bytes.
  */
 export const legal = (
   messages: ReadonlyArray<Message.Message>,

@@ -1,7 +1,7 @@
 /**
- * One attempt at an answer as a page was shown it: its deltas as they come, and what the settled message adds or takes back.
+ * One attempt at an answer as a page has seen it: its deltas as they come, and what the settled message adds or takes back.
  *
- * Does not own which attempt counts; the events say that.
+ * Does not own which attempt counts; the events say so.
  */
 import type * as Message from "../Message.ts"
 import type * as RunEvent from "../RunEvent.ts"
@@ -15,7 +15,7 @@ interface Block {
   text: string
 }
 
-/** A call whose arguments are shown; `block` is what the provider calls it. */
+/** A call whose arguments are shown; `block` is the provider's id of it. */
 interface Call {
   readonly type: "tool-call"
   readonly id: string
@@ -35,7 +35,7 @@ export class UiAttempt {
     this.attempt = attempt
   }
 
-  /** A piece of it; the first one of a block comes after the block's start. */
+  /** A piece of the attempt; a block's first piece comes after the block's start. */
   delta(event: RunEvent.Delta): Array<Chunk> {
     if (event._tag === "ToolParamsDelta") return this.#params(event)
     const type = event._tag === "TextDelta" ? "text" : "reasoning"
@@ -53,7 +53,7 @@ export class UiAttempt {
   #params({ block, delta, tool }: Extract<RunEvent.Delta, { _tag: "ToolParamsDelta" }>): Array<Chunk> {
     const calls = this.#shown.filter((shown) => shown.type === "tool-call")
     const known = calls.find((call) => call.block === block)
-    // most calls come in the order of their message; `settled` sees to those that do not
+    // most calls come in the order of their message; `settled` corrects those that do not
     const toolCallId = known?.id ?? UiContent.toolCallId(this.#runId, OpenCall.callId(this.turn, calls.length))
     const piece: Chunk = { type: "tool-input-delta", toolCallId, inputTextDelta: delta }
     if (known !== undefined) return [piece]
@@ -68,7 +68,7 @@ export class UiAttempt {
     )
   }
 
-  /** What the settled message adds. What was shown otherwise, in part, or in another order is taken back and told whole. */
+  /** What the settled message adds. If it was shown differently, in part, or in another order, it is taken back and shown whole. */
   settled(
     content: ReadonlyArray<Message.AssistantPart>,
     sendReasoning: boolean,
@@ -84,7 +84,7 @@ export class UiAttempt {
   }
 }
 
-/** It shows this part, as far as that is shown before an answer is settled. */
+/** Whether it shows this part, as far as a part is shown before its answer is settled. */
 const isOf = (shown: Block | Call, told: UiContent.Told | undefined): boolean => {
   if (shown.type === "tool-call") {
     return told?.part.type === "tool-call" && told.part.id === shown.block && told.id === shown.id

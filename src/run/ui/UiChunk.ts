@@ -1,11 +1,11 @@
 /**
- * The parts of the AI SDK's UI message stream that runs are told in, and the messages that they make: a subset of its
+ * The parts of the AI SDK's UI message stream that runs use, and the messages that they form: a subset of its
  * `UIMessageChunk` and `UIMessage`, of version 7. Source: https://ai-sdk.dev/docs/ai-sdk-ui/stream-protocol.
  *
  * Types only. Does not own which event becomes which (`UiWriter`).
  */
 
-/** What a user said: a text, or a file by its address. */
+/** What a user said: a text, or a file with its address. */
 export type UserPart =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "file"; readonly mediaType: string; readonly url: string; readonly filename?: string }

@@ -1,32 +1,32 @@
 /**
- * What was said, whole, as a page is told of it: an answer as chunks, a user's message as parts.
+ * What was said, whole, as a page sees it: an answer as chunks, a user's message as parts.
  *
- * Does not own what of an answer a page was shown already (`UiAttempt`).
+ * Does not own how much of an answer a page has been shown already (`UiAttempt`).
  */
 import * as Message from "../Message.ts"
 import * as OpenCall from "../state/OpenCall.ts"
 import type { Chunk, UserPart } from "./UiChunk.ts"
 
 /**
- * A call as a page knows it. The AI SDK looks for a call in all of a chat, where the ids that events have are those of many runs:
- * that of its run stands before it.
+ * A call's id on a page. The AI SDK looks for a call in the whole chat, where the same event ids occur in many runs: so the run's
+ * id is put in front.
  */
 export const toolCallId = (runId: string, callId: string): string => `${runId}/${callId}`
 
-/** The call that a page means, by the id that events have. Pages of before this one have that. */
+/** The call that a page means, by the id that events have. Pages made before this version use that id itself. */
 export const callIdOf = (runId: string, toolCallId: string): string =>
   toolCallId.startsWith(`${runId}/`) ? toolCallId.slice(runId.length + 1) : toolCallId
 
-/** A part of an answer, by the id that a page knows it by: a result has that of its call. */
+/** A part of an answer, with its id on a page: a result has the id of its call. */
 export interface Told {
   readonly id: string
   readonly part: Message.AssistantPart
 }
 
 /**
- * The parts of an answer of this run that a page is told of, in order. Its calls are named as events name them, those of the
- * provider as it does: what a provider calls ours need not be unique. They are added to `calls`, those of earlier answers by the
- * provider's ids: a result may come turns after its call. One without a call before it is left out.
+ * The parts of a run's answer that a page sees, in order. Its calls get the ids of events, the provider's own calls those of the
+ * provider: the provider's ids of our calls need not be unique. They are added to `calls`, which has those of earlier answers,
+ * by the provider's ids: a result may come turns after its call. A result without a call before it is left out.
  */
 export const told = (
   runId: string,
@@ -57,7 +57,7 @@ export const told = (
   })
 }
 
-/** A part, whole. */
+/** A whole part. */
 export const whole = ({ id, part }: Told): Array<Chunk> => {
   switch (part.type) {
     case "text":
@@ -81,7 +81,7 @@ export const whole = ({ id, part }: Told): Array<Chunk> => {
 const by = ({ providerExecuted }: Message.ToolCallPart | Message.ToolResultPart) =>
   providerExecuted === true ? { providerExecuted } : {}
 
-/** A result that is an error, for people. */
+/** An error result, in words for people. */
 export const inWords = (result: unknown): string => typeof result === "string" ? result : JSON.stringify(result)
 
 /** What a user said. */

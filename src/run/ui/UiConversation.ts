@@ -1,5 +1,5 @@
 /**
- * The messages of a session as a page begins with them, from its log, run by run.
+ * The messages of a session that a page begins with, from its log, run by run.
  *
  * Does not own what a message is made of (`UiMessage`), nor which chunks make it (`UiWriter`).
  */
@@ -31,7 +31,7 @@ export class Conversation {
       const now = messages.map((message, at) =>
         said(at === messages.length - 1 ? event.runId : `${event.runId}:${at}`, message)
       )
-      // to the AI SDK a message without parts is none
+      // the AI SDK does not accept a message without parts
       this.#messages.push(...[...before, ...now].filter(({ parts }) => parts.length > 0))
     }
     this.#put(this.#writer?.take(event))

@@ -1,5 +1,5 @@
 /**
- * A page's message from the chunks of settled events: what the AI SDK makes of them in the page, for one that opens later.
+ * A page's message from the chunks of settled events: what the AI SDK makes of them in a page, for one that opens later.
  *
  * Does not own which chunks there are (`UiWriter`).
  */
@@ -47,7 +47,7 @@ export class Answer {
   readonly parts: Array<Part> = []
   metadata: unknown
   readonly #calls = new Map<string, number>()
-  /** what was answered about calls that are under way: the AI SDK takes it with what became of them */
+  /** answers about calls that are under way: the AI SDK keeps them together with the outcome */
   readonly #answers = new Map<string, { readonly approval: unknown }>()
 
   put(chunk: Chunk): void {
@@ -89,7 +89,7 @@ export class Answer {
         return this.#become(chunk.toolCallId, { state: "output-error", errorText: chunk.errorText })
       case "tool-output-denied":
         return this.#become(chunk.toolCallId, { state: "output-denied" })
-      // what is on its way is not settled, and ends are no part of a message
+      // chunks of what is not settled yet are skipped, and ends are not part of a message
       default:
         return
     }

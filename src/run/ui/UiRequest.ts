@@ -1,5 +1,5 @@
 /**
- * What the AI SDK's chat transport sends, as what an agent is asked for.
+ * Turns what the AI SDK's chat transport sends into what an agent is asked for.
  *
  * Does not own who may ask for it.
  */
@@ -12,15 +12,15 @@ import * as OpenCall from "../state/OpenCall.ts"
 import * as UiContent from "./UiContent.ts"
 import { runIdOf } from "./UiWriter.ts"
 
-/** A new message for a session, or answers to questions of its run, which goes on then. */
+/** A new message for a session, or answers to questions of its run, which then goes on. */
 export type Request =
   | { readonly _tag: "Ask"; readonly sessionId: string; readonly input: RunInput.RunInput }
   | { readonly _tag: "Answer"; readonly sessionId: string; readonly decisions: ReadonlyArray<RunInput.DecideInput> }
 
 export interface Options {
   /**
-   * The tools whose calls the page answers, by name: what it gives as their output in the last step is the `result` of a
-   * decision, and an error a no. Default none: what a page says of other calls is not believed.
+   * The tools whose calls the page answers, by name: the output that it gives in the last step becomes the `result` of a
+   * decision, an error becomes a no. Default none: what a page says about other calls is not believed.
    */
   readonly answers?: ReadonlyArray<string> | undefined
 }
@@ -49,7 +49,7 @@ const UiMessage = Schema.Struct({
 })
 type UiMessage = typeof UiMessage.Type
 
-/** As the transport sends it, or with `message`, the last one alone, as its `prepareSendMessagesRequest` may send it. */
+/** As the transport sends it, or with only the last message, as `message`, which its `prepareSendMessagesRequest` may send. */
 const Body = Schema.Struct({
   id: Schema.String,
   message: Schema.optionalKey(UiMessage),
@@ -63,9 +63,9 @@ const decode = Schema.decodeUnknownEffect(Body)
 const wrong = (problem: string) => RunError.invalidInput("body", `the body ${problem}`)
 
 /**
- * Only the last message counts, or an answer before it whose questions are answered: the session has the others. A user's
- * message has its id as `runId`, so that the same request sent twice is one run; asked for again (`regenerate-message`) or
- * edited, it is another one, after what was said since. Anything else is `InvalidInput`.
+ * Only the last message counts, or an earlier answer whose questions are answered: the session has the others. A user's
+ * message has its id as `runId`, so that the same request sent twice is one run. A message asked for again
+ * (`regenerate-message`) or edited starts another run, after what was said since. Anything else is `InvalidInput`.
  */
 export const read = (body: unknown, { answers = [] }: Options = {}): Effect.Effect<Request, RunError.RunError> =>
   Effect.flatMap(
@@ -109,9 +109,9 @@ const answer = (
       return [{ sessionId, approvalId: approval.id, approved: approval.approved, reason: approval.reason }]
     }
     const tool = at > lastStep ? answers.find((tool) => type === `tool-${tool}`) : undefined
-    // the page forgets the id of a question that it answers so
+    // the page forgets the id of a question that it answers in this way
     if (tool === undefined || runId === undefined || toolCallId === undefined) return []
-    // whose call it is the page only says
+    // the page only claims which tool's call it is
     const call = { sessionId, approvalId: OpenCall.approvalId(runId, UiContent.callIdOf(runId, toolCallId)), tool }
     if (state === "output-available") return [{ ...call, approved: true, result: resultIn(part) }]
     const { errorText } = part
@@ -123,5 +123,5 @@ const answer = (
     : Effect.succeed({ _tag: "Answer", sessionId, decisions })
 }
 
-/** `undefined` is lost on its way. It is JSON: the body was. */
+/** `undefined` gets lost in transit. The rest is JSON, since the body was. */
 const resultIn = ({ output }: typeof Part.Type): Schema.Json => (output ?? null) as Schema.Json

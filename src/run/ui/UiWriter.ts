@@ -1,5 +1,5 @@
 /**
- * A run's events as the chunks of a UI message stream, event by event: one message a run, a step a turn.
+ * A run's events as the chunks of a UI message stream, event by event: one message per run, one step per turn.
  *
  * Does not own what one attempt shows (`UiAttempt`), what was said (`UiContent`), nor the stream (`UiMessages`).
  */
@@ -13,16 +13,16 @@ import * as UiContent from "./UiContent.ts"
 export interface Options {
   /** default `true` */
   readonly sendReasoning?: boolean | undefined
-  /** what the page is told of a run that failed, or of a stream that broke; default "An error occurred." */
+  /** what the page is told about a run that failed, or a stream that broke; default "An error occurred." */
   readonly onError?: ((error: RunError.RunError) => string) | undefined
-  /** kept with the page's message, from the run's end; default none */
+  /** kept with the page's message, made from the run's end; default none */
   readonly messageMetadata?: ((end: RunEvent.End) => unknown) | undefined
 }
 
-/** The message that a run's answer is on a page. The run may have the id of the user's message. */
+/** The id of the page's message with a run's answer. The run's own id may be that of the user's message. */
 export const messageIdOf = (runId: string): string => `${runId}${answerOf}`
 
-/** The run whose answer a message is, by its id; `undefined` for one that is no run's. */
+/** The run whose answer a message is, by the message's id; `undefined` if it is no run's answer. */
 export const runIdOf = (messageId: string): string | undefined =>
   messageId.endsWith(answerOf) ? messageId.slice(0, -answerOf.length) : undefined
 
@@ -37,7 +37,7 @@ interface Question {
   readonly approvalId: string
   /** undefined until it is answered */
   approved: boolean | undefined
-  /** to a page its call is one that the page answers, and no question */
+  /** the page shows the call as one that it answers itself, and no question */
   readonly needsResult: boolean
 }
 
@@ -47,7 +47,7 @@ const idOf = ({ callId, runId }: { readonly callId: string; readonly runId: stri
 export class UiWriter {
   readonly #options: Options
   #runId: string | undefined
-  /** the one that the page is shown */
+  /** the attempt that the page is shown */
   #attempt: UiAttempt | undefined
   /** calls that the page was shown here, by the provider's id */
   readonly #calls = new Map<string, string>()
@@ -57,7 +57,7 @@ export class UiWriter {
   readonly #inputs = new Map<string, Started["params"]>()
   /** the questions that the page was shown here, by call */
   readonly #questions = new Map<string, Question>()
-  /** of the drive; taken back where the run goes on after it */
+  /** of the drive; dropped if the run goes on after it */
   #end: RunEvent.End | undefined
   #error: RunError.RunError | undefined
 
@@ -65,7 +65,7 @@ export class UiWriter {
     this.#options = options
   }
 
-  /** What a new run settles first, of the one before it, is no part of its message. */
+  /** Ignores what a new run first settles of the run before it: that is not part of its message. */
   take(event: RunEvent.RunEvent): Array<Chunk> {
     if (this.#runId !== undefined) return event.runId === this.#runId ? this.#chunksOf(event) : []
     if (event._tag === "ToolSettled" || event._tag === "InputReceived") return []
@@ -73,7 +73,7 @@ export class UiWriter {
     return [{ type: "start", messageId: messageIdOf(event.runId) }, ...this.#chunksOf(event)]
   }
 
-  /** The stream broke: what the page is told then, unless the run's own end says it. */
+  /** The stream broke: the page is told this error, unless the run has an end to tell. */
   broken(error: RunError.RunError): Array<Chunk> {
     this.#error = error
     return []
@@ -154,13 +154,13 @@ export class UiWriter {
     return isShown ? [{ type: "reset-step" }] : []
   }
 
-  /** A page that was not shown the question knows of the answer already: it gave it. */
+  /** A page that was not shown the question already knows the answer: it gave it. */
   #resolved({ approvalId, approved, callId, reason }: Resolved): Array<Chunk> {
     const question = this.#questions.get(callId)
     return question?.approvalId === approvalId ? this.#answer(question, approved, reason) : []
   }
 
-  /** The first one counts. */
+  /** The first answer counts. */
   #answer(question: Question, approved: boolean, reason: string | undefined): Array<Chunk> {
     if (question.approved !== undefined) return []
     question.approved = approved
@@ -169,7 +169,7 @@ export class UiWriter {
     return [{ type: "tool-approval-response", approvalId, approved, ...(reason === undefined ? {} : { reason }) }]
   }
 
-  /** To a page it is under way: what a person said of it is done with, and what it showed is no result. */
+  /** On the page the call is under way again: the person's answer is dealt with, and the progress it showed is not a result. */
   #paused(event: Paused): Array<Chunk> {
     const { callId, tool: toolName } = event
     const input = this.#inputs.get(callId)
@@ -197,8 +197,8 @@ export class UiWriter {
   }
 
   /**
-   * To a page a call is denied that a person was asked about, and failed where a hook said no, or nobody gave the result that it
-   * needs. About one that was not shown here the page was asked before.
+   * Whether the page shows the call as denied: when a person was asked about it. It shows it as failed when a hook said no, or
+   * nobody gave the result that it needs. If the turn was not shown here, the page was asked before.
    */
   #isNo({ callId, hook, turn }: Settled): boolean {
     const question = this.#questions.get(callId)
