@@ -1,6 +1,6 @@
 /**
- * An abort of a session's last run, wherever that stands: through its drive where it lives in this process, by the process that it
- * lives in where that is another one, else in its log, so that nobody goes on with it by himself.
+ * Aborts a session's last run: through its drive where it lives in this process, by asking the process that drives it where that
+ * is another one, and otherwise in its log, so that no process continues it unasked.
  *
  * Does not own how a drive is cut off (`Live`), nor the end of one that died (`Recovery`).
  */
@@ -19,8 +19,8 @@ import type * as Pens from "./Pens.ts"
 import * as Visit from "./Visit.ts"
 
 /**
- * Ends the last run of a session, durable when it returns; one that is over, or that another one follows by now, stays as it is.
- * `SessionBusy` where whoever has the session does not drive its run, as a compaction, or cannot be asked.
+ * Ends the last run of a session; durable when it returns. A run that is over, or that another run has followed since, stays as it
+ * is. Fails with `SessionBusy` where the session's holder does not drive its run (a compaction, for one), or cannot be asked.
  */
 export const abort = Effect.fnUntraced(function*(
   visitor: Visit.Visitor,
@@ -36,18 +36,18 @@ export const abort = Effect.fnUntraced(function*(
       if (runId !== undefined && live.runId !== runId) yield* begun(live)
       else if (yield* endLive(live)) return
     }
-    // what was cut off before its first event may have no session, and another one may be removed meanwhile
+    // a run cut off before its first event may have no session, and a session may be removed meanwhile
     const isNew = live === undefined && runId === undefined
     const before = yield* isNew ? Fold.lastRun(store, sessionId) : ifThere(Fold.lastRun(store, sessionId))
     runId ??= before?.state.runId
     if (before === undefined || before.state.runId !== runId || isOver(before.state)) return
     const busy = yield* pens.with(sessionId, endHere(visitor, sessionId, before))
     if (busy === undefined) return
-    // what is over may have its session still, and a run may have begun
+    // a run that is over may still hold its session, and a new run may have begun
     if (live !== undefined || (yield* runs.inSession(sessionId)) !== undefined) continue
     const told = yield* endElsewhere(store, sessionId, before.state)
     if (told === "over") return
-    // who had the session may have let go of it since
+    // the session's holder may have released it since
     if (told === "refused" && isRefused) return yield* inUse(busy)
     isRefused = told === "refused"
   }
@@ -55,7 +55,7 @@ export const abort = Effect.fnUntraced(function*(
 
 type Busy = Extract<RunError.RunReason, { readonly _tag: "SessionBusy" }>
 
-/** Whether it is over; what stopped only, or never began, its log tells of. */
+/** Whether the run is over. Where it only stopped, or never began, its log says what became of it. */
 const endLive = (live: Runs.LiveRun): Effect.Effect<boolean> =>
   Effect.andThen(
     live.abort("requested"),
@@ -68,8 +68,8 @@ const endLive = (live: Runs.LiveRun): Effect.Effect<boolean> =>
   )
 
 /**
- * Asks whoever has the session to abort the run, and waits for its end; not much longer than its process may be dead. Whether it is
- * over, also where somebody goes on with it by then; nobody can be asked; or somebody should look again.
+ * Asks the session's holder to abort the run, and waits for its end, but not long: that process may be dead. `over`: the run has
+ * ended, even if somebody continues it by now; `refused`: nobody can be asked; `again`: the caller should look again.
  */
 const endElsewhere = Effect.fnUntraced(function*(
   store: SessionStore.SessionStore["Service"],
@@ -79,7 +79,7 @@ const endElsewhere = Effect.fnUntraced(function*(
   const { runId = "" } = state
   if (store.askToAbort === undefined || !(yield* store.askToAbort(sessionId, runId))) return "refused"
   if (state.end !== undefined) {
-    // what has ended gives its session back
+    // a run that has ended will release its session
     yield* Effect.sleep("100 millis")
     return "again"
   }
@@ -93,7 +93,7 @@ const endElsewhere = Effect.fnUntraced(function*(
   return isEnd && isOver({ ...state, end: end.value.value }) ? "over" : "again"
 })
 
-/** It goes on after the run that is to end, or is refused, or tells what is over. */
+/** Waits until the run begins: it follows the run that is to end, is refused, or replays one that is over. */
 const begun = (live: Runs.LiveRun): Effect.Effect<void> => Effect.asVoid(Effect.exit(live.begun))
 
 const ifThere = <A>(
@@ -109,11 +109,11 @@ const inUse = (busy: Busy): RunError.RunError =>
       `abort it in that process; else try again`
   })
 
-/** Only `resume` goes on with it; or, of a run that works for a call, it did not stop where nobody wanted it to end. */
+/** Only `resume` continues it. A run that works for a call is over unless it stopped before its end and nobody wanted that. */
 const isOver = (state: RunState.RunState): boolean =>
   state.end !== undefined && (state.parent === undefined ? RunEvent.isOver(state.end) : !RunEvent.isUnwanted(state.end))
 
-/** Ends it in its log, unless somebody else is faster; gives who has the session, where somebody has. */
+/** Ends the run in its log, unless somebody else is faster; returns `SessionBusy` where the session is held. */
 const endHere = (
   visitor: Visit.Visitor,
   sessionId: string,
@@ -130,8 +130,8 @@ const endHere = (
   )
 
 /**
- * As a drive of its own that does nothing else. That it is to end is stored before it is carried out: whoever finds that carries it
- * out.
+ * Ends the run in a drive of its own that does nothing else. The request is stored before it is carried out, so that the next
+ * opening of the session can carry it out.
  */
 const end = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<void, RunError.RunError> {
   const { journal, leftBehind } = env
@@ -141,7 +141,7 @@ const end = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<void, Ru
   journal.record({ _tag: "AbortRequested", reason: "requested" })
   yield* journal.commit
   yield* Unsettled.settleAfter(env, "aborted", mayAsk)
-  // nobody worked for it meanwhile
+  // nobody worked on the run meanwhile
   journal.record({ _tag: "RunAborted", reason: "requested", totals: journal.state.totals, ...leftBehind.named() })
   yield* journal.commit
 })

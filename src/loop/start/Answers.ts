@@ -1,5 +1,6 @@
 /**
- * Whether a run that waits for people goes on when it is resumed, as its log tells, and those of the runs that its calls wait for.
+ * Whether a run that waits for people would go on if it were resumed, according to its log and the logs of the runs that its calls
+ * wait for.
  *
  * Does not own which questions wait (`log/Questions`), nor what an answer does.
  */
@@ -11,15 +12,16 @@ import * as RunsBelow from "../log/RunsBelow.ts"
 
 type Store = SessionStore.SessionStore["Service"]
 
-/** When something last came about, in milliseconds since the epoch; `undefined` where a question waits, or where that is not known. */
+/** When something last happened, in milliseconds since the epoch; `undefined` where a question waits, or the time is not known. */
 type News = number | undefined
 
-/** Machines whose clocks differ by more are not asked to go on by themselves. In milliseconds. */
+/** How far the clocks of machines may differ, in milliseconds; where they differ by more, a run may not go on by itself. */
 const mostSkew = 300_000
 
 /**
- * Nobody can answer anything any more, and what was answered, or has expired, is news to the run: to a call that waits for another run
- * what came since it was last made. Not where that is not known, as of runs in another store: resumed, it would be suspended again.
+ * No question is left to answer, and the run has not yet seen what was answered or has expired; for a call that waits for another
+ * run, that is what came since the call was last made. False where this is not known, as for runs in another store: a resumed run
+ * would be suspended again.
  */
 export const areThere = Effect.fnUntraced(function*(
   store: Store,
@@ -44,11 +46,11 @@ const ofRun = (run: RunsBelow.Below, now: number): News => {
   if (run._tag === "Unknown") return undefined
   if (run._tag === "Followed") return run.at
   const { calls, state } = run
-  // its questions are over where it goes on, or has ended otherwise
+  // a run that goes on, or has ended otherwise, has no open questions
   return state.end?._tag === "RunSuspended" ? latest([state.at, ...calls.map((call) => ofCall(call, now))]) : state.at
 }
 
 const isKnown = (news: News): news is number => news !== undefined
 
-/** Long ago where there is none. */
+/** `-Infinity` where there is none. */
 const latest = (news: ReadonlyArray<News>): News => news.every(isKnown) ? Math.max(-Infinity, ...news) : undefined

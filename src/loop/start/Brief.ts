@@ -1,6 +1,6 @@
 /**
- * From an agent's parts and a run's input to what its drive works with: above all which tools are offered, and by which
- * instructions. Runs of an agent that offer all that it has share one.
+ * Makes what a drive works with from the agent's parts and the run's input: above all which tools are offered, and with which
+ * instructions. Runs that offer everything the agent has share one brief.
  *
  * Does not own which values are allowed (`InputCheck`, `RunPolicy`), what a turn is offered of it (`Offer`), nor final answers
  * (`FinalAnswer`).
@@ -16,7 +16,7 @@ import type * as DriveRequest from "../env/DriveRequest.ts"
 import * as Offer from "../turn/Offer.ts"
 import * as FinalAnswer from "./FinalAnswer.ts"
 
-/** Begins by now what the first run of an agent waits for otherwise. */
+/** Begins early what the first run of an agent would otherwise wait for. */
 export const warmUp = (definition: Definition.Definition): void => void makeParts(definition, definition)
 
 export const make = (
@@ -38,10 +38,10 @@ export const make = (
   })
 }
 
-/** The last one of an agent's runs that offer all that it has. */
+/** By agent, the last brief that offers everything the agent has. */
 const uncut = new WeakMap<Definition.Definition, DriveRequest.Brief>()
 
-/** Of a run that is in the log: tools and policy are the run's, as far as the agent still allows them. */
+/** For a run that is in the log: its own tools and policy, as far as the agent still allows them. */
 export const ofLog = (
   definition: Definition.Definition,
   input: RunInput.Effective,
@@ -56,10 +56,10 @@ const isUncut = (
   instructions === undefined && allowedTools === undefined && toolOrder === undefined &&
   (toolPolicy.enabled === false) === (own.enabled === false) && toolPolicy.allowList === own.allowList
 
-/** What an input says of what an agent brings to a run. */
+/** What an input says about what the agent brings to the run. */
 type Asked = Pick<RunInput.Effective, "instructions" | "allowedTools" | "toolOrder" | "toolPolicy">
 
-/** What is made on other threads is begun when this is called. */
+/** Work on other threads begins when this is called, before its effect runs. */
 const makeParts = (
   definition: Definition.Definition,
   input: Asked
@@ -85,7 +85,7 @@ const makeParts = (
     })))
 }
 
-/** The agent's tools, cut by the allow list and the run's, those named in `toolOrder` first. */
+/** The agent's tools, cut by the allow list and the run's `allowedTools`; those named in `toolOrder` come first. */
 const offered = (handlers: ToolExecutor.Handlers, input: Asked): Model.Tools => {
   const { allowedTools, toolOrder = [], toolPolicy } = input
   if (toolPolicy.enabled === false) return []

@@ -1,5 +1,5 @@
 /**
- * A compaction that somebody asks for: of a session that no drive has, appended to its log, so that the next run begins with
+ * A compaction that a caller asks for: it is appended to the log of a session that no drive has, so that the next run begins with
  * less.
  *
  * Does not own the compaction itself (`Compacting`).
@@ -14,8 +14,8 @@ import * as Sizing from "../turn/Sizing.ts"
 import * as Visit from "./Visit.ts"
 
 /**
- * Makes the context of a session smaller, durable when it returns. Where it cannot, `CompactionFailed`, and log and context
- * are as they were; `SessionBusy` where the session has a live run, `SessionNotFound` where it is not known.
+ * Makes the context of a session smaller; durable when it returns. Fails with `CompactionFailed` where it cannot, with log and
+ * context as they were; with `SessionBusy` where the session has a live run, and `SessionNotFound` where it is not known.
  */
 export const compact = Effect.fnUntraced(function*(
   visitor: Visit.Visitor,
@@ -36,7 +36,7 @@ export const compact = Effect.fnUntraced(function*(
         "CompactionError",
         (error) => Effect.andThen(env.journal.commit, Effect.fail(Compacting.failed(error.message)))
       ),
-      // whoever is interrupted by now has paid for it
+      // a caller interrupted by now has still paid for it
       Effect.onExit((exit) => exit._tag === "Success" ? env.journal.commit : Effect.ignore(env.journal.commit))
     )
     const { after, before, strategy, tokens, usage } = compacted
@@ -44,6 +44,6 @@ export const compact = Effect.fnUntraced(function*(
   })))
 })
 
-/** A strategy that dies fails typed, as in a run. */
+/** Turns a strategy's defect into a typed failure, as in a run. */
 const typed = <A>(self: Effect.Effect<A, RunError.RunError>): Effect.Effect<A, RunError.RunError> =>
   Effect.catchDefect(self, (defect) => Effect.fail(RunError.fromDefect(defect)))

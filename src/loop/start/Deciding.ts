@@ -1,6 +1,6 @@
 /**
- * Answers to questions that come from anywhere: through the writer of the run where it lives in this process, else
- * appended to its log. No agent is driven.
+ * Answers to questions, wherever the answers come from: recorded through the run's writer where the run lives in this process,
+ * otherwise appended to its log. No agent is driven.
  *
  * Does not own which answers are taken (`Answering`), nor what is asked (`Questions`).
  */
@@ -14,8 +14,8 @@ import type * as Pens from "./Pens.ts"
 import * as Visit from "./Visit.ts"
 
 /**
- * Records an answer, durable when it returns. `SessionBusy` where another process has the session, or a compaction; a drive that died
- * gets its end first.
+ * Records an answer; durable when it returns. Fails with `SessionBusy` where another process or a compaction has the session. A
+ * drive that died gets its end first.
  */
 export const decide = Effect.fnUntraced(function*(
   visitor: Visit.Visitor,
@@ -38,7 +38,7 @@ export const decide = Effect.fnUntraced(function*(
   }
 })
 
-/** Says in which session a question is asked that this one waits for. */
+/** Fails; where the question is asked in another session that this one waits for, the error names that session. */
 const elsewhere = Effect.fnUntraced(function*(
   { services: { store } }: Visit.Visitor,
   { approvalId, sessionId }: RunInput.DecideInput,
@@ -60,7 +60,7 @@ const inUse = (reason: Extract<RunError.RunReason, { readonly _tag: "SessionBusy
       `session "${reason.sessionId}" is in use: where its run is live, that process takes the answer; else try again`
   })
 
-/** Appends an answer to the log of a session that no drive has; what is refused does not take the session. */
+/** Appends an answer to the log of a session that no drive has; a refused answer does not take the session. */
 const stored = Effect.fnUntraced(function*(
   visitor: Visit.Visitor,
   decision: RunInput.DecideInput

@@ -10,7 +10,7 @@ import type * as Definition from "../env/Definition.ts"
 
 type Output = Definition.Output
 
-/** What an agent's definition has of the schema. */
+/** What an agent's definition keeps of the schema. */
 export const make = <A>(schema: Schema.ConstraintCodec<A, unknown, never, never>): Output => {
   const codec = Schema.toCodecJson(schema)
   const { definitions, schema: root } = Schema.toJsonSchemaDocument(codec)
@@ -22,7 +22,7 @@ export const make = <A>(schema: Schema.ConstraintCodec<A, unknown, never, never>
   }
 }
 
-/** Instructions, followed by what is said of the final answer; empty where there is nothing to say. */
+/** The instructions, followed by how the final answer is to be given; empty where there is nothing to say. */
 export const systemText = (instructions: string, output: Output | undefined): string => {
   if (output === undefined) return instructions.trim() === "" ? "" : instructions
   const asked = `Give your final answer as JSON that fits this schema, and nothing else:\n${output.schema}`

@@ -17,8 +17,8 @@ export interface Identity {
 type Maker = typeof Ids.Ids.Service
 
 /**
- * What the application makes is checked like what is given. The same request sent twice with a run id and nothing else is one
- * run, so the session follows from it.
+ * Ids that the application makes are checked like ids that are given. A request sent twice with only a run id is one run, so the
+ * session id defaults to the run id.
  */
 export const of = (input: RunInput.RunInput, ids: Maker): Effect.Effect<Identity, RunError.RunError> =>
   Effect.flatMapEager(

@@ -1,8 +1,8 @@
 /**
  * What a caller may ask of an agent's sessions, up to a drive under way: input is checked, and the run to resume is found.
  *
- * Does not own the ids of a run (`Identity`), the drive, what is done to a session that none has (`Deciding`, `Aborting`,
- * `CompactByHand`), nor in whose context any of it works; the front door does.
+ * Does not own the ids of a run (`Identity`), the drive, what is done to a session that no drive has (`Deciding`, `Aborting`,
+ * `CompactByHand`), nor the context that any of it runs in, which the front door sets.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -33,30 +33,30 @@ import type * as Started from "./Started.ts"
 import type * as Visit from "./Visit.ts"
 
 interface Launch {
-  /** Starts a run, or attaches to the one that this id and input made before. */
+  /** Starts a run, or attaches to the one that the same id and input started before. */
   readonly start: (input: RunInput.RunInput, isWatched: boolean) => Started.Starting
   /** Starts the next drive of a session's last run. */
   readonly resume: (input: RunInput.ResumeInput, isWatched: boolean) => Started.Starting
   /** Takes up the runs of this agent that nobody drives. */
   readonly recover: (input: RunInput.RecoverInput) => Effect.Effect<Recovering.Recovered, RunError.RunError>
-  /** The questions of a session that wait. */
+  /** The questions of a session that wait for an answer. */
   readonly approvals: (sessionId: string) => Effect.Effect<ReadonlyArray<RunResult.Approval>, RunError.RunError>
   /** Answers one of them. */
   readonly decide: (decision: RunInput.DecideInput) => Effect.Effect<void, RunError.RunError>
-  /** Ends the last run of a session, wherever it stands. */
+  /** Ends the last run of a session, wherever it is. */
   readonly abort: (sessionId: string) => Effect.Effect<void, RunError.RunError>
-  /** Makes the context of a session smaller that has no live run. */
+  /** Makes the context of a session without a live run smaller. */
   readonly compact: (sessionId: string) => Effect.Effect<RunResult.Compacted, RunError.RunError>
-  /** Aborts what was started here and still lives, and awaits its end. No run begins from then on, and no compaction. */
+  /** Aborts the runs that were started here and still live, and awaits their ends. From then on no run and no compaction begins. */
   readonly shutdown: Effect.Effect<void>
 }
 
-/** What all that is launched of an agent shares. */
+/** What everything launched for one agent shares. */
 interface Launcher {
   readonly services: Env.Services
   readonly definition: Definition.Definition
   readonly settings: Effect.Effect<Settings.Settings>
-  /** what an input says nothing of */
+  /** what holds where an input says nothing */
   readonly defaults: Omit<InputCheck.Defaults, "limits">
   readonly track: Track.Track
 }
@@ -98,7 +98,7 @@ export const make = (services: Env.Services, definition: Definition.Definition):
   }
 }
 
-/** Interrupted where the agent is closed, which it fails with. */
+/** Interrupts `self` when the agent is closed, and fails with `ShuttingDown`. */
 const whileOpen = <A>(
   track: Track.Track,
   self: Effect.Effect<A, RunError.RunError>

@@ -1,5 +1,5 @@
 /**
- * Whether the last run of a session that nobody has is one for its agent to take up by itself, as logs tell.
+ * Whether an agent is to take up, unasked, the last run of a session that nobody has, according to the logs.
  *
  * Does not own how it is found and taken up (`Recovering`).
  */
@@ -15,12 +15,12 @@ import * as Answers from "./Answers.ts"
 
 type Store = SessionStore.SessionStore["Service"]
 
-/** Take it up; look again later; or never, as long as its log does not grow. */
+/** Take it up; look again later; or never look again, unless its log grows. */
 type Verdict = "takeUp" | "later" | "never"
 
 export interface Judged {
   readonly verdict: Verdict
-  /** of the last event that it is about, as is `at`, in milliseconds since the epoch */
+  /** of the last event that the verdict is about; so is `at`, in milliseconds since the epoch */
   readonly seq: number
   readonly at: number
   /** how often in a row its process has died, with no turn finished between */
@@ -42,8 +42,8 @@ export const judge = Effect.fnUntraced(function*(
 })
 
 /**
- * A run that works for a call is asked for by the run that made it. One whose handler has returned was left to itself, and goes on by
- * itself; one below a call that was cut off is nobody's.
+ * A run that works for a call is asked for again by the run that made the call. Once the call's handler has returned, it is on its
+ * own and goes on by itself; below a call that was cut off, it is nobody's.
  */
 const ofBelow = (store: Store, call: Pointer.Parent): Effect.Effect<Verdict, SessionStore.StoreError> =>
   Effect.catchReason(

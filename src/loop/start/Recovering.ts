@@ -17,7 +17,7 @@ import * as Listing from "../log/Listing.ts"
 import * as Left from "./Left.ts"
 import type * as Started from "./Started.ts"
 
-/** What became of them. */
+/** What became of the runs that were found. */
 export interface Recovered {
   readonly runs: ReadonlyArray<Runs.LiveRun>
   readonly refused: ReadonlyArray<{ readonly sessionId: string; readonly error: RunError.RunError }>
@@ -29,22 +29,22 @@ interface Options {
   readonly store: SessionStore.SessionStore["Service"]
   /** the name of the agent */
   readonly agent: string
-  /** takes the last run of a session up, where `seq` is the last event of its log */
+  /** takes up the last run of a session, if `seq` is still the last event of its log */
   readonly takeUp: (sessionId: string, seq: number) => Started.Starting
 }
 
-/** Milliseconds that a run waits, from its last event on, whose process died twice in a row; four times as long with each further death. */
+/** How long a run whose process died twice in a row waits after its last event, in milliseconds; four times as long per further death. */
 const firstWait = 60_000
 
-/** A store that fails so often in a row is not asked any more. */
+/** A store that fails this often in a row is not asked again. */
 const mostFailures = 3
 
-/** Looks, as often as it is asked to. Logs that nothing is to be done about are read once, until something is added to them. */
+/** Looks as often as it is asked to. A log that needs nothing is read once, and again only when it has grown. */
 export class Recovering {
   readonly #options: Options
-  /** those logs, by session, as they were */
+  /** the logs that need nothing, as they were when they were read, by session */
   #passed: ReadonlyMap<string, string> = new Map()
-  /** what was taken up of those that died again and again */
+  /** the last run taken up of those that died again and again */
   #suspect: Runs.LiveRun | undefined
 
   constructor(options: Options) {
@@ -63,7 +63,7 @@ export class Recovering {
         onSuccess: () => Effect.succeed(this.#keep(look, !look.isFull())),
         onFailure: (error) => {
           const found = this.#keep(look, false)
-          // what was taken up by then is under way
+          // runs taken up before the failure are under way
           return found.runs.length + found.refused.length === 0
             ? Effect.fail(error)
             : Effect.succeed({ ...found, stoppedBy: error })
@@ -113,9 +113,9 @@ class Look {
     return this.#runs.length >= this.#limit
   }
 
-  /** Takes a run up where that is for it; `false` where no more are to be looked at. Fails where none can be. */
+  /** Takes up a session's run where that is due; returns `false` when no more are to be looked at. Fails when none can be. */
   at({ createdAt, head, sessionId }: SessionStore.SessionInfo): Effect.Effect<boolean, RunError.RunError> {
-    // another session may have got the name of one that was removed
+    // a new session may have the name of one that was removed
     const asOf = (seq: number) => `${createdAt} ${seq}`
     const pass = (seq: number) => this.passed.set(sessionId, asOf(seq))
     if (this.#passedBefore.get(sessionId) === asOf(head)) {
@@ -131,7 +131,7 @@ class Look {
   }
 
   #failed(sessionId: string, cause: Cause.Cause<RunError.RunError>): Effect.Effect<boolean, RunError.RunError> {
-    // whoever looks is interrupted
+    // the look itself was interrupted
     if (Cause.hasInterrupts(cause)) return Effect.failCause(cause)
     const error = RunError.fromCause(cause)
     const { _tag } = error.reason
@@ -159,8 +159,8 @@ class Look {
   }
 
   /**
-   * A run may be what its process dies of, again and again, and with it all that the process has: it waits longer each time, and from
-   * the third death on for the end of the one before it.
+   * A run may be what kills its process again and again, with everything else in that process. So it waits longer each time, and
+   * from the third death on also for the end of the suspect before it.
    */
   #waits({ at, deaths }: Left.Judged): boolean {
     const { alone, waits } = RunDrive.suspicious
@@ -170,7 +170,7 @@ class Look {
   }
 }
 
-/** Somebody was faster, to go on with it, or to end, abort or remove it: the next look finds what they left. */
+/** Somebody else was faster to continue, end, abort or remove the run: the next look finds what they left. */
 const isOver = (reason: RunError.RunError["reason"]["_tag"]): boolean =>
   reason === "SessionBusy" || reason === "StaleWriter" || reason === "SessionNotFound" ||
   reason === "NothingToResume" ||

@@ -1,5 +1,5 @@
 /**
- * How a run comes about in this process: started, attached to where it lives, or told again where it has ended.
+ * How a run comes about in this process: started, attached to where it lives, or replayed where it has ended.
  *
  * Does not own how it is driven (`Drive`), which runs live here (`Runs`), nor what becomes of it in the end (`Started`).
  */
@@ -18,8 +18,8 @@ import * as Opening from "../open/Opening.ts"
 import * as Started from "./Started.ts"
 
 /**
- * Starts a drive in the scope of `Runs` and returns once its first event is stored. A run that is live or in the log
- * with equal input is attached to instead; one that lives is not resumed. Interrupted before that, it aborts the run. `track`
+ * Starts a drive in the scope of `Runs` and returns once its first event is stored. A run with equal input that is live or in the
+ * log is attached to instead; a live run is not resumed. Interrupted before the first event is stored, it aborts the run. `track`
  * holds the run until its end is told.
  */
 export const start = (
@@ -27,7 +27,7 @@ export const start = (
   request: DriveRequest.DriveRequest,
   track: Track.Track
 ): Started.Starting =>
-  // no moment between the start and the wait in which an interruption could leave the run to itself
+  // an interruption between the start and the wait would leave the run to itself
   Effect.uninterruptibleMask(() => startNow(services, request, track))
 
 const startNow = (
@@ -43,7 +43,7 @@ const startNow = (
     services.runs.start(run, (forget) => Drive.drive(services, request, run, forget)),
     (known): Started.Starting => {
       if (known === run) return begun(run, DriveRequest.isFound(begin))
-      // limits and data of its own are nothing to attach with
+      // a resume that brings its own limits and data cannot attach
       return isResume
         ? Effect.fail(busy())
         : Effect.map(Effect.interruptible(known.begun), () => attached(known, request.settings.place))
@@ -56,13 +56,13 @@ const startNow = (
   })
 }
 
-/** A run that lives here goes on working for the call that began it, where that is made again. */
+/** A live run goes on working for the call that began it when that call is made again. */
 const attached = (run: Runs.LiveRun, place: Place.Place | undefined): Started.Started => {
   if (run instanceof Live.Live) Place.goOn(place, run.budget)
   return { run, isAttached: true }
 }
 
-/** The run, once it has begun. One that was found is nobody's who may leave. */
+/** The run, once it has begun. A run that was found does not end when its caller leaves. */
 const begun = (run: Live.Live, isFound: boolean): Started.Starting => {
   const started = { run, isAttached: false } as const
   // a store that answers at once leaves nothing to wait for
@@ -75,7 +75,7 @@ const begun = (run: Live.Live, isFound: boolean): Started.Starting => {
     : Effect.mapEager(effect, () => started)
 }
 
-/** A run that has ended is told also while another one has the session. */
+/** Replays a run that has ended, even while another run has the session. */
 const replay = Effect.fnUntraced(function*(
   services: Env.Services,
   request: DriveRequest.DriveRequest,

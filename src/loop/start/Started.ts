@@ -1,5 +1,5 @@
 /**
- * A run in the hands of whoever asked for it: it ends when they leave, unless it was somebody else's before.
+ * A run in the hands of the caller who asked for it: it ends when the caller leaves, unless it was somebody else's before.
  *
  * Does not own how it comes about (`Start`), nor how it ends then (`Live`).
  */
@@ -12,19 +12,19 @@ import type * as Runs from "../../services/Runs.ts"
 import type * as Live from "../drive/Live.ts"
 import * as Reading from "../log/Reading.ts"
 
-/** A run that was started, or one that was there already and is attached to: that one is somebody else's to abort. */
+/** A run that was started here, or an existing one that is attached to, which is somebody else's to abort. */
 export type Started =
   | { readonly run: Live.Live; readonly isAttached: false }
   | { readonly run: Runs.LiveRun; readonly isAttached: true }
 
-/** The way to one. */
+/** Starts a run or attaches to one. */
 export type Starting = Effect.Effect<Started, RunError.RunError>
 
 /** Called when a caller goes: ends the run, unless they had only attached to it. The effect waits for that end. */
 export const leave = ({ isAttached, run }: Started): Effect.Effect<void> =>
   isAttached ? Effect.void : run.end("consumer")
 
-/** What `use` makes of a run, which ends where that is interrupted. */
+/** Passes a run to `use`, and ends the run when `use` is interrupted. */
 export const held = <A>(
   starting: Starting,
   use: (run: Runs.LiveRun) => Effect.Effect<A, RunError.RunError>

@@ -1,5 +1,5 @@
 /**
- * A session that no drive has, taken for as long as something is appended to its log. A drive that died gets its end first; no
+ * Takes a session that no drive has, for as long as something is appended to its log. A drive that died gets its end first; no
  * agent is driven.
  *
  * Does not own what is appended.
@@ -17,7 +17,7 @@ import * as Kin from "../open/Kin.ts"
 import * as Recovery from "../open/Recovery.ts"
 import * as Brief from "./Brief.ts"
 
-/** Whose agent takes the session. */
+/** The agent that takes the session. */
 export interface Visitor {
   readonly services: Env.Services
   readonly definition: Definition.Definition
@@ -25,8 +25,8 @@ export interface Visitor {
 }
 
 /**
- * The environment of a session's last run, `before` being its log as far as that is known and needed. `SessionBusy` where the
- * session is live; undefined, and nothing taken, where it had no run yet.
+ * The environment of a session's last run; `before` is its log as far as it is known and needed. Fails with `SessionBusy` where
+ * the session is live; `undefined`, with nothing taken, where it has had no run yet.
  */
 export const open = Effect.fnUntraced(function*(
   { definition, services, settings }: Visitor,
