@@ -2,7 +2,7 @@
  * A call into the application's own code, besides its tools and its model: a hook, a rule, an approver, a reconciler, a context
  * strategy. An abort waits for it at most the grace period; then it is left behind, and the end of the run names it.
  *
- * Does not own how that is done (`Leavable`), nor time limits: whoever asks has its own.
+ * Does not own how that is done (`Leavable`), nor time limits: each caller sets its own.
  */
 import * as Effect from "effect/Effect"
 import * as Leavable from "../../services/fibers/Leavable.ts"
@@ -16,7 +16,7 @@ export const inTurn = ({ journal, sessionId }: Pick<Env.Env, "journal" | "sessio
   data: journal.state.input?.data
 })
 
-/** `subject` says of which call, where it is about one. Whatever else is ready goes first. */
+/** `subject` names the call or turn that it is about, if any. Everything else that is ready runs first. */
 export const run = <A, E, R>(
   { leftBehind }: Pick<Env.Env, "leftBehind">,
   name: string,

@@ -1,6 +1,6 @@
 /**
- * What is spent for one call by the runs that work for it: each counts once, however often it is asked for or gone on with. Of
- * a run that is over only that is held.
+ * What the runs that work for one call spend: each counts once, however often it is asked for or continued. Of a run that is over,
+ * only what it spent is kept.
  *
  * Does not own whether the call is under way, nor what follows from what is spent (`Budget`).
  */
@@ -17,21 +17,21 @@ export class Below {
   readonly call: Pointer.Parent
   readonly #live = new Map<string, Spender>()
   readonly #over = new Map<string, Usage.Usage>()
-  /** of those that are over, where it is known */
+  /** of those that are over; undefined where it must be added up again */
   #sum: Usage.Usage | undefined = Usage.zero
 
   constructor(call: Pointer.Parent) {
     this.call = call
   }
 
-  /** A run works for the call; the same run again takes its place. */
+  /** A run works for the call; the same run again replaces the one before. */
   add(run: Spender): void {
     const key = Pointer.keyOf(run)
     if (this.#over.delete(key)) this.#sum = undefined
     this.#live.set(key, run)
   }
 
-  /** A run is over and has spent so much, unless another drive of it is under way. */
+  /** A run is over and has spent `usage`; ignored while another drive of it is under way. */
   end(run: Pointer.Run, usage: Usage.Usage): void {
     const key = Pointer.keyOf(run)
     const live = this.#live.get(key)
@@ -41,7 +41,7 @@ export class Below {
     this.#over.set(key, usage)
   }
 
-  /** Those that worked for the call by now. */
+  /** Those that have worked for the call so far. */
   runs(): ReadonlyArray<Pointer.Run> {
     return Array.from(new Set([...this.#live.keys(), ...this.#over.keys()]), runOf)
   }

@@ -1,9 +1,9 @@
 /**
- * What a run may spend, shared with the runs that work for its tool calls: what those spend counts for it while the call is under
- * way, and its limits of tokens and cost hold them too. It is read where a model is about to be called; nothing is kept up to
- * date meanwhile.
+ * What a run may spend, shared with the runs that work for its tool calls: what they spend counts towards it while the call is
+ * under way, and its limits on tokens and cost bind them too. It is added up when a model is about to be called; nothing is kept
+ * up to date in between.
  *
- * Does not own when a limit is reached (`RunDecision`), which run works for which call (`open/Kin`), what those of one call spent
+ * Does not own when a limit is reached (`RunDecision`), which run works for which call (`open/Kin`), what the runs of one call spent
  * (`Below`), nor what the log says of it (`round/CallStep`).
  */
 import * as Pointer from "../../run/Pointer.ts"
@@ -20,7 +20,7 @@ export interface Reached {
   readonly around?: Pointer.Run
 }
 
-/** Reads a log as it grows: what it holds is as of now. */
+/** A log that grows: `state` is as of now. */
 interface Log {
   readonly state: RunState.RunState
 }
@@ -41,12 +41,12 @@ export class Budget implements Below.Spender {
     this.runId = runId
   }
 
-  /** From now on it is this log that says what was spent. */
+  /** From now on this log says what was spent. */
   follow(log: Log): void {
     this.#log = log
   }
 
-  /** The drive is over: nothing is spent any more, and but for what was spent nothing is held. */
+  /** The drive is over: nothing more is spent, and only what was spent is kept. */
   close(): void {
     if (this.parent !== undefined) {
       this.#spent = this.spent()
@@ -57,8 +57,8 @@ export class Budget implements Below.Spender {
   }
 
   /**
-   * The run works for a call, unless that is over: whatever of a handler goes on then is on its own. `around` is the budget of the
-   * call's run, where this process drives it.
+   * The run works for a call, unless the call is over: what a handler still has at work then is on its own. `around` is the budget of
+   * the call's run, where this process drives it.
    */
   workFor(call: Pointer.Parent, around: Budget | undefined): void {
     if (around !== undefined) {
@@ -73,13 +73,13 @@ export class Budget implements Below.Spender {
     return this.parent !== undefined && Pointer.isSameCall(this.parent, call)
   }
 
-  /** The call paused for that run, when it last did. */
+  /** Whether that run is among those that the call last paused for. */
   waitsFor(call: Pointer.Parent, run: Pointer.Run): boolean {
     const open = this.#isOurs(call) ? OpenCall.find(this.#log?.state.openCalls ?? [], call.callId) : undefined
     return open?.waitsFor?.some((known) => Pointer.isSameRun(known, run)) === true
   }
 
-  /** A run that works for a call of this one is over, or none of this process, and has spent so much. */
+  /** A run that works for a call of this one is over, or not driven by this process, and has spent `usage`. */
   tell(call: Pointer.Parent, run: Pointer.Run, usage: Usage.Usage): void {
     if (this.#isUnderWay(call)) this.#belowOf(call).end(run, usage)
   }
@@ -87,7 +87,7 @@ export class Budget implements Below.Spender {
   spent(): Usage.Usage {
     if (this.#spent !== undefined) return this.#spent
     const state = this.#log?.state
-    // before its first event the log is that of another run
+    // before this run's first event the log's state is that of another run
     const own = state?.runId === this.runId ? state.totals.usage : Usage.zero
     return Usage.add(own, this.#spentUnderWay() ?? Usage.zero)
   }
@@ -97,7 +97,7 @@ export class Budget implements Below.Spender {
     return this.#below === none ? undefined : this.#spentFor((call) => this.#isOurs(call) && call.callId === callId)
   }
 
-  /** The runs that worked for a call of the run that the log is about, by now. */
+  /** The runs that have worked so far for a call of the run that the log is about. */
   runsFor(callId: string): ReadonlyArray<Pointer.Run> {
     return this.#below.flatMap((below) => this.#isOurs(below.call) && below.call.callId === callId ? below.runs() : [])
   }
@@ -108,7 +108,7 @@ export class Budget implements Below.Spender {
     return reason === undefined ? this.limitAround(more) : { reason }
   }
 
-  /** That of a run around this one. */
+  /** The limit of a run around this one that forbids it, if any. */
   limitAround(more: Usage.Usage = Usage.zero): Reached | undefined {
     if (this.#around === undefined) return undefined
     for (let run = this.#holder(); run !== undefined; run = run.#holder()) {
@@ -125,14 +125,14 @@ export class Budget implements Below.Spender {
     return RunDecision.budgetSpent(this.#counted(), at)
   }
 
-  /** A run around this one whose cost is limited. */
+  /** The id of a run around this one whose cost is limited, if any. */
   costLimitAround(): string | undefined {
     let run = this.#holder()
     while (run !== undefined && run.#limits().maxCost === undefined) run = run.#holder()
     return run?.runId
   }
 
-  /** The budget of a run, where it is this one or one around it. */
+  /** The budget of `run`, where that is this run or one around it. */
   find(run: Pointer.Run): Budget | undefined {
     return Pointer.isSameRun(run, this) ? this : this.#around?.find(run)
   }
@@ -146,7 +146,7 @@ export class Budget implements Below.Spender {
     return this.#log?.state.limits ?? {}
   }
 
-  /** What is spent for a call; of calls that are over, which are settled with it, nothing is held. */
+  /** What is spent for a call. Calls that are over are dropped: they were settled with what was spent for them. */
   #belowOf(call: Pointer.Parent): Below.Below {
     const known = this.#below.find((below) => Pointer.isSameCall(below.call, call))
     if (known !== undefined) return known
@@ -155,7 +155,7 @@ export class Budget implements Below.Spender {
     return below
   }
 
-  /** The state, with what is spent that the log does not hold yet. */
+  /** The state, with spending added that the log does not hold yet. */
   #counted(more?: Usage.Usage): RunState.RunState {
     const { state } = this.#log!
     const below = this.#below === none ? undefined : this.#spentUnderWay()
@@ -168,24 +168,24 @@ export class Budget implements Below.Spender {
     return this.#spentFor((call) => this.#isUnderWay(call))
   }
 
-  /** For such calls; undefined where that is nothing. */
+  /** What is spent for the calls that `isAsked` picks; undefined where that is nothing. */
   #spentFor(isAsked: (call: Pointer.Parent) => boolean): Usage.Usage | undefined {
     let sum = Usage.zero
     for (const below of this.#below) if (isAsked(below.call)) sum = Usage.add(sum, below.spent())
     return Usage.isNothing(sum) ? undefined : sum
   }
 
-  /** It has no outcome; what it spent is in the totals then. */
+  /** The call has no outcome yet; once it has one, what was spent for it is in the totals. */
   #isUnderWay(call: Pointer.Parent | undefined): boolean {
     const openCalls = this.#log?.state.openCalls ?? []
     return call !== undefined && this.#isOurs(call) && OpenCall.indexOf(openCalls, call.callId) >= 0
   }
 
-  /** Of the run that the log is about by now. */
+  /** The call belongs to the run that the log is about now. */
   #isOurs({ runId, sessionId }: Pointer.Parent): boolean {
     return sessionId === this.sessionId && runId === this.#log?.state.runId
   }
 }
 
-/** Of most runs: it costs them nothing. */
+/** What most runs have: it costs them nothing. */
 const none: ReadonlyArray<Below.Below> = []

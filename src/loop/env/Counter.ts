@@ -21,7 +21,7 @@ export class Counter {
     this.ofText = count
   }
 
-  /** Made when something is counted first: where no window is known nothing is. */
+  /** Made with the first count: where no context window is known, nothing is counted. */
   get tokens(): MessageTokens.MessageTokens {
     return this.#tokens ??= MessageTokens.make(this.ofText)
   }
@@ -36,7 +36,7 @@ export class Counter {
     return tools.reduce((sum, tool) => sum + this.#tool(tool), 0)
   }
 
-  /** what `make` gives for an environment, which is asked once as long as that is the same */
+  /** what `make` returns for an environment; called once as long as that stays the same */
   sizeIn(env: Env.Env, make: (env: Env.Env) => ContextManager.Size): ContextManager.Size {
     if (this.#sized?.env !== env) this.#sized = { env, size: make(env) }
     return this.#sized.size

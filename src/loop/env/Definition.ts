@@ -13,7 +13,7 @@ export interface Definition {
   readonly name: string
   readonly instructions: string
   readonly handlers: ToolExecutor.Handlers
-  /** what it says itself; the References `Timeouts` and `Limits`, and then the defaults, say the rest */
+  /** what the agent sets itself; the rest comes from the References `Timeouts` and `Limits`, and then from the defaults */
   readonly timeouts: Partial<RunPolicy.Timeouts>
   readonly limits: RunPolicy.Limits
   readonly output: Output | undefined

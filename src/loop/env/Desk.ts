@@ -1,6 +1,5 @@
 /**
- * Where the calls of a live drive that wait for a person hear that somebody elsewhere has decided; what was decided stands
- * in the log.
+ * Tells the calls of a live drive that wait for a person that somebody elsewhere has decided; what was decided is in the log.
  *
  * Does not own what may be decided, nor how that is recorded (`Answering`).
  */
@@ -12,7 +11,7 @@ export class Desk {
   isOpen = true
   readonly #waiting = new Map<string, Deferred.Deferred<void>>()
 
-  /** Comes with the next decision about this call, or at once where there is one that counts by then. */
+  /** Completes with the next decision about this call, or at once where `isDecided`. */
   decided(callId: string, isDecided: () => boolean): Effect.Effect<void> {
     return Effect.suspend(() => {
       if (isDecided()) return Effect.void
@@ -27,7 +26,7 @@ export class Desk {
     if (waiting !== undefined) Deferred.doneUnsafe(waiting, Effect.void)
   }
 
-  /** The drive takes up nothing more. */
+  /** The drive takes up no more decisions. */
   close(): void {
     this.isOpen = false
   }

@@ -17,18 +17,18 @@ const remembered = new Map<string, string | Promise<string>>()
 const mostRemembered = 64
 
 /**
- * SHA-256 of a text that comes again with every run, hex: instructions, and what they are offered with. It is begun when
- * this is called, and what is known is no wait.
+ * SHA-256, hex, of a text that recurs in every run: instructions, and what is offered with them. Work on it begins when this is
+ * called; a digest that is known needs no wait.
  */
 export const sha256OfFixed = (text: string): Effect.Effect<string> => {
   const known = remembered.get(text) ?? begin(text)
   return typeof known === "string" ? Effect.succeed(known) : Effect.promise(() => known)
 }
 
-/** One that fails is forgotten, and told to whoever waits for it. One that was forgotten under way stays so. */
+/** A digest that fails is forgotten, and fails those who wait for it. One that was forgotten while under way stays forgotten. */
 const begin = (text: string): Promise<string> => {
   const begun = digest(text)
-  // the oldest goes: what an agent was just made with is there for its first run
+  // the oldest goes, so that what an agent was just made with is there for its first run
   if (remembered.size >= mostRemembered) remembered.delete(remembered.keys().next().value!)
   remembered.set(text, begun)
   const isHeld = () => remembered.get(text) === begun

@@ -1,5 +1,5 @@
 /**
- * What is asked of a drive: how it is to begin, what the agent brings to the run, and what is known of the log by then.
+ * What is asked of a drive: how it is to begin, what the agent brings to the run, and what is already known of the log.
  *
  * Does not own how that is made (`Brief`, `Offer`, `Settings`), nor what a drive makes of it (`Env`).
  */
@@ -23,12 +23,12 @@ export type Begin =
       readonly _tag: "Resume"
       readonly limits: RunPolicy.Limits | undefined
       readonly data: Json | undefined
-      /** of a run that was found: it goes on only where this is the last event of its log still, and nobody wanted it aborted */
+      /** of a run that was found: it goes on only if this is still the last event of its log and nobody has asked to abort it */
       readonly foundAt?: number
     }
   )
 
-/** The run was found, and nobody asks for it. */
+/** Whether the run was found, and not asked for by a caller. */
 export const isFound = (begin: Begin): boolean => begin._tag === "Resume" && begin.foundAt !== undefined
 
 /** What a turn is offered besides the conversation. */
@@ -37,7 +37,10 @@ export interface Offer {
   /** the tools offered to the model, in order */
   readonly tools: Model.Tools
   readonly toolChoice: Model.ToolChoice
-  /** as `TurnStarted` has it */
+  /**
+   * SHA-256, hex, of the instructions, the names and descriptions of the tools, and a choice of tool; where hooks changed what is
+   * sent, of all messages instead of the instructions
+   */
   readonly inputDigest: string
 }
 
@@ -46,14 +49,14 @@ export interface Brief extends Offer {
   readonly agent: string
   /** SHA-256 of the instructions, hex */
   readonly instructionsDigest: string
-  /** the text of the system message with other instructions */
+  /** the text of the system message for other instructions */
   readonly systemOf: (instructions: string) => string
   readonly rules: Rules.Rules
   readonly handlers: ToolExecutor.Handlers
   readonly timeouts: RunPolicy.Timeouts
   readonly policy: RunPolicy.ToolPolicy
   readonly doomLoop: DoomLoop.Settings | undefined
-  /** what the model is told of the final answer besides words */
+  /** what a model request says of the final answer, besides the words in the system message */
   readonly output: Model.Output | undefined
   /** What is wrong with a final answer, in words for the model; `undefined` when nothing is. */
   readonly checkOutput: (text: string) => string | undefined
@@ -70,6 +73,6 @@ export interface DriveRequest {
   readonly settings: Settings.Settings
   /** what is known of the log already */
   readonly folded: Fold.Folded
-  /** somebody will read the events from the first on */
+  /** somebody will read the events from the first one on */
   readonly isWatched: boolean
 }

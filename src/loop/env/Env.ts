@@ -1,5 +1,5 @@
 /**
- * What one drive works with: the services, and from them and what is asked of it the environment that is fixed for its length.
+ * What one drive works with: the services, and the environment made of them and its request, which is fixed while the drive lasts.
  *
  * Does not own what is asked of a drive (`DriveRequest`), nor what is done with its environment.
  */
@@ -41,7 +41,7 @@ export interface Env extends
   >
 {
   readonly sessionId: string
-  /** whose monotonic time nobody sets: what takes time is measured by it */
+  /** durations are measured by its monotonic time, which nobody sets */
   readonly clock: Clock.Clock
   readonly journal: Journal.Journal
   readonly inbox: Inbox.Inbox
@@ -55,7 +55,7 @@ export interface Env extends
   readonly telemetry: Telemetry.Telemetry
 }
 
-/** Those who hear of a drive, who say something to it, and who spend with it. */
+/** Those who hear of a drive, speak to it, and spend with it. */
 interface Others {
   readonly leftBehind: LeftBehind.LeftBehind
   readonly inbox: Inbox.Inbox
@@ -63,7 +63,7 @@ interface Others {
   readonly feed: Pick<Feed.Feed, "publish">
 }
 
-/** Whoever reads a drive is not shown the end of one that died before it, to which nothing can be said. */
+/** Readers of a drive are not shown the end of one that died before it, and nothing can be said to that one. */
 export const nobody = (budget: Budget.Budget): Others => ({
   budget,
   leftBehind: new LeftBehind.LeftBehind(),
@@ -71,7 +71,7 @@ export const nobody = (budget: Budget.Budget): Others => ({
   inbox: new Inbox.Inbox()
 })
 
-/** Whether a tool is one of those that a turn is offered: no other is called, or must be. */
+/** Whether a turn is offered a tool: no other tool is called, or can be required. */
 export const isOffered = ({ tools }: Pick<Env, "tools">, tool: string): boolean =>
   tools.some(({ name }) => name === tool)
 
@@ -84,10 +84,10 @@ export const make = (
 ): Env => {
   const journal = Journal.make({ session, state, transcript, runId, feed, clock: settings.clock })
   budget.follow(journal)
-  // what an earlier drive left is handed to hooks and approvers too
+  // hooks and approvers are also handed what an earlier drive left
   Frozen.deep([state.input, state.openCalls, state.answer])
   return {
-    // each by its name: every step reads it, and an object that others are spread into is slow to read
+    // each member by name: every step reads this object, and one that others are spread into is slow to read
     model: services.model,
     executor: services.executor,
     context: services.context,

@@ -1,7 +1,7 @@
 /**
  * One run of a hook: its time limit, what a failure of it means, how long it took.
  *
- * Does not own what a hook is asked, nor what follows from its word; see `ModelHooks` and `ToolHooks`.
+ * Does not own what a hook is asked, nor what follows from its answer (`ModelHooks`, `ToolHooks`).
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -37,7 +37,7 @@ export const byPoint = (hooks: ReadonlyArray<Hooks.Hook>): ByPoint => {
   }
 }
 
-/** What a hook says, where it says something; `Broken` is a guard without a usable word, and says what was wrong. */
+/** What a hook answered, if anything; `Broken` is a guard without a usable answer, and says what was wrong. */
 type Word<A> =
   | { readonly _tag: "Given"; readonly value: A | undefined }
   | { readonly _tag: "Broken"; readonly why: string }
@@ -50,13 +50,13 @@ export interface Asked<P extends Hooks.Point, A> {
   /** the turn or the call that it is about */
   readonly subject: string
   readonly ask: () => Effect.Effect<unknown, unknown>
-  /** what it may give, besides nothing */
+  /** what it may return, besides nothing */
   readonly gives: Schema.ConstraintDecoder<A, never> | undefined
 }
 
 /**
- * Never fails; only our interruption passes through. On a fiber of its own, so that it may throw, or give what is no effect,
- * and so that one that does not stop when it is told to can be left behind, and named.
+ * Never fails; only our interruption passes through. The hook runs on a fiber of its own, so that it may throw or return what is no
+ * effect, and so that one that does not stop when told to can be left behind, and named.
  */
 export const run = <P extends Hooks.Point, A>(env: Around, asked: Asked<P, A>): Effect.Effect<Word<A>> =>
   Effect.suspend(() => {

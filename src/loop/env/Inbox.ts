@@ -1,9 +1,9 @@
 /**
- * What is said to a run under way, and what whoever says it is told: stored through the run's own writer before anything else,
- * said to the model with the next turn that begins, or not said to it, where the end came first.
+ * What is said to a run under way. An input is first stored, through the run's own writer, and then said to the model when the next
+ * turn begins, or never, where the end comes first.
  *
- * What became of an input is what the log says: it is told once that is stored, and where the store fails, that error is.
- * Does not own when the model is asked next; that is `Turn`.
+ * Senders are told what became of their input according to the log: once that is stored, or with the store's error where it fails.
+ * Does not own when the model is asked next (`Turn`).
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -23,7 +23,7 @@ export type Input = Pick<Queue.Queued, "kind" | "messages">
 
 type Told = Effect.Effect<Delivery.Delivery, RunError.RunError>
 
-/** Whoever waits for what becomes of an input; `verdict` is that once it is recorded, and holds once that is stored. */
+/** A sender who waits for what becomes of an input; `verdict` is set when that is recorded, and holds once it is stored. */
 interface Waiter {
   readonly told: Deferred.Deferred<Delivery.Delivery, RunError.RunError>
   verdict: Delivery.Delivery | undefined
@@ -31,7 +31,7 @@ interface Waiter {
 
 export class Inbox {
   #journal: Journal.Journal | undefined
-  /** by what was said, the very array: a place in the log may change until it is stored */
+  /** by the very array of messages: an input's place in the log may change until it is stored */
   #waiting: Map<Queue.Queued["messages"], Waiter> | undefined
 
   /** From here on inputs are accepted. */
@@ -40,7 +40,7 @@ export class Inbox {
   }
 
   /**
-   * Stores an input and gives the effect that awaits what becomes of it; where the run is over, that is known at once.
+   * Stores an input and returns the effect that awaits what becomes of it; where the run is over, that is known at once.
    * Interrupting it does not withdraw the input. When the store fails, so does the run, which `onFailure` sees to.
    */
   accept(
@@ -52,7 +52,7 @@ export class Inbox {
       if (journal === undefined) return Effect.succeed(Effect.succeed(Delivery.notDelivered("ended")))
       const tooLarge = TooLarge.of("the message", given)
       if (tooLarge !== undefined) return Effect.fail(tooLarge)
-      // what is frozen is recorded as it is
+      // a frozen array is recorded as it is
       const messages = Frozen.copy(given)
       journal.record({ _tag: "InputQueued", kind, messages })
       const told = Deferred.makeUnsafe<Delivery.Delivery, RunError.RunError>()
@@ -63,7 +63,7 @@ export class Inbox {
     })
   }
 
-  /** Records what the turn that comes next begins with. */
+  /** Records the inputs that the next turn begins with. */
   receive(journal: Journal.Journal): void {
     for (const { kind, messages, seq } of due(journal)) {
       journal.record({ _tag: "InputReceived", kind, messages, queued: seq })
@@ -71,13 +71,13 @@ export class Inbox {
     }
   }
 
-  /** Nothing more is accepted; what waits in the queue is not said to the model any more, for the end that is recorded next. */
+  /** Nothing more is accepted; what is still queued is not said to the model, because of the end that is recorded next. */
   close(journal: Journal.Journal, end: RunEvent.End["_tag"]): void {
     this.#journal = undefined
     for (const { messages } of journal.state.queued) this.#judge(messages, Delivery.notDeliveredBefore(end))
   }
 
-  /** Tells whoever waits what is stored by now. */
+  /** Tells senders what became of their inputs; that is stored by now. */
   tell(): void {
     const waiting = this.#waiting
     if (waiting === undefined) return
@@ -101,6 +101,6 @@ export class Inbox {
   }
 }
 
-/** What the next turn begins with. */
+/** The inputs that the next turn begins with. */
 export const due = (journal: Journal.Journal): Queue.Queue =>
   Queue.due(journal.state.queued, () => !Transcript.awaitsModel(journal.transcript))

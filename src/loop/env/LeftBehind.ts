@@ -1,5 +1,5 @@
 /**
- * What did not end in time, by call id where it was a call, and what that makes of the call: nothing, in most runs.
+ * What did not end in time, by call id where it was a call, with the outcome that the call then has. Most runs leave nothing behind.
  *
  * Does not own when something is left behind (`Leavable`), who says so (`LeaveBehind`, `AppCode`), nor where its
  * name is written (`Ending`, `Recovery`, `Aborting`).
@@ -32,7 +32,7 @@ export class LeftBehind {
   }
 }
 
-/** What code names that could not end something that it started; once for each tool call, where it works for one. */
+/** Takes the name of something that code started and could not end; once for each tool call, where it works for one. */
 export const listener = (leftBehind: LeftBehind) => (name: string): Effect.Effect<void> =>
   Effect.withFiberSucceed(({ context }) => {
     const call = Context.getOrUndefined(context, ToolCall)

@@ -1,7 +1,7 @@
 /**
  * How long an attempt at a model call may take: the time limits of a run, worked out once for all its turns.
  *
- * Does not own what they are where nobody says (`RunPolicy`), nor when one is over (`TimeLimit`).
+ * Does not own their defaults (`RunPolicy`), nor when one is over (`TimeLimit`).
  */
 import * as Duration from "effect/Duration"
 import type * as RunPolicy from "../../run/RunPolicy.ts"

@@ -1,5 +1,5 @@
 /**
- * Where code runs, as its context tells: the call that it works for, and the budget that the call's run spends of.
+ * Where code runs, according to its context: the call that it works for, and the budget that the call's run spends from.
  *
  * Does not own what follows for a run that works for a call (`Budget`).
  */
@@ -8,13 +8,13 @@ import type * as Pointer from "../../run/Pointer.ts"
 import { ToolCall } from "../../services/ToolCall.ts"
 import type * as Budget from "./Budget.ts"
 
-/** The call that whatever is there works for; `budget` is that of its run, where this process drives it. */
+/** The call that code there works for; `budget` is that of the call's run, where this process drives it. */
 export interface Place {
   readonly call: Pointer.Parent
   readonly budget: Budget.Budget | undefined
 }
 
-/** That of the drive around; each provides its own to all that it runs. */
+/** The budget of the drive around; each drive provides its own to all that it runs. */
 export const Around = Context.Reference<Budget.Budget | undefined>("fiberloop/loop/Budget", {
   defaultValue: () => undefined
 })
@@ -28,7 +28,7 @@ export const of = (context: Context.Context<never>): Place | undefined => {
   return { call, budget: Context.get(context, Around)?.find(call) }
 }
 
-/** A run that began for a call goes on: it counts for that where it is asked for there. */
+/** A run that began for a call goes on: it counts towards that call if it is asked for from there. */
 export const goOn = (place: Place | undefined, run: Budget.Budget): void => {
   if (place !== undefined && run.isOf(place.call)) run.workFor(place.call, place.budget)
 }

@@ -1,6 +1,6 @@
 /**
- * What an agent decides about its turns, and how it is asked: at once where it has the answer, else with the time limit of
- * a tool, and an abort does not wait for it. Whatever goes wrong ends the run: nothing goes on as if it had not been asked.
+ * What an agent decides about its turns, and how a rule is asked: a plain answer is taken at once; an effect has the time limit of a
+ * tool, and an abort does not wait for it. Whatever goes wrong ends the run: it never goes on as if the rule had not been asked.
  *
  * Does not own when a rule is asked, nor what follows from its answer (`Stopping`, `Offer`).
  */
@@ -19,7 +19,7 @@ export interface Rules {
   readonly prepareTurn?: PrepareTurn.PrepareTurn | undefined
 }
 
-/** What a rule says of `turn`; what is recorded does not wait for one that takes its time. */
+/** What a rule says of `turn`; what is recorded is stored before a rule that answers with an effect is awaited. */
 export const ask = function*<A>(
   env: Env.Env,
   rule: keyof Rules,
@@ -45,7 +45,7 @@ const attempt = <A>(question: () => A) => {
 const inTime = <A>(env: Env.Env, rule: keyof Rules, turn: number, answer: Effect.Effect<A, unknown>) => {
   const limit = env.timeouts.tool
   return AppCode.run(env, rule, `${turn}`, answer).pipe(
-    // one that interrupts itself is no abort; after an abort nothing is caught any more
+    // a rule that interrupts itself is no abort; after an abort nothing is caught
     Effect.catchCause((cause) =>
       Effect.fail(
         Cause.hasInterruptsOnly(cause) ? blocked(rule, "it interrupted itself") : failed(rule, Cause.squash(cause))

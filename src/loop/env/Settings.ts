@@ -1,6 +1,6 @@
 /**
- * What all of an agent's drives take from the context that they are started in. It never changes, so all that are started in
- * one context may share what was looked up and checked once. What few of them ask for, they look up where they do.
+ * What all of an agent's drives take from the context that they are started in. It never changes, so all drives started in one
+ * context may share what was looked up and checked once. What few drives need is looked up where it is needed.
  *
  * Does not own which context that is (`AgentContext`), nor what an input says besides (`InputCheck`).
  */
@@ -25,7 +25,7 @@ import * as Place from "./Place.ts"
 export interface Settings {
   readonly clock: Clock.Clock
   readonly ids: typeof Ids.Ids.Service
-  /** of a run whose input says none */
+  /** of a run whose input sets none */
   readonly limits: InputCheck.Checked<RunPolicy.Limits>
   readonly timeouts: InputCheck.Checked<RunPolicy.Timeouts>
   readonly prices: Prices.Prices
@@ -33,13 +33,13 @@ export interface Settings {
   readonly hooks: HookRun.ByPoint
   readonly observers: ReadonlyArray<Observers.Observer>
   readonly telemetry: Telemetry.Telemetry
-  /** the call that whoever starts a drive works for */
+  /** the call that the code which starts a drive works for */
   readonly place: Place.Place | undefined
 }
 
 type Own = Pick<Definition.Definition, "limits" | "name" | "timeouts">
 
-/** Those of an agent in the context of the fiber that asks, looked up once for each. */
+/** The settings of an agent in the context of the fiber that asks, looked up once for each context. */
 export const shared = (own: Own): Effect.Effect<Settings> => {
   const known = new WeakMap<Context.Context<never>, Settings>()
   return Effect.withFiber(({ context }) => {
@@ -51,7 +51,7 @@ export const shared = (own: Own): Effect.Effect<Settings> => {
   })
 }
 
-/** What the agent says itself comes first. */
+/** What the agent sets itself comes first. */
 const make = ({ limits, name, timeouts }: Own): Effect.Effect<Settings> =>
   Effect.withFiber((fiber) =>
     Effect.map(Telemetry.make(name), (telemetry): Settings => ({
