@@ -20,8 +20,8 @@ export interface TakenUp {
 type Failure = Cause.Cause<RunError.RunError>
 
 /**
- * How far the first event of a run came: `told` to whoever waits for it; `stored`, where the drive was cut off before the store
- * said so; `pending` with the store, which may have it or not; or `nowhere`. An end follows all but the last.
+ * How far the first event of a run got: `told` to those who wait for it; `stored`, where the drive was cut off before the store
+ * said so; `pending` with the store, which may or may not have it; or `nowhere`. An end follows in all cases but the last.
  */
 export const firstEventOf = (
   { env }: Live.Live,
@@ -37,14 +37,14 @@ export const firstEventOf = (
   return isRecorded && Cause.hasInterruptsOnly(cause) ? "pending" : "nowhere"
 }
 
-/** Why a run that never began did not. */
+/** Why a run never began. */
 export const refusalOf = ({ runId, stopped }: Live.Live, cause: Failure): RunError.RunError => {
   if (!Cause.hasInterruptsOnly(cause)) return RunError.fromCause(cause)
   const isShutdown = stopped?._tag === "Abort" && stopped.reason === "shutdown"
   return isShutdown ? RunError.shuttingDown : RunError.abortedBeforeStart(runId)
 }
 
-/** How a drive ends whose turns did not: what broke them, or who cut them off. */
+/** How a drive ends whose turns did not end by themselves: by what broke them, or by what cut them off. */
 export const endingOf = ({ journal }: Env.Env, { stopped }: Live.Live, cause: Failure): Ending.Ending => {
   // an interruption that nobody here asked for came from inside: a model or a strategy interrupted itself
   if (!Cause.hasInterruptsOnly(cause) || stopped === undefined) {
@@ -52,6 +52,6 @@ export const endingOf = ({ journal }: Env.Env, { stopped }: Live.Live, cause: Fa
   }
   if (stopped._tag === "Failed") return { _tag: "RunFailed", error: stopped.error }
   if (stopped._tag === "Duration") return { _tag: "RunLimited", reason: "duration" }
-  // one that was announced is what happened, also where another reason came before it was carried out
+  // an abort that was announced is what happened, even if another reason came before it was carried out
   return { _tag: "RunAborted", reason: journal.state.abortRequested ?? stopped.reason }
 }

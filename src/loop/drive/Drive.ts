@@ -46,7 +46,7 @@ interface Beginning {
   readonly scope: Scope.Closeable
 }
 
-/** One drive under way, and how far it came. */
+/** One drive under way, and how far it has got. */
 interface Driving extends Beginning {
   readonly observing: Observing.Observing
   /** set once the session is this drive's */
@@ -56,8 +56,8 @@ interface Driving extends Beginning {
 }
 
 /**
- * Drives a run to its end; `forget` is called once the session is given back. Observers may take longer. It lets itself be
- * interrupted where it waits for its stoppable parts and for observers, and nowhere else.
+ * Drives a run to its end; `forget` is called once the session is given back. Observers may take longer. It can be interrupted
+ * only while it waits for its stoppable parts or for observers.
  */
 export const drive = (
   services: Env.Services,
@@ -75,14 +75,14 @@ export const drive = (
       const driving: Driving = { ...beginning, observing, taken: undefined, timer: undefined }
       return Effect.updateContext(Effect.suspend(() => through(driving)), contextOf(driving))
     })
-    // a bug of ours or of a tracer: nobody is left waiting, and no session held, for a run that has none left to drive it
+    // a bug of ours or of a tracer: nothing drives the run any more, so nobody is left waiting for it, and its session is not held
     return Effect.catchCause(
       whole,
       (cause) => Effect.andThen(release(beginning), Telling.refuse(live, RunError.fromCause(cause)))
     )
   }))
 
-/** A drive is observed from before its session is opened: what opening it does is below the drive's span. */
+/** A drive is observed from before its session is opened, so that the spans of the opening are below the drive's span. */
 const observe = ({ live, request: { brief, runId, sessionId, settings }, services }: Beginning) =>
   Observing.make(
     { agent: brief.agent, sessionId, runId, tools: brief.handlers.tools },
@@ -91,7 +91,7 @@ const observe = ({ live, request: { brief, runId, sessionId, settings }, service
     settings
   )
 
-/** The context that all of a drive works in. */
+/** The context that everything in a drive works in. */
 const contextOf = (driving: Driving) => (around: Context.Context<never>): Context.Context<never> => {
   const traced = Context.add(around, Tracer.ParentSpan, driving.observing.span)
   const heard = Context.add(traced, LeaveBehind.LeaveBehind, LeftBehind.listener(driving.leftBehind))
@@ -102,7 +102,7 @@ const contextOf = (driving: Driving) => (around: Context.Context<never>): Contex
 const through = (driving: Driving): Effect.Effect<void> => {
   const { live, observing } = driving
   return Effect.flatMap(
-    // its turns have calls to settle after what they leave behind
+    // turns that leave something behind have calls to settle after that
     Stoppable.run(live, Alarm.hold(() => work(driving)), () => live.env === undefined ? 1 : 2),
     (exit) =>
       Effect.flatMapEager(end(driving, exit), () => {
@@ -112,7 +112,7 @@ const through = (driving: Driving): Effect.Effect<void> => {
   )
 }
 
-/** Gives the session back. A store that is stuck is not waited for without end. */
+/** Gives the session back. A stuck store is not waited for without end. */
 const release = ({ forget, scope }: Pick<Driving, "forget" | "scope">): Effect.Effect<void> =>
   Effect.suspend(() => {
     const closing = Grace.closing(scope, Exit.void)
@@ -122,7 +122,7 @@ const release = ({ forget, scope }: Pick<Driving, "forget" | "scope">): Effect.E
 type Replay = Extract<Opening.Opened, { _tag: "Replay" }>
 type Worked = Ended.Ended | Replay
 
-/** From the opening of the session to the end of the turns; does not own what follows, whatever cuts it off. */
+/** From the opening of the session to the end of the turns, or to what cuts them off; does not own what follows. */
 const work = (driving: Driving): Effect.Effect<Worked, RunError.RunError> => {
   const { live, request, scope, services: { store } } = driving
   return Effect.flatMap(
@@ -135,10 +135,10 @@ const work = (driving: Driving): Effect.Effect<Worked, RunError.RunError> => {
   )
 }
 
-/** Somebody who does not drive it wants it aborted. */
+/** Somebody who does not drive the run wants it aborted. */
 const onAbortAsked = (live: Live.Live) => Effect.suspend(() => live.abort("requested"))
 
-/** What is found, once its kin is known, its cost can be, and a drive that died before this one has its end. */
+/** What was found, once its kin is known, its cost can be known, and a drive that died before this one has its end. */
 const prepared = (
   { live: { budget }, request, services }: Driving,
   found: Opening.Opened
@@ -151,10 +151,10 @@ const prepared = (
         : Effect.succeed(found)
   )
 
-/** Stores the first event and takes turns; all of it is seen. */
+/** Stores the first event and takes turns; all of it is observed. */
 const takeUp = (driving: Driving, found: Opening.Ready): Effect.Effect<Ended.Ended, RunError.RunError> => {
   const { leftBehind, live, observing, request, services } = driving
-  // a store that makes a success of its interruption begins nothing more
+  // where a store made a success of its interruption, nothing more begins
   if (live.stopped !== undefined) return Effect.interrupt
   const env = Env.make(
     services,

@@ -11,15 +11,15 @@ import * as Detached from "../../services/fibers/Detached.ts"
 import type * as Journal from "../log/Journal.ts"
 import * as Live from "./Live.ts"
 
-/** Interrupting the fiber lifts the limit; there is none where the run has no limit. A fiber of the drive calls it. */
+/** Interrupting the fiber lifts the limit; `undefined` where the run has none. Called on a fiber of the drive. */
 export const start = (journal: Journal.Journal, live: Live.Live): Fiber.Fiber<void> | undefined => {
   const { maxDuration } = journal.state.limits
   if (maxDuration === undefined) return undefined
-  // a limit that is reached by now is the turns' own to see
+  // a limit that is already reached is for the turns to see
   return Detached.start(Effect.andThen(Effect.yieldNow, hold(journal, live, maxDuration)), Detached.contextHere())
 }
 
-/** How long a run that waits for people is not looked at again, in milliseconds: until then its time may stand still. */
+/** The shortest pause, in milliseconds, between two looks at a run that waits for people: its time may stand still meanwhile. */
 const shortestPause = 1000
 
 const hold = (journal: Journal.Journal, live: Live.Live, maxDuration: number): Effect.Effect<void> =>

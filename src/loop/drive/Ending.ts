@@ -31,7 +31,7 @@ export type Ending =
   | { readonly _tag: "RunFailed"; readonly error: RunError.RunError }
 
 /**
- * Settles what is open, writes the end, gives the session back, shows the end, and tells whoever waits. Called by code that
+ * Settles what is open, writes the end, gives the session back, shows the end, and tells those who wait. Called by code that
  * the drive's fiber runs.
  */
 export const finish = (
@@ -42,7 +42,7 @@ export const finish = (
 ): Effect.Effect<void> => {
   live.env = undefined
   record(env, live, ending)
-  // given back before the store has answered, the session would not take this end any more
+  // a session given back before the store has answered would no longer take this end
   const sealing = Detached.start(seal(env, live, release), Detached.contextHere())
   return Effect.flatMapEager(Stoppable.patiently(live, sealing, storeStuck), (sealed) => {
     if (Exit.isSuccess(sealed)) env.inbox.tell()
@@ -54,7 +54,7 @@ export const finish = (
   })
 }
 
-/** Stores the end that is recorded, and gives the session back whatever comes of that. */
+/** Stores the recorded end, and gives the session back whether that succeeds or not. */
 const seal = (
   env: Env.Env,
   live: Live.Live,
@@ -64,7 +64,7 @@ const seal = (
   return Effect.catchCause(env.journal.seal(release), (cause) => {
     const error = Cause.findErrorOption(cause)
     if (error._tag === "None" || error.value.reason._tag !== "EventTooLarge") return giveBack(cause)
-    // it was left out, and the end with it
+    // the event was left out, and the end with it
     record(env, live, { _tag: "RunFailed", error: error.value })
     return Effect.andThen(Effect.catchCause(env.journal.seal(release), giveBack), Effect.fail(error.value))
   })
@@ -94,7 +94,7 @@ const record = (env: Env.Env, live: Live.Live, ending: Ending): void => {
   )
 }
 
-/** What the model call under way has used: no event of its own says that. */
+/** What the model call under way has used, which no event of its own says. */
 const cutOffOf = (env: Env.Env): ReturnType<typeof RunEvent.cutOffOf> => {
   const used = env.journal.comingIn?.used
   if (used === undefined || Usage.isNothing(used)) return undefined
@@ -118,7 +118,7 @@ const notExecuted = {
 } as const
 
 const endMove = (status: RunEvent.Status, ending: Ending) => {
-  // what broke the turns may have moved already before they were cut off
+  // what broke the turns may have moved the status before they were cut off
   if (RunStatus.isEnd(status)) return undefined
   switch (ending._tag) {
     case "RunCompleted":
@@ -130,7 +130,7 @@ const endMove = (status: RunEvent.Status, ending: Ending) => {
     case "RunAborted":
       return "aborted"
     case "RunFailed":
-      // whatever else fails a run has moved by itself
+      // any other failure has moved the status already
       return ending.error.reason._tag in ofStore ? "storeFailed" : "defect"
   }
 }

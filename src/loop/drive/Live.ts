@@ -1,7 +1,7 @@
 /**
  * A run as this process knows it: what outlives its drive, how it is spoken to, and the way to cut the drive off.
  *
- *     Unbegun --its first event is stored--> Begun     `began` sets `env`, opens `inbox`, is done with `firstEvent`
+ *     Unbegun --its first event is stored--> Begun     `began` sets `env`, opens `inbox`, completes `firstEvent`
  *        |                                     |
  *        |                                     +--its turns are over, or cut off--> Ending     `Ending` clears `env`
  *        |                                                                             |
@@ -9,9 +9,9 @@
  *        |                                                                             |
  *        +--it cannot begin, or is in the log already--> Over <--its end is told-------+
  *
- * Over: `Telling` has left `track`, and is done with `ended` and, where it was not, `firstEvent`; `waiting` is set
- * before. A defect of ours leads there from anywhere. `cutOff` sets `stopped` in any of them, for good, and calls what
- * `Stoppable` has put in `interrupt`, which is there while a part of the drive is waited for.
+ * Over: `Telling` has taken the run off `track` and completed `ended` and, where that was still open, `firstEvent`; `waiting` is set
+ * before. A defect of ours leads there from any state. In any state `cutOff` sets `stopped`, for good, and calls what
+ * `Stoppable` has put in `interrupt`, which is set while a part of the drive is waited for.
  *
  * Does not own the work of the drive (`Drive`), its end (`Ending`), nor which runs live here (`Runs`).
  */
@@ -49,7 +49,7 @@ export class Live implements Runs.LiveRun {
   readonly feed: Feed.Feed
   readonly inbox = new Inbox.Inbox()
   readonly budget: Budget.Budget
-  /** done with the drive's first event in the store, or with why there is none */
+  /** completes once the drive's first event is stored, or fails with why there is none */
   readonly firstEvent = Deferred.makeUnsafe<void, RunError.RunError>()
   readonly ended = Deferred.makeUnsafe<RunResult.RunResult<unknown>, RunError.RunError>()
   /** holds the run until its end is told */
@@ -58,11 +58,11 @@ export class Live implements Runs.LiveRun {
   readonly decodeOutput: (text: string) => unknown
   /** hears of the result before anyone is told; set while the run is driven */
   observing: Pick<Observing.Observing, "end" | "trace"> | undefined
-  /** what its turns are taken with, while they are */
+  /** what its turns work with, while they are taken */
   env: Env.Env | undefined
   /** the first reason to cut the run off */
   stopped: Stop | undefined
-  /** where it is suspended with calls that wait for other runs: how it stands */
+  /** the state of a run that is suspended with calls that wait for other runs */
   waiting: RunState.RunState | undefined
   /** interrupts the part of the drive under way */
   interrupt: (() => void) | undefined
@@ -99,7 +99,7 @@ export class Live implements Runs.LiveRun {
     return this.feed.events
   }
 
-  /** With the questions that keep it from going on, those of other runs as they are when this is asked for. */
+  /** With the questions that keep the run from going on; those of other runs are read when this is asked for. */
   get result() {
     return Effect.flatMapEager(Deferred.await(this.ended), (result) => this.#whole(result))
   }
@@ -129,7 +129,7 @@ export class Live implements Runs.LiveRun {
     return Effect.andThen(
       Effect.exit(this.begun),
       Effect.suspend(() =>
-        // who was told to stop takes nothing up any more
+        // a run that was told to stop takes up no more answers
         this.stopped !== undefined || this.env === undefined
           ? Effect.succeed(false)
           : Answering.live(this.env, this.#store, decision, (error) => this.#fail(error))
@@ -141,23 +141,23 @@ export class Live implements Runs.LiveRun {
     return Effect.andThen(this.begun, this.inbox.accept(input, (error) => this.#fail(error)))
   }
 
-  /** A failed write ends the run, also one of an input or of an answer. */
+  /** A failed write ends the run, even one of an input or an answer. */
   #fail(error: RunError.RunError): Effect.Effect<void> {
     return Effect.sync(() => cutOff(this, { _tag: "Failed", error }))
   }
 
   /**
-   * A requested abort is stored before it is carried out, once; a store that does not take that does not hold it up. All
-   * other reasons cut off at once.
+   * A requested abort is stored once, before it is carried out; a store that does not take it does not hold it up. All other
+   * reasons cut off at once.
    */
   abort(reason: RunEvent.AbortedReason): Effect.Effect<void> {
-    // whoever is interrupted has said it, or has not: the next one waits for no abort that never comes
+    // an interrupted caller has announced the abort or has not: the next caller does not wait for one that never comes
     const said = Effect.uninterruptible(Effect.suspend(() => this.#stop(reason)))
     return Effect.andThen(said, Effect.suspend(() => this.#over()))
   }
 
   #stop(reason: RunEvent.AbortedReason): Effect.Effect<void> {
-    // nothing of an abort before the first event is stored, and a run that was found would be found again: it waits, for the grace period
+    // an abort before the first event is not stored, and a run that was found would be found again: it waits, for the grace period
     return this.#isFound && this.env === undefined && reason === "requested"
       ? Effect.andThen(Grace.within(this.begun), Effect.suspend(() => this.#stopNow(reason)))
       : this.#stopNow(reason)
@@ -168,11 +168,11 @@ export class Live implements Runs.LiveRun {
     if (reason !== "requested" || this.env === undefined || this.stopped !== undefined) return Effect.sync(cut)
     if (this.#isAnnounced) return Effect.void
     this.#isAnnounced = true
-    // the run may have ended by itself before its turn comes
+    // the run may have ended by itself before this runs
     return Effect.map(Grace.within(Effect.suspend(() => this.#announce())), cut)
   }
 
-  /** Cuts off when it is called; gives the wait for the end. */
+  /** Cuts off as soon as it is called; returns the wait for the end. */
   end(reason: RunEvent.AbortedReason): Effect.Effect<void> {
     cutOff(this, { _tag: "Abort", reason })
     return this.#over()
@@ -191,7 +191,7 @@ export class Live implements Runs.LiveRun {
   }
 }
 
-/** Cuts the run off, whatever it is at; the first reason counts. */
+/** Cuts the run off, whatever it is doing; the first reason counts. */
 export const cutOff = (live: Pick<Live, "stopped" | "interrupt">, stop: Stop): void => {
   live.stopped ??= stop
   live.interrupt?.()

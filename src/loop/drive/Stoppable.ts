@@ -1,6 +1,6 @@
 /**
- * Parts of a drive that a stop can cut off, although the drive itself is not interrupted: it has an end to write. Waits for
- * them let an interruption in, whatever fiber the drive is on.
+ * Parts of a drive that a stop can cut off, although the drive itself is not interrupted: it has an end to write. The waits for
+ * them can be interrupted, whatever fiber the drive is on.
  *
  * Does not own why a run is cut off (`Live`), nor what follows then (`CutShort`).
  */
@@ -15,9 +15,9 @@ import * as Live from "./Live.ts"
 type Interruptible = Pick<Live.Live, "stopped" | "interrupt">
 
 /**
- * Runs a part of the drive where `cutOff` can interrupt it, and gives its exit; what does not let itself be interrupted
- * is left behind after `grace` grace periods, and nothing is begun once the run is cut off. Interrupting the drive itself is
- * a shutdown. Called by code that the drive's fiber runs, and begun by then.
+ * Runs a part of the drive where `cutOff` can interrupt it, and returns its exit; a part that cannot be interrupted is left behind
+ * after `grace` grace periods, and none begins once the run is cut off. Interrupting the drive itself is a shutdown. Called by
+ * code that the drive's fiber runs; the part begins with the call.
  */
 export const run = <A, E>(
   live: Interruptible,
@@ -31,7 +31,7 @@ export const run = <A, E>(
 const once = () => 1
 const interrupted = Exit.interrupt()
 
-/** Awaits what goes on by itself, but only for the grace period once the run is, or was, cut off; else `late`. */
+/** Awaits a fiber that goes on by itself, but once the run is cut off only for the grace period; then its exit is `late`. */
 export const patiently = <A, E, E2>(
   live: Interruptible,
   fiber: Fiber.Fiber<A, E>,
@@ -39,8 +39,8 @@ export const patiently = <A, E, E2>(
 ): Effect.Effect<Exit.Exit<A, E | E2>> => settled<A, E | E2>(live, fiber, Exit.fail(late), once, false)
 
 /**
- * The exit of `fiber`. Once the run is cut off it is waited for `grace()` periods, and then it is `late`. `isCut`: cutting the
- * run off interrupts it.
+ * The exit of `fiber`. Once the run is cut off, the fiber is awaited for `grace()` grace periods; then the exit is `late`. `isCut`:
+ * cutting the run off interrupts the fiber.
  */
 const settled = <A, E>(
   live: Interruptible,
@@ -54,7 +54,7 @@ const settled = <A, E>(
   const onCutOff = () => {
     if (isCut) fiber.interruptUnsafe()
   }
-  // a drive that is interrupted by now does not begin to wait
+  // a drive that is already interrupted does not begin to wait
   live.interrupt = onCutOff
   const endedOrCutOff = Effect.callback<void>((resume) => {
     const wake = () => resume(Effect.void)

@@ -1,8 +1,8 @@
 /**
- * What is told of a run once it is over here: its result, to whoever waits for it, for its first event or for what became of an
- * input, and the end of its events to its readers.
+ * What is told of a run once it is over here: its result, to those who wait for it, for its first event or for what becomes of an
+ * input, and the end of its events, to its readers.
  *
- * Does not own the end itself; it is written by then (`Ending`), or there is none.
+ * Does not own the end itself: it is already written (`Ending`), or there is none.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -30,7 +30,7 @@ export const resultIn = (live: Live.Live, state: RunState.RunState): Result => {
   }
 }
 
-/** The run never began; whoever started it learns why. */
+/** The run never began; its caller learns why. */
 export const refuse = (live: Live.Live, error: RunError.RunError) => Effect.suspend(() => tell(live, Exit.fail(error)))
 
 /** The run is in the log: its readers get its events from there, and its result is what it was. */
@@ -41,7 +41,7 @@ export const replay = (live: Live.Live, past: Fold.Past) =>
     return tell(live, resultIn(live, past.state))
   })
 
-/** Tells whoever waits; also for the first event, where that did not come before. */
+/** Tells those who wait, also for the first event where that has not come. */
 export const tell = (live: Live.Live, result: Result): Effect.Effect<void> =>
   Effect.mapEager(live.observing?.end(result) ?? Effect.void, () => {
     live.feed.end(Exit.asVoid(result))
