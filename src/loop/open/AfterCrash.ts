@@ -1,5 +1,5 @@
 /**
- * From a session whose last drive died to one that the next drive takes up: the end of the dead one is appended.
+ * Makes a session whose last drive died ready for the next drive: the end of the dead drive is appended.
  *
  * Does not own what that end is (`Recovery`), nor what the next drive begins with (`FirstEvent`).
  */
@@ -16,7 +16,7 @@ import * as Recovery from "./Recovery.ts"
 
 /**
  * Ends a drive that died. Its end is stored with the first event of what follows, so that nobody finds one
- * without the other; a run that is not gone on with then is as it is.
+ * without the other; a run that is not continued after all stays as it is.
  */
 export const recovered = Effect.fnUntraced(function*(
   services: Env.Services,
@@ -39,5 +39,5 @@ export const recovered = Effect.fnUntraced(function*(
   return { _tag: "Replay", past: { from: opened.from, to: state.seq, state } }
 })
 
-/** By somebody who knows that it was aborted. */
+/** Asked for by somebody who knows that the run was aborted. */
 const isAskedFor = (begin: DriveRequest.Begin): boolean => begin._tag === "Resume" && !DriveRequest.isFound(begin)

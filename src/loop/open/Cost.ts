@@ -1,5 +1,5 @@
 /**
- * Whether it can be known what model calls cost, before a run with a limit of cost goes on.
+ * Checks that the cost of model calls can be known before a run with a cost limit goes on.
  *
  * Does not own prices and what a call costs by them (`Prices`), nor when a limit is reached (`RunDecision`).
  */
@@ -14,8 +14,8 @@ import type * as Env from "../env/Env.ts"
 import type * as Opening from "./Opening.ts"
 
 /**
- * Refuses a run whose cost is limited, by itself or by a run around it, and whose model, one that may take over, or one that its
- * context is condensed by has no price. Nothing is written.
+ * Refuses a run whose cost is limited, by itself or by a run around it, where a model that it may use has no price: its own, one
+ * that may take over, or one that condenses its context. Nothing is written.
  */
 export const check = (
   { context, model }: Pick<Env.Services, "context" | "model">,

@@ -1,5 +1,5 @@
 /**
- * How a drive begins in the log: a run started, or resumed, and what an older run left waiting settled before that.
+ * How a drive begins in the log: a run is started, or resumed, and what an older run left waiting is settled before that.
  *
  * Does not own whether it may begin (`Opening`), nor the end of a drive that died before it (`AfterCrash`).
  */
@@ -25,7 +25,7 @@ export const write = (
     else resume(env, begin, before)
     return journal.commit
   }
-  // however often the run before has died: somebody is there who has sent a message
+  // the application is asked however often the run before has died, as somebody is there who has sent a message
   return begin._tag === "Start" && before.openCalls.length > 0
     ? Effect.flatMap(Unsettled.settleAfter(env, "superseded", true), record)
     : record()
@@ -37,7 +37,7 @@ const start = (
   { agent, instructionsDigest }: DriveRequest.Brief,
   before: RunState.RunState
 ): void => {
-  // what was said to a run that died stands before the new message
+  // what was said to a run that died comes before the new message
   for (const { kind, messages, seq } of before.queued) {
     journal.record({ _tag: "InputReceived", kind, messages, queued: seq }, before.runId)
   }
@@ -61,6 +61,6 @@ const resume = (
   journal.move(RunState.isTurnOpen(before) ? "resumedWithOpenCalls" : "resumed")
 }
 
-/** Somebody decided about a call while no drive was there: it has not started since. */
+/** Somebody decided about a call while no drive was there, and it has not started since. */
 const isDecided = ({ openCalls }: RunState.RunState) =>
   openCalls.some((call) => call.decision !== undefined && !OpenCall.hasStarted(call))

@@ -1,5 +1,5 @@
 /**
- * What is to be stored together with what comes after it: the events of one writer wait in memory until another one of
+ * Events that are to be stored together with what comes after them: those of one writer wait in memory until a second writer of
  * the same session has its first.
  *
  * Does not own what those events are (`Recovery`, `FirstEvent`).
@@ -20,7 +20,7 @@ interface HeldBack {
   readonly flush: Effect.Effect<void, SessionStore.StoreError>
 }
 
-/** `onStored` hears of what waited once it is stored. */
+/** `onStored` gets what waited once it is stored. */
 export const make = (session: SessionStore.Session, onStored: (events: Events) => void): HeldBack => {
   const held: Array<RunEvent.Durable> = []
   const append = (events: ReadonlyArray<RunEvent.Durable>) =>
@@ -30,7 +30,7 @@ export const make = (session: SessionStore.Session, onStored: (events: Events) =
       if (!Arr.isReadonlyArrayNonEmpty(all)) return Effect.void
       const appended = session.append(all)
       if (!Arr.isReadonlyArrayNonEmpty(waiting)) return appended
-      // the store may hold what it reported a failure of
+      // the store may hold events although it reported a failure
       const tell = Effect.sync(() => {
         if (session.head() >= Arr.lastNonEmpty(waiting).seq) onStored(waiting)
       })
@@ -43,7 +43,7 @@ export const make = (session: SessionStore.Session, onStored: (events: Events) =
   }
 }
 
-/** What a store gives may be of a class, whose members a spread does not see. */
+/** A store's session may be an instance of a class, whose members a spread does not copy. */
 const writer = (session: SessionStore.Session, append: SessionStore.Session["append"]): SessionStore.Session => ({
   sessionId: session.sessionId,
   head: () => session.head(),

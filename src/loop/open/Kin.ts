@@ -1,5 +1,5 @@
 /**
- * Which run works for which call, as the logs say it: a run that is gone on with, or told again, and those that worked for calls
+ * Which run works for which call, according to the logs: a run that is continued or replayed, and the runs that worked for calls
  * of a drive that died.
  *
  * Does not own what follows from it (`Budget`).
@@ -19,7 +19,7 @@ import type * as Opening from "./Opening.ts"
 type Store = SessionStore.SessionStore["Service"]
 type Found = Effect.Effect<void, SessionStore.StoreError>
 
-/** Ties a run to the call that it works for, and to the runs that work for its own. Nothing is read of one without calls. */
+/** Ties a run to the call that it works for, and to the runs that work for its own. Where no open call has started, nothing is read. */
 export const tie = (
   store: Store,
   { runId, sessionId, settings: { place } }: Pick<DriveRequest.DriveRequest, "runId" | "sessionId" | "settings">,
@@ -35,7 +35,7 @@ export const tie = (
   }
   const { begin, state } = opened
   budget.follow(opened)
-  // A run counts for the call that began it. Another call that goes on with it spends nothing by that, nor is it held.
+  // A run counts for the call that began it. Another call that continues it does not spend by that, and does not limit it.
   if (begin._tag === "Resume") {
     budget.parent = state.parent
     Place.goOn(place, budget)
@@ -44,8 +44,8 @@ export const tie = (
 }
 
 /**
- * The runs that worked for calls which began and have no outcome: those that are known since a call paused, and those that have
- * the calls' keys for their ids, in the same store.
+ * Tells the budget what the runs spent that worked for calls which began and have no outcome: runs that are known since a call
+ * paused, and runs in the same store whose ids are the calls' keys.
  */
 export const recall = Effect.fnUntraced(function*(
   store: Store,
@@ -63,13 +63,13 @@ export const recall = Effect.fnUntraced(function*(
   }
 })
 
-/** What a run spent that works for the call, with those below it that were cut off with it, or wait with it. */
+/** What a run that works for the call spent, including the runs below it that were cut off with it, or wait with it. */
 const spentFor = (store: Store, call: Pointer.Parent, run: Pointer.Run, seen = new Set<string>()): Spent => {
   const key = Pointer.keyOf(run)
-  // a log of somebody else's may say that a run works for itself
+  // somebody else's log may say that a run works for itself
   if (seen.has(key)) return unknown
   seen.add(key)
-  // a session below that cannot be read keeps none around it from going on
+  // a session below that cannot be read does not keep the runs around it from going on
   return Effect.catchReason(spentOf(store, call, run, seen), "NonRetryableError", "StoreRefused", () => unknown)
 }
 
@@ -96,7 +96,7 @@ type Spent = Effect.Effect<Usage.Usage | undefined, SessionStore.StoreError>
 
 const unknown: Spent = Effect.succeed(undefined)
 
-/** Where to look for runs that work for a call; one that is told of twice counts once. */
+/** Where to look for runs that work for a call; a run that is listed twice counts once. */
 const runsOf = (
   call: Pointer.Parent,
   { beside = [], waitsFor = [] }: OpenCall.OpenCall

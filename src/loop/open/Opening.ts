@@ -1,15 +1,15 @@
 /**
- * How a drive gets its session: taken for writing, its log folded (`Fold`), and the question answered whether this run may begin.
- * Writes nothing; a refusal leaves the session as it was.
+ * How a drive gets its session: the session is taken for writing, its log is folded (`Fold`), and it is decided whether this run may
+ * begin. Writes nothing; a refusal leaves the session as it was.
  *
  * What becomes of a request, by what is found first:
  *
  *     a live run of this process, with its ids     attached to (`Runs`); with other input `RunConflict`
  *     a session that another run has               a replay, of a start whose run is over (`past`); else `SessionBusy`
  *     a start, of no run in the log                it begins
- *     a start, of the last run, which was left     that goes on
+ *     a start, of the last run, which was left     it goes on
  *     a start, of another run in the log           a replay; with other input `RunConflict`
- *     a resume, of the last run, which may go on   that goes on
+ *     a resume, of the last run, which may go on   it goes on
  *     a resume, of any other                       `NothingToResume`
  *
  * Does not own what a dead drive left open (`Recovery`), nor how a run begins in the log (`FirstEvent`).
@@ -31,7 +31,7 @@ import * as Fold from "../log/Fold.ts"
 export interface Ready extends Fold.Folded {
   readonly _tag: "Ready"
   readonly session: SessionStore.Session
-  /** a start that finds its run cut short by a crash goes on with it, as does the call that the run stopped with */
+  /** a start becomes a resume where its run was cut short by a crash, or has stopped and its call asks for it again */
   readonly begin: DriveRequest.Begin
   /** `seq` of the first event that is this request's to see */
   readonly from: number
@@ -62,8 +62,8 @@ export const open = (
 const isGoneOnWith = (opened: Opened): opened is Ready => opened._tag === "Ready" && opened.begin._tag === "Resume"
 
 /**
- * The run of another agent, with calls that this one has no tools for: going on with it would settle them, what people said of
- * them included.
+ * Refuses to continue the run of another agent that has calls which this one has no tools for: that would settle them, whatever
+ * people have said of them.
  */
 const ofOther = ({ agent: name, handlers }: DriveRequest.Brief, { agent, openCalls, runId }: RunState.RunState) => {
   const call = agent === name ? undefined : openCalls.find(({ tool }) => handlers.tools[tool] === undefined)
@@ -74,7 +74,7 @@ const ofOther = ({ agent: name, handlers }: DriveRequest.Brief, { agent, openCal
   )
 }
 
-/** Whether a run may begin in a session; in one that is new nothing is read. */
+/** Whether a run may begin in a session; of a new one nothing is read. */
 const look = Effect.fnUntraced(function*(
   store: Store,
   session: SessionStore.Session,
@@ -111,10 +111,10 @@ const look = Effect.fnUntraced(function*(
   return ready
 })
 
-/** Its process died or was shut down, and whoever wrote that down, as with an answer, did not go on with it. */
+/** Its process died or was shut down, and whoever recorded that, with an answer for example, did not continue it. */
 const wasLeft = ({ end }: RunState.RunState): boolean => end !== undefined && RunEvent.isOfProcess(end)
 
-/** It is asked for in the call that it works for, or that paused for it. */
+/** It is asked for from the call that it works for, or that paused for it. */
 const isFor = ({ parent }: RunState.RunState, run: Pointer.Run, place: Place.Place | undefined): boolean => {
   if (place === undefined) return false
   const { budget, call } = place
@@ -131,12 +131,12 @@ export const past = Effect.fnUntraced(function*(
   if (begin._tag === "Resume") return undefined
   const found = yield* Fold.find(store, sessionId, runId, Fold.nothing)
   if (found?.state.end === undefined) return undefined
-  // the last run of a session may be gone on with
+  // the last run of a session may still be continued
   if (wasLeft(found.state) && (yield* store.lastOf(sessionId, "RunStarted")) === found.state.startSeq) return undefined
   return isSame(found, begin) ? found : yield* RunError.runConflict(runId)
 })
 
-/** A run id means one run, so what comes with it again is the same request, or a conflict. */
+/** A run id names one run, so a request that repeats it is the same request, or a conflict. */
 const isSame = (found: Pick<Fold.Known, "input">, begin: Pick<Start, "input">): boolean =>
   Canonical.canonical(found.input) === Canonical.canonical(begin.input)
 

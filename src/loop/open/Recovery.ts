@@ -1,7 +1,7 @@
 /**
- * How a session is recovered whose drive died with its process: by appending the end that the drive could not write.
+ * How a session whose drive died with its process is recovered: by appending the end that the drive could not write.
  *
- * Does not own how the run goes on: after its end it is like one that was aborted, with its calls still open, and `Judging`
+ * Does not own how the run goes on: with that end it is like one that was aborted, with its calls still open, and `Judging`
  * says what they need; nor the outcomes of calls that do not go on (`Unsettled`).
  */
 import * as Effect from "effect/Effect"
@@ -25,7 +25,7 @@ export const recover = Effect.fnUntraced(function*(
   const state = journal.state
   if (!RunState.isOpen(state)) return
   const ending = endingOf(state, isResumed)
-  // what passed since its last event is not the drive's, also where settling ends a wait for a person
+  // time since its last event is not the drive's, even where settling ends a wait for a person
   const { duration } = RunState.totalsAt(state, state.at)
   if (ending.settles !== undefined) yield* Unsettled.settleAfter(env, ending.settles, Unsettled.mayAsk(state))
   const end = { ...ending.end, totals: { ...journal.state.totals, duration }, ...leftBehind.named() }
@@ -37,7 +37,7 @@ interface Ending {
   readonly end:
     | { readonly _tag: "RunAborted"; readonly reason: RunEvent.AbortedReason }
     | { readonly _tag: "RunLimited"; readonly reason: RunEvent.LimitedReason }
-  /** what calls that never started are settled as, where they are */
+  /** why calls that never started did not run, where they are settled */
   readonly settles?: Unsettled.Reason
 }
 
