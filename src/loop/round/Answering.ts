@@ -1,6 +1,6 @@
 /**
- * How an answer to a question gets into the log, through the writer of its session: checked first, and refused where the
- * question waits for none. Of two answers the first one counts.
+ * How an answer to a question gets into the log, through the writer of its session: it is checked first, and refused where the
+ * question does not wait for one. Of two answers the first one counts.
  *
  * Does not own whose writer that is (`Deciding`), what comes with a yes (`Given`), nor what follows from an
  * answer (`Question`, `Permission`).
@@ -22,7 +22,7 @@ type Store = SessionStore.SessionStore["Service"]
 type Kit = Given.Kit
 type Decision = Approval.Answer & Pick<RunInput.DecideInput, "sessionId">
 
-/** The answer as it is recorded; fails where its question waits for none, or the call's tool does not take what it gives. */
+/** The answer as it is recorded; fails where its question waits for none, or the call's tool does not take what comes with it. */
 export const check = Effect.fnUntraced(function*(
   kit: Kit,
   store: Store,
@@ -85,7 +85,7 @@ const missing = ({ tool }: OpenCall.OpenCall) =>
     `result is missing: "${tool}" is answered by a person, and a yes alone is no answer`
   )
 
-/** Says why a question takes no answer: `call` is set where it waits still, and has expired. */
+/** Says why a question takes no answer: `call` is set where it still waits, but has expired. */
 const refuse = Effect.fnUntraced(function*(
   store: Store,
   { approvalId, sessionId }: RunInput.DecideInput,
@@ -96,7 +96,7 @@ const refuse = Effect.fnUntraced(function*(
     : Approval.notOpen(sessionId, approvalId, "expired")
 })
 
-/** What the log says of a question; reads its run only. */
+/** What the log says of a question; reads only its run. */
 const pastOf = Effect.fnUntraced(function*(
   store: Store,
   sessionId: string,
@@ -112,8 +112,8 @@ const pastOf = Effect.fnUntraced(function*(
 })
 
 /**
- * Records a checked answer through the writer of `env`, durable when it returns. `false`, with nothing recorded, where the
- * turns of that drive are over. Of one that the store does not take its call hears nothing, and `onFailure` what to do.
+ * Records a checked answer through the writer of `env`; durable when it returns. `false`, with nothing recorded, where the turns
+ * of that drive are over. Where the store does not take the answer, its call is not told, and `onFailure` is run with the error.
  */
 export const record = (
   { desk, journal }: Pick<Env.Env, "desk" | "journal">,
@@ -139,7 +139,7 @@ export const record = (
 
 type OnFailure = (error: SessionStore.StoreError) => Effect.Effect<void>
 
-/** Answers a question of a live drive; when the store fails, so does the run, which `onFailure` sees to. */
+/** Answers a question of a live drive; when the store fails, so does the run: `onFailure` sees to that. */
 export const live = Effect.fnUntraced(function*(
   env: Env.Env,
   store: Store,

@@ -1,8 +1,8 @@
 /**
- * Runs the open calls of a round: one by one, or so many at once as the policy says.
+ * Runs the open calls of a round: one by one, or as many at once as the policy allows.
  *
- * Does not own what a call needs (`Judging`), how it gets a person's word (`Permission`), its steps (`CallStep`), who runs when of
- * those that run at once (`Places`), nor what becomes of calls that may not run (`ToolRound`).
+ * Does not own what a call needs (`Judging`), how it gets a person's decision (`Permission`), its steps (`CallStep`), which of the
+ * calls that run at once runs when (`Places`), nor what becomes of calls that may not run (`ToolRound`).
  */
 import * as Effect from "effect/Effect"
 import * as OpenCall from "../../run/state/OpenCall.ts"
@@ -19,16 +19,16 @@ type Calls = ReadonlyArray<OpenCall.OpenCall>
 type Next = Judging.Judged | CallStep.Runnable
 
 /**
- * Runs calls, at most `maxParallel` at once; one that waits for a person takes no place. Where they run one by one and nobody
- * answers for it, later calls are asked about too, and wait with it unless a person has decided; else they go on, and it
- * waits for a decision from elsewhere until they are over. Calls that may not run any more, all of them where a limit was
- * reached before, stay open for the round to settle.
+ * Runs calls, at most `maxParallel` at once; a call that waits for a person takes no place. Where nobody here answers for a call:
+ * if calls run one by one, later ones are asked about too, and wait with it unless a person has decided about them; otherwise the
+ * others go on, and it waits for a decision from elsewhere until they are over. Calls that may no longer run, all of them where a
+ * limit was reached before, stay open for the round to settle.
  */
 export const runAll = function*(env: Env.Env, progress: RoundProgress, calls: Calls): Steps {
   if (calls.length === 0 || !progress.mayRun()) return
   const places = Math.max(1, Math.min(env.policy.maxParallel ?? 1, calls.length))
   const first: Array<Next> = []
-  // the intents of those that run at once are stored together; whoever takes their time over a verdict holds up no sibling
+  // the intents of calls that run at once are stored together; a verdict that takes its time holds up no sibling
   for (const call of calls.slice(0, places)) {
     const judged = Judging.judge(env, call)
     if (judged._tag === "Run") CallStep.start(env, judged.call)

@@ -30,13 +30,13 @@ export const start = (env: Env.Env, call: Call): void => {
   env.journal.record({ _tag: "ToolStarted", turn, callId, tool, params: OpenCall.final(call) })
 }
 
-/** A call that may run; `Started` where its intent is stored already. */
+/** A call that may run; `Started` where its intent is already stored. */
 export interface Runnable {
   readonly _tag: "Run" | "Started"
   readonly call: Call
 }
 
-/** Runs the handler; the intent is stored before, together with what is recorded by then. */
+/** Runs the handler; before that, the intent is stored, together with what else is recorded. */
 export const perform = function*(
   env: Env.Env,
   progress: RoundProgress,
@@ -47,7 +47,7 @@ export const perform = function*(
     start(env, call)
     yield* env.journal.commit
   }
-  // an abort that was accepted is carried out once that is stored: nothing starts before
+  // an accepted abort is carried out once it is stored: nothing starts before that
   if (env.journal.state.abortRequested !== undefined) return yield* Effect.never
   progress.began()
   const outcome = yield* run(env, call)
@@ -57,7 +57,7 @@ export const perform = function*(
 
 /**
  * Gives a call an outcome without running it, or without waiting for it any longer. `ofRun` is the run that made the call, where
- * that is an older one; `hook` the name of the hook that gave the outcome.
+ * that is an older one; `hook` is the name of the hook that gave the outcome.
  */
 export const settle = (
   { budget, journal }: Pick<Env.Env, "budget" | "journal">,
@@ -77,17 +77,17 @@ export const settle = (
   journal.record({ _tag: "ToolSettled", turn, callId, tool, outcome, duration, ...cut, ...spent, ...ran, ...by }, ofRun)
 }
 
-/** What the outcome of a call that ran says of its arguments, where a person edited them. */
+/** The arguments that a call ran with, where a person edited them. */
 const editedOf = ({ decision }: Call) => decision?.params === undefined ? {} : { edited: decision.params }
 
-/** This drive started it, and not one that died: told by the log, because clocks of machines differ. */
+/** This drive started the call, not one that died: read from the log, because the clocks of machines differ. */
 export const isOurs = (journal: Env.Env["journal"], { drive }: Call): boolean => drive === journal.state.drive
 
-/** It has ended in this drive, and goes on in another one. */
+/** The call paused in this drive, and goes on in another one. */
 export const isPausedHere = (journal: Env.Env["journal"], call: Call): boolean =>
   call.phase === "paused" && isOurs(journal, call)
 
-/** Runs the handler of a call whose intent is stored, and records the outcome; gives none where it waits for other runs. */
+/** Runs the handler of a call whose intent is stored, and records the outcome; returns none where it waits for other runs. */
 const run = (env: Env.Env, call: Call): Running => env.telemetry.isTraced ? traced(env, call) : carryOut(env, call)
 
 type Running = Effect.fn.Return<ToolOutcome.ToolOutcome | undefined>
@@ -118,7 +118,7 @@ const carryOut = function*(env: Env.Env, call: Call): Running {
   const told = Told.of(settlement)
   const left = hasHooks ? yield* ToolHooks.after(env, call, told.outcome, duration, "ran") : told.outcome
   const edited = editedOf(call)
-  // arguments that do not fit any more say nothing of the try before, which they did
+  // the arguments did fit the earlier try: that they no longer do says nothing of what became of it
   const isUnknown = tries > 0 && told.outcome._tag === "InvalidArguments"
   const outcome = isUnknown ? { _tag: "OutcomeUnknown" as const } : Outcomes.storable(left, edited)
   const below = env.budget.spentIn(callId)
@@ -127,7 +127,7 @@ const carryOut = function*(env: Env.Env, call: Call): Running {
   return outcome
 }
 
-/** The call, as it stands before its intent, as its executor is given it. */
+/** The call as its executor gets it; `call` is as it was before its intent. */
 const executable = (env: Env.Env, call: Call): ToolExecutor.Call => {
   const { callId, tool, tries = 0 } = call
   return {
@@ -138,7 +138,7 @@ const executable = (env: Env.Env, call: Call): ToolExecutor.Call => {
   }
 }
 
-/** Shows how far a call is, until it has its outcome; a handler that was left behind is not heard any more. */
+/** Shows how far a call is, until it has its outcome; a handler that was left behind is no longer heard. */
 const show = (
   { journal, leftBehind }: Env.Env,
   { callId, tool, turn }: Call,

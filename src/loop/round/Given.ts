@@ -1,6 +1,6 @@
 /**
- * What comes with a yes, as the log keeps it: arguments that the tool takes, or a result that it might have given, of a size that
- * an event holds.
+ * What comes with a yes, as the log keeps it: arguments that the tool takes, or a result that it might have returned, of a size
+ * that an event holds.
  *
  * Does not own the rest of an answer (`Answering`), nor what its call does with it (`Judging`).
  */
@@ -18,7 +18,7 @@ export type Given = Pick<Approval.Answer, "params" | "result" | "originalSize">
 
 export const nothing: Effect.Effect<Given> = Effect.succeed({})
 
-/** `InvalidInput` where the tool has nothing to do with it, `EventTooLarge` where no event holds it. */
+/** Fails with `InvalidInput` where it does not fit the tool, and with `EventTooLarge` where no event holds it. */
 export const of = (
   kit: Kit,
   tool: string,
@@ -42,7 +42,7 @@ const edited = Effect.fnUntraced(function*(
     : yield* RunError.invalidInput("params", `params are no arguments for the tool "${tool}": ${problem}`)
 })
 
-/** As its call is settled with it: a schema may make more of it than was said. */
+/** The result as its call is settled with it: a schema may add to what was given. */
 const answered = Effect.fnUntraced(function*(
   { executor, handlers }: Kit,
   tool: string,

@@ -1,6 +1,6 @@
 /**
- * What a tool call needs next: to run, a person's word, or an outcome without running. Told by hooks, by the rules of its tool
- * and of the run, and where it has started before, by what is known of that.
+ * What a tool call needs next: to run, a person's decision, or an outcome without running. That is decided by hooks and by the rules
+ * of its tool and of the run; for a call that has started before, by what is known of it.
  *
  * Does not own what is done then (`CallStep`, `Permission`), nor when a call is judged (`CallLanes`, `Places`).
  */
@@ -21,7 +21,7 @@ import * as Unsettled from "./Unsettled.ts"
 
 type Call = OpenCall.OpenCall
 
-/** `call` has the arguments that hooks leave it; `hook` is the one that settled it. */
+/** `call` has the arguments that hooks left it; `hook` is the one that settled it. */
 export type Verdict =
   | { readonly _tag: "Run"; readonly call: Call }
   | { readonly _tag: "Ask"; readonly call: Call }
@@ -29,12 +29,12 @@ export type Verdict =
 
 type Waiting = Effect.Effect<Verdict, SessionStore.StoreError>
 
-/** A verdict, or the wait for one about `call` as it stands. */
+/** A verdict, or the wait for one about `call` as it is now. */
 export type Judged = Verdict | { readonly _tag: "Wait"; readonly call: Call; readonly verdict: Waiting }
 
 /**
- * Of a call that has not started, what hooks make of it and then the rules of whatever they leave; of one that a drive before
- * this one started, what is known of it; one that paused runs again.
+ * A call that has not started is judged by the hooks, and then by the rules with the arguments that hooks left; one that an earlier
+ * drive started, by what is known of it; one that paused runs again.
  */
 export const judge = (env: Env.Env, call: Call): Judged => {
   if (call.phase === "started") return ofStarted(env, call)
@@ -50,7 +50,7 @@ export const judge = (env: Env.Env, call: Call): Judged => {
   )
 }
 
-/** What is known is in the log before anybody takes their time over a verdict. */
+/** What is recorded is stored before a verdict is waited for. */
 const wait = ({ journal }: Env.Env, call: Call, verdict: Waiting): Judged => ({
   _tag: "Wait",
   call,
@@ -59,12 +59,12 @@ const wait = ({ journal }: Env.Env, call: Call, verdict: Waiting): Judged => ({
 
 const awaited = (judged: Judged): Waiting => judged._tag === "Wait" ? judged.verdict : Effect.succeed(judged)
 
-/** How often a person is asked about a call in one drive, where hooks change whatever arguments they give. */
+/** How often a person is asked about a call in one drive, where hooks keep changing the arguments that the person gives. */
 const mostQuestions = 3
 
 /**
- * The verdict once a person has answered the n-th question of this drive: hooks have seen all arguments but those that the
- * person gave. Where the two do not come to agree, the call does not run.
+ * The verdict once a person has answered; `questions` is how many this drive has asked. Hooks have seen all arguments but those
+ * that the person gave. Where hooks and person do not come to agree, the call does not run.
  */
 export const rejudge = (env: Env.Env, call: Call, questions: number): Waiting =>
   call.decision?.params === undefined
@@ -99,7 +99,7 @@ const byRules = (env: Env.Env, call: Call): Judged => {
     AppCode.run(env, `rule of ${call.tool}`, call.callId, asks),
     RunPolicy.callTimeout(env.timeouts, call.tool)
   )
-  // a rule that gives no word in time asks, as one that fails
+  // a rule that does not answer in time asks, as does one that fails
   return wait(
     env,
     call,
@@ -107,7 +107,7 @@ const byRules = (env: Env.Env, call: Call): Judged => {
   )
 }
 
-/** What a person said of it. A yes to run what by now only a person answers is none. */
+/** By what a person said of the call. A yes to run a tool that now only a person answers does not count. */
 const byWord = (env: Env.Env, call: Call, decision: OpenCall.Decision): Judged => {
   if (!decision.approved) return { _tag: "Settle", call, outcome: Outcomes.denied(decision) }
   if (OpenCall.isAnswered(call)) return answered(env, call)
@@ -123,7 +123,7 @@ const unknown = (env: Env.Env, call: Call): Judged => ({
   outcome: { _tag: "UnknownTool", available: env.tools.map((tool) => tool.name) }
 })
 
-/** It is settled with what a person gave, of which hooks leave what may be stored. */
+/** The call is settled with what a person gave, as far as hooks let it be stored. */
 const answered = (env: Env.Env, call: Call): Judged => {
   const outcome = ToolHooks.answered(env, call)
   const settle = (outcome: ToolOutcome.ToolOutcome): Verdict => ({ _tag: "Settle", call, outcome })
@@ -134,13 +134,13 @@ const yes = () => true
 
 const isKnown = <A>(self: Effect.Effect<A>): self is Exit.Success<A> => Exit.isExit(self) && self._tag === "Success"
 
-/** It goes on, by running again. */
+/** The call goes on, by running again. */
 const ofPaused = (env: Env.Env, call: Call): Judged =>
   Env.isOffered(env, call.tool)
     ? { _tag: "Run", call }
     : { _tag: "Settle", call, outcome: Unsettled.ofIdle(call, "stopped") }
 
-/** It runs again, or has the outcome that is known of it. */
+/** The call runs again, or gets the outcome that is known of it. */
 const ofStarted = (env: Env.Env, call: Call): Judged => {
   const isOffered = Env.isOffered(env, call.tool)
   if (isOffered && env.executor.isRepeatable(env.handlers, call.tool)) return { _tag: "Run", call }

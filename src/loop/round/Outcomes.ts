@@ -1,5 +1,5 @@
 /**
- * Outcomes that a round gives its calls, as they are said and as they may be stored.
+ * Outcomes that a round gives its calls, as they are worded and as they may be stored.
  *
  * Does not own which call gets one (`Judging`, `Unsettled`), nor how it is recorded (`CallStep`).
  */
@@ -16,7 +16,7 @@ export const denied = ({ reason }: OpenCall.Decision): Outcome => ({
   reason: reason ?? "the user did not allow this call"
 })
 
-/** The outcome, or where it is more than a store holds together with `beside`, what became of it. */
+/** The outcome; or, where it is more than a store holds together with `beside`, one that says so instead. */
 export const storable = (outcome: Outcome, beside: object = {}): Outcome => {
   const bytes = TooLarge.bytesOf({ ...beside, outcome })
   if (bytes === undefined) return outcome

@@ -1,5 +1,5 @@
 /**
- * How a call gets a person's word: it is asked about after the questions before it, waits until somebody has decided, and is
+ * How a call gets a person's decision: it is asked about after the questions before it, waits until somebody has decided, and is
  * judged again with what was decided.
  *
  * Does not own which calls ask (`Judging`), a question and its answer (`Question`), nor where the call runs then (`CallLanes`).
@@ -19,13 +19,13 @@ type Steps<A> = Effect.fn.Return<A, SessionStore.StoreError>
 interface Around {
   readonly env: Env.Env
   readonly progress: RoundProgress
-  /** how long a call waits for which nobody here answers */
+  /** how long a call waits that nobody here answers for */
   readonly nobody: Effect.Effect<void>
 }
 
 /**
- * The call as it may run by a person's word, which is recorded and not yet stored; nothing where it has its outcome by that, or
- * waits still. `n` counts the questions from 1.
+ * The call as a person has allowed it to run, which is recorded and not yet stored; nothing where the decision gives it its
+ * outcome, or it still waits. `n` counts the questions from 1.
  */
 export const obtain = function*(round: Around, asked: Call, n = 1): Steps<Call | undefined> {
   const { env, progress } = round
@@ -44,10 +44,10 @@ export const obtain = function*(round: Around, asked: Call, n = 1): Steps<Call |
   }
 }
 
-/** The call once somebody has decided about it; not while nobody does, nor once no other call of the round may run. */
+/** The call once somebody has decided about it; nothing where nobody does, or no other call of the round may run any more. */
 const decision = function*({ env, nobody, progress }: Around, call: Call): Steps<Call | undefined> {
   if (!progress.mayRun()) return undefined
-  // one after the other: in call order, but for calls whose hooks or rule took their time
+  // one after the other, in call order, except for calls whose hooks or rule took their time
   const question = yield* progress.line.withPermit(Question.pose(env, call))
   const isNew = progress.asked(question.approvalId)
   yield* env.journal.commit

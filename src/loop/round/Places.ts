@@ -1,6 +1,6 @@
 /**
- * Calls of a round that run at once, each in one of so many places: whoever has none waits for one. A call that waits for a
- * person takes no place.
+ * Calls of a round that run at once, each in one of a fixed number of places: a call without one waits for one. A call that waits
+ * for a person takes no place.
  *
  * Does not own how many places there are, nor calls that run one by one (`CallLanes`).
  */
@@ -30,7 +30,7 @@ export class Places {
   #waiters = 0
   #idle: Deferred.Deferred<void> | undefined
 
-  /** For so many calls, each of which is let in once. */
+  /** `calls` is how many there are; each is let in once. */
   constructor(env: Env.Env, progress: RoundProgress, places: number, calls: number) {
     this.#env = env
     this.#progress = progress
@@ -38,7 +38,7 @@ export class Places {
     this.#busy = calls
   }
 
-  /** What is done with a call; an `Exit` where there is nothing to wait for: it is over, or whoever has a place takes it up. */
+  /** What is done with a call; an `Exit` where there is nothing to wait for: it is over, or a call that has a place takes it up. */
   letIn(next: Judging.Judged | CallStep.Runnable): Running {
     switch (next._tag) {
       case "Wait":
@@ -58,7 +58,7 @@ export class Places {
     }
   }
 
-  /** A verdict, or nothing once no other call may run; what became of one that a dead drive started is found out all the same. */
+  /** A verdict, or nothing once no other call may run. What became of a call that a dead drive started is found out all the same. */
   #untilHalted(
     { call, verdict }: Extract<Judging.Judged, { _tag: "Wait" }>
   ): Effect.Effect<Judging.Verdict | undefined, SessionStore.StoreError> {
@@ -69,7 +69,7 @@ export class Places {
     const round = { env: this.#env, progress: this.#progress, nobody: this.#othersOver }
     const decided = yield* Permission.obtain(round, call)
     if (decided === undefined) return yield* this.#leave()
-    // what a person said is stored now, where that is not with the intent
+    // what a person said is stored now, where it is not stored with the intent
     if (this.#free === 0) yield* this.#env.journal.commit
     yield* this.#place({ _tag: "Run", call: decided })
   }
@@ -79,7 +79,7 @@ export class Places {
       this.#waiting.push(next)
       return Effect.void
     }
-    // taken with the look at it: until it begins to run, others may look
+    // taken as soon as it is seen free: others may look before this call begins to run
     this.#free--
     return Effect.gen(() => this.#run(next))
   }
@@ -95,7 +95,7 @@ export class Places {
     yield* this.#leave()
   }
 
-  /** A call is over. The last outcome of a round is stored with the end of the turn, and one that another call follows with its intent. */
+  /** A call is over. The last outcome of a round is stored with the end of the turn, and one before another call with that call's intent. */
   #leave(): Running {
     this.#retire()
     return this.#busy > 0 ? this.#env.journal.commit : Effect.void
@@ -106,13 +106,13 @@ export class Places {
     if (this.#busy > 0 || this.#idle === undefined) return
     const idle = this.#idle
     this.#idle = undefined
-    // busy again from here on: whoever of them waits once more waits for the others too
+    // the waiters are busy again from here on: one that waits once more waits for the others too
     this.#busy = this.#waiters
     this.#waiters = 0
     Deferred.doneUnsafe(idle, Effect.void)
   }
 
-  /** Comes when all other calls are over, or wait for that too. Who leaves before that is busy again by itself. */
+  /** Completes when all other calls are over, or wait for that too. A call that stops waiting before that is busy again. */
   readonly #othersOver: Effect.Effect<void> = Effect.uninterruptibleMask((restore) => {
     const idle = this.#idle ??= Deferred.makeUnsafe<void>()
     this.#waiters++

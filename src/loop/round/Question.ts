@@ -1,8 +1,8 @@
 /**
- * A question about one call: recorded, asked, and answered by whoever is first: the approver of this process, a decision
- * from elsewhere, or the time in which it expires. The answer stands in the log, and there the call finds it.
+ * A question about one call: recorded, asked, and answered by what comes first: the approver of this process, a decision from
+ * elsewhere, or its expiry. The answer is in the log, where the call finds it.
  *
- * Does not own which calls ask (`Judging`), nor what its call does meanwhile and then (`Permission`).
+ * Does not own which calls ask (`Judging`), nor what the call does meanwhile and afterwards (`Permission`).
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -18,7 +18,7 @@ import * as Digest from "../env/Digest.ts"
 import type * as Env from "../env/Env.ts"
 import * as Given from "./Given.ts"
 
-/** Records the question, unless it stands in the log already; one about other arguments than before is a new one. */
+/** Records the question, unless it is already in the log; a question about other arguments than before is a new one. */
 export const pose = Effect.fnUntraced(function*(
   env: Env.Env,
   call: OpenCall.OpenCall
@@ -39,14 +39,14 @@ export const pose = Effect.fnUntraced(function*(
   return Object.freeze({ sessionId, runId: journal.runId, approvalId, callId, tool, params, digest, ...more })
 })
 
-/** Unique in the session, also where a question about the same call was asked before. */
+/** Unique in the session, even where a question about the same call was asked before. */
 const newId = (journal: Env.Env["journal"], callId: string): string => {
   const { openCalls, seq } = journal.state
   const wasAsked = openCalls.some((open) => open.callId === callId && open.approvalId !== undefined)
   return `${OpenCall.approvalId(journal.runId, callId)}${wasAsked ? `:${seq + 1}` : ""}`
 }
 
-/** Comes when the question has its answer, from wherever, or when `word` comes. */
+/** Completes when the question has its answer, from wherever, or when `word` completes. */
 export const answered = (env: Env.Env, question: Approver.Question, word: Effect.Effect<void>): Effect.Effect<void> =>
   Effect.suspend(() => {
     const isDecided = () => Approval.waiting(env.journal.state, question.approvalId) === undefined
@@ -60,18 +60,18 @@ export const answered = (env: Env.Env, question: Approver.Question, word: Effect
     ])
   })
 
-/** Comes with the answer of whoever answers here; where nobody does, after `nobody`. */
+/** Completes with the answer of this process's approver; where there is none, after `nobody`. */
 export const asking = (env: Env.Env, question: Approver.Question, nobody: Effect.Effect<void>): Effect.Effect<void> =>
   Effect.flatMap(
     ask(env, question),
     (answer) => answer === undefined || isShort(question, answer) ? nobody : take(env, question, answer)
   )
 
-/** A yes that lacks the result that is asked for; one that gives it may come from elsewhere. */
+/** A yes that lacks the result that is asked for; one that has it may still come from elsewhere. */
 const isShort = ({ needsResult }: Approver.Question, answer: Approver.Answer): boolean =>
   needsResult === true && answer.approved && answer.result === undefined
 
-/** The answer of whoever answers here; an approver that breaks is nobody. */
+/** The answer of this process's approver; one that breaks does not answer. */
 const ask = (env: Env.Env, question: Approver.Question): Effect.Effect<Approver.Answer | undefined> =>
   Effect.map(
     Effect.exit(
@@ -85,14 +85,14 @@ const ask = (env: Env.Env, question: Approver.Question): Effect.Effect<Approver.
     (exit) => Exit.isSuccess(exit) ? exit.value : undefined
   )
 
-/** An answer, read once; what untyped code gives in its place is neither a yes nor a no. */
+/** An answer, read once; anything else that untyped code returns is neither a yes nor a no. */
 const wordOf = (answer: Approver.Answer | undefined): Approver.Answer | undefined => {
   const word: Partial<Approver.Answer> = { ...answer }
   const { approved } = word
   return typeof approved === "boolean" ? { ...word, approved } : undefined
 }
 
-/** Records an answer; a result or arguments that are none of the tool make it a no. */
+/** Records an answer; a result or arguments that do not fit the tool make it a no. */
 const take = Effect.fnUntraced(function*(env: Env.Env, question: Approver.Question, answer: Approver.Answer) {
   const by = wordsOf(answer.by)
   if (!answer.approved) return record(env, question, { approved: false, by, reason: wordsOf(answer.reason) })
@@ -102,7 +102,7 @@ const take = Effect.fnUntraced(function*(env: Env.Env, question: Approver.Questi
   record(env, question, { approved: false, by, reason: `the call ${what}, but ${given.failure.message}` })
 })
 
-/** As much of a text as a log holds; what else untyped code gives is left out. */
+/** As much of a text as a log holds; anything else that untyped code returns is left out. */
 const wordsOf = (given: string | undefined): string | undefined =>
   typeof given === "string" ? Bounds.message(given) : undefined
 
@@ -119,7 +119,7 @@ const expire = (env: Env.Env, question: Approver.Question): void => record(env, 
 
 type Word = Omit<Approval.Answer, "approvalId">
 
-/** The first answer counts, and none counts that comes too late. */
+/** The first answer counts; one that comes too late does not. */
 const record = ({ journal }: Env.Env, question: Approver.Question, word: Word): void => {
   const { approvalId } = question
   const call = Approval.waiting(journal.state, approvalId)

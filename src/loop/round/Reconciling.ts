@@ -1,8 +1,7 @@
 /**
- * What the application knows of a call that a dead drive started. Whatever its reconciler does, it says something that can
- * be stored.
+ * What the application knows of a call that a dead drive started. Whatever its reconciler does, the result can be stored.
  *
- * Does not own which calls it is asked about, nor what follows; see `Judging`, and `Unsettled`.
+ * Does not own which calls it is asked about, nor what follows (`Judging`, `Unsettled`).
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -21,7 +20,7 @@ import * as ToolHooks from "./ToolHooks.ts"
 /** The call's outcome, as far as it is known; `undefined` where it took no effect. */
 type Known = ToolOutcome.ToolOutcome | undefined
 
-/** Asks what became of a call; whatever goes wrong in asking, nothing is known. */
+/** Asks what became of a call; if anything goes wrong in asking, nothing is known. */
 export const ask = (
   env: Env.Env,
   call: OpenCall.OpenCall
@@ -34,13 +33,13 @@ export const ask = (
   return AppCode.run(env, `reconciler of ${tool}`, callId, asked).pipe(
     Effect.timeoutOption(RunPolicy.callTimeout(env.timeouts, tool)),
     Effect.map((answer) => outcomeOf(Option.getOrUndefined(answer))),
-    // one that interrupts itself is no abort; after an abort nothing is caught any more
+    // a reconciler that interrupts itself is no abort; after an abort nothing is caught
     Effect.catchCause(() => Effect.succeed(unknown)),
     Effect.flatMap((known) => known?._tag === "Succeeded" ? masked(env, call, known) : Effect.succeed(known))
   )
 }
 
-/** The application's own word for a result is seen by hooks like any other. */
+/** Hooks see a result that a reconciler gives like any other. */
 const masked = (env: Env.Env, call: OpenCall.OpenCall, known: ToolOutcome.ToolOutcome) =>
   Effect.map(ToolHooks.after(env, call, known, 0, "ran"), Outcomes.storable)
 

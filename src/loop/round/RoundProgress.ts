@@ -2,7 +2,7 @@
  * How far a tool round is: what runs, who is asked, and whether another call may start. Makes the moves between running and
  * waiting for a person.
  *
- * A round that an earlier drive began stands where that one left it. Does not own which call is next (`CallLanes`,
+ * A round that an earlier drive began goes on where that drive left it. Does not own which call is next (`CallLanes`,
  * `Places`), nor its steps (`CallStep`).
  */
 import * as Deferred from "effect/Deferred"
@@ -24,7 +24,7 @@ export class RoundProgress {
   #waiting: Set<string> | undefined
   /** the handler of a call waits for other runs */
   #isPaused = false
-  /** a call has ended after which no other may run, and who waits for that */
+  /** a call has ended after which no other may run; `#halted` is for those who wait for that */
   #isHalted = false
   #halted: Deferred.Deferred<void> | undefined
   #line: Semaphore.Semaphore | undefined
@@ -37,7 +37,7 @@ export class RoundProgress {
     if (failed !== undefined) this.#failed(failed)
   }
 
-  /** Comes when a call has ended after which no other may run. */
+  /** Completes when a call has ended after which no other may run. */
   get halted(): Effect.Effect<void> {
     return Effect.suspend(() => this.#isHalted ? Effect.void : Deferred.await(this.#halted ??= Deferred.makeUnsafe()))
   }
@@ -83,8 +83,8 @@ export class RoundProgress {
   }
 
   /**
-   * The round waits for people while one is asked, here or below a call, and every call that was started has its outcome or
-   * waits with them, also one that a dead drive started.
+   * The round waits for people while one is asked, here or below a call, and every call that was started, also by a dead drive, has
+   * its outcome or waits too.
    */
   rest(): void {
     const { journal } = this.#env

@@ -16,7 +16,7 @@ import * as Rules from "../env/Rules.ts"
 
 type Stops = Effect.fn.Return<boolean, RunError.RunError>
 
-/** Asked of a round of which nothing has happened yet. */
+/** Asked of a round that has not begun. */
 export const before = function*(env: Env.Env): Stops {
   const { stopBefore } = env.rules
   const { answer, openCalls } = env.journal.state
@@ -52,7 +52,7 @@ const roundOf = (
   return { ...AppCode.inTurn(env, journal.state.turn), message, finishReason, totals }
 }
 
-/** Nothing but a boolean is an answer, whatever untyped code gives. */
+/** Only a boolean is an answer, whatever untyped code returns. */
 const ask = function*(
   env: Env.Env,
   rule: "stopBefore" | "stopWhen",

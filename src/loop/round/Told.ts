@@ -1,5 +1,5 @@
 /**
- * What an executor says became of a call, as the log may hold it: it may be code that is not ours, or have come over a wire.
+ * What an executor says became of a call, as the log may hold it: an executor may be code that is not ours, or be across a wire.
  *
  * Does not own what follows from it (`CallStep`), nor what is too large (`Outcomes`).
  */
@@ -13,8 +13,8 @@ import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 type Outcome = ToolOutcome.ToolOutcome
 
 /**
- * In objects of its own. Nobody knows what became of a call whose outcome is none; sizes and usage that are no numbers are left
- * out.
+ * The settlement in new objects. A call whose outcome is not valid gets `OutcomeUnknown`; sizes and usage that are not numbers
+ * are left out.
  */
 export const of = (settlement: ToolExecutor.Settlement): ToolExecutor.Settlement => {
   const { originalSize, outcome: told, usage }: Partial<ToolExecutor.Settlement> = settlement ?? {}
@@ -27,13 +27,13 @@ export const of = (settlement: ToolExecutor.Settlement): ToolExecutor.Settlement
   }
 }
 
-/** It waits for other runs. */
+/** The call waits for other runs. */
 export const isPaused = (told: ToolExecutor.Settlement | ToolExecutor.Paused): told is ToolExecutor.Paused =>
   typeof told === "object" && told !== null && "waitsFor" in told
 
 const unknown: Outcome = { _tag: "OutcomeUnknown" }
 
-/** A copy of what is surely one, as nearly all are. */
+/** A copy of what is plainly an outcome, as nearly all are. */
 const plain = (outcome: Outcome | undefined): Outcome | undefined =>
   (outcome?._tag === "Succeeded" || outcome?._tag === "Failed") && isJson(outcome.result, Bounds.deepest)
     ? Frozen.copy({ _tag: outcome._tag, result: outcome.result })

@@ -1,6 +1,5 @@
 /**
- * The hooks around a tool call: with which arguments it goes on, or its outcome without running; and what of an outcome may
- * be stored.
+ * The hooks around a tool call: the arguments it goes on with, or its outcome without running; and what may be stored of an outcome.
  *
  * Does not own the other steps of a call (`CallStep`).
  */
@@ -27,7 +26,7 @@ type Prepared =
   | { readonly _tag: "Go"; readonly call: Call }
   | { readonly _tag: "Settle"; readonly outcome: Outcome; readonly hook: string }
 
-/** A call that a person has refused, or given the result of, is nobody's to decide any more. */
+/** A call that a person has refused, or given the result of, is no longer a hook's to decide. */
 export const isAsked = ({ hooks }: Pick<Env.Env, "hooks">, call: Call): boolean =>
   hooks.at.beforeToolCall.length > 0 && call.phase !== "started" && call.decision?.approved !== false &&
   !OpenCall.isAnswered(call)
@@ -73,7 +72,7 @@ const withParams = (call: Call, params: Schema.Json): Call => {
   return call.approvalId === undefined ? { ...call, params } : OpenCall.anew(call, params)
 }
 
-/** The outcome that the hooks leave of one. */
+/** What the hooks leave of an outcome. */
 export const after = (
   env: Around,
   call: Call,
@@ -90,7 +89,7 @@ const leave = Effect.fnUntraced(function*(
   duration: number,
   how: "ran" | "answered"
 ): Effect.fn.Return<Outcome> {
-  // what one does not return it has not changed
+  // frozen: what a hook does not return, it has not changed
   let left = Frozen.deep(outcome)
   for (const hook of env.hooks.at.afterToolCall) {
     const given = yield* look(env, hook, call, { outcome: left, duration, isPreliminary: false })
@@ -108,7 +107,7 @@ export const answered = (env: Around, call: Call): Effect.Effect<Outcome> => {
     : Effect.map(after(env, call, outcome, 0, "answered"), Outcomes.storable)
 }
 
-/** An outcome of which nothing is said but what became of the call. */
+/** An outcome that says only what became of the call. */
 const withheld = (outcome: Outcome, how: "ran" | "answered", words: string): Outcome => {
   if (outcome._tag === "InvalidArguments") return { ...outcome, message: `what is wrong with them ${words}` }
   if (!("result" in outcome) && !("message" in outcome)) return outcome
@@ -116,7 +115,7 @@ const withheld = (outcome: Outcome, how: "ran" | "answered", words: string): Out
   return { _tag: "Failed", result: `${became} ${words}` }
 }
 
-/** What of a preliminary result may be shown; nothing where a guard leaves none. */
+/** What may be shown of a preliminary result; nothing where a guard leaves none. */
 export const preliminary = Effect.fnUntraced(function*(
   env: Around,
   call: Call,

@@ -3,7 +3,7 @@
  * before its handler runs; outcomes are stored as they come; one call's trouble is never a sibling's.
  *
  * Does not own which call runs when (`CallLanes`), the steps of one (`CallStep`), what a round knows of itself (`RoundProgress`),
- * nor what calls are settled as that are open when nothing of them runs any more (`Unsettled`).
+ * nor how calls are settled that are still open when nothing of them runs any more (`Unsettled`).
  */
 import type * as Effect from "effect/Effect"
 import type * as RunError from "../../run/RunError.ts"
@@ -30,10 +30,10 @@ interface Round {
   readonly isStopped: boolean
 }
 
-/** One of which there is nothing to tell. */
+/** A round with nothing to tell. */
 export const none: Round = { cutBy: undefined, toolError: undefined, isWaiting: false, isStopped: false }
 
-/** Takes up the open calls; in a drive that finds them in the log, the status says so already. */
+/** Takes up the open calls; in a drive that finds them in the log, the status already says so. */
 export const run = function*(
   env: Env.Env,
   finishReason: RunEvent.FinishReason
@@ -52,7 +52,7 @@ export const run = function*(
     enter("settledWithCalls")
     if (yield* Stopping.before(env)) return { ...runNone(env, "stopped"), isStopped: true }
   }
-  // of one that begins here nobody was asked yet
+  // in a round that begins here nobody was asked yet
   if (isEntered) yield* settleAnswered(env)
   const within = withinLimits(env, journal.state.openCalls)
   let { cutBy } = within
@@ -65,11 +65,11 @@ export const run = function*(
   do {
     const taken = open
     yield* CallLanes.runAll(env, progress, taken.filter(canGoOn))
-    // one that was denied leaves its place to another
+    // a call that was denied leaves its place to another
     const left = withinLimits(env, journal.state.openCalls)
     open = left.allowed
     cutBy = left.cutBy
-    // what was decided after a call gave up waiting is taken up before the round is over
+    // a decision that came after its call gave up waiting is taken up before the round is over
     hasMore = open.some((call) => canGoOn(call) && (call.decision !== undefined || !isAmong(taken, call)))
   } while (hasMore && progress.mayRun())
   const { spent, toolError } = progress
@@ -85,7 +85,7 @@ export const run = function*(
   return { ...none, cutBy: spent ?? cutBy, toolError }
 }
 
-/** What people have given is settled, and hooks see it, whatever keeps other calls from running: nothing runs for it. */
+/** Settles calls whose result people have given, after the hooks: whatever keeps other calls from running, these run nothing. */
 const settleAnswered = function*(env: Env.Env): Effect.fn.Return<void, RunError.RunError> {
   for (const call of env.journal.state.openCalls) {
     if (OpenCall.isAnswered(call)) CallStep.settle(env, call, yield* ToolHooks.answered(env, call))
@@ -101,7 +101,7 @@ const runNone = (env: Env.Env, reason: Unsettled.Reason): Round => {
   return none
 }
 
-/** The calls that may run; those that the policy has none left for, and what keeps the others from it. */
+/** The calls that may run; those beyond the policy's quotas; and the limit that keeps the others from running. */
 const withinLimits = (env: Env.Env, calls: ReadonlyArray<OpenCall.OpenCall>) => {
   const { journal, policy } = env
   const beyond = policy.maxCallsPerRun === undefined ? [] : CallQuota.beyond(
@@ -115,7 +115,7 @@ const withinLimits = (env: Env.Env, calls: ReadonlyArray<OpenCall.OpenCall>) => 
   if (count >= within.length) return { beyond, allowed: within, cutBy: undefined }
   if (reason !== "toolCalls") return { beyond, allowed: within.slice(0, count), cutBy: reason }
   let places = count
-  // what no tool is there for takes none
+  // a call without a tool takes no place
   const allowed = within.filter((call) => !Env.isOffered(env, call.tool) || places-- > 0)
   return { beyond, allowed, cutBy: allowed.length < within.length ? reason : undefined }
 }

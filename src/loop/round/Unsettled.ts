@@ -1,8 +1,8 @@
 /**
- * What becomes of calls that are still open where nothing of them runs any more: a drive ends, or one that died gets
+ * What becomes of calls that are still open when nothing of them runs any more: a drive ends, or one that died gets
  * its end.
  *
- * Does not own when that is; `ToolRound`, `Ending` and `Recovery` say so, and why.
+ * Does not own when that is, nor why (`ToolRound`, `Ending`, `Recovery`).
  */
 import * as Effect from "effect/Effect"
 import type * as RunState from "../../run/RunState.ts"
@@ -19,7 +19,7 @@ import * as ToolHooks from "./ToolHooks.ts"
 
 type Call = OpenCall.OpenCall
 
-/** Why a call that did not run did not. */
+/** Why a call did not run. */
 export type Reason = Extract<ToolOutcome.ToolOutcome, { _tag: "NotExecuted" }>["reason"]
 
 /** Gives every open call the outcome that the end of this drive leaves it with. */
@@ -29,13 +29,10 @@ export const settle = (env: Env.Env, reason: Reason): void => {
   }
 }
 
-/** Of a run that has died twice in a row nobody is asked by itself: that may be what it dies of. */
+/** The application is not asked unprompted about a run that has died twice in a row: asking may be what kills it. */
 export const mayAsk = (state: RunState.RunState): boolean => RunDrive.deaths(state) < RunDrive.suspicious.waits
 
-/**
- * The same after the end of a drive: the application may know more of its calls, and is asked where it may be. What does not end in
- * time is in `leftBehind`, for the end that follows.
- */
+/** The same after the end of a drive: the application may know more of its calls, and is asked where `isAsked`. */
 export const settleAfter = (env: Env.Env, reason: Reason, isAsked: boolean): Effect.Effect<void> =>
   Effect.provideService(asking(env, reason, isAsked), LeaveBehind.LeaveBehind, LeftBehind.listener(env.leftBehind))
 
@@ -51,7 +48,7 @@ const asking = Effect.fnUntraced(function*(
       ? yield* ofStartedBefore(env, call, reason, isAsked)
       : !OpenCall.isAnswered(call)
       ? ofIdle(call, reason)
-      // the hooks of another agent do not know what is not to be told
+      // another agent's hooks do not know what is to be withheld
       : isAsked && isOurs
       ? yield* ToolHooks.answered(env, call)
       : ofUnheard(env, call, reason, isOurs)
@@ -60,8 +57,8 @@ const asking = Effect.fnUntraced(function*(
 })
 
 /**
- * The outcome of a call whose handler is not at work. Of one that was never called: what a person said comes first, but for a yes
- * to run it.
+ * The outcome of a call whose handler is not at work. Where it was never called, what a person said comes first, except a yes to
+ * run it.
  */
 export const ofIdle = (call: Call, reason: Reason): ToolOutcome.ToolOutcome => {
   const { decision, phase } = call
@@ -71,7 +68,7 @@ export const ofIdle = (call: Call, reason: Reason): ToolOutcome.ToolOutcome => {
   return decision?.approved === false ? Outcomes.denied(decision) : { _tag: "NotExecuted", reason }
 }
 
-/** The same where no hook is asked, as while a drive ends: what one of them might not leave is not told. */
+/** The same where no hook is asked, as while a drive ends: what a hook might withhold is not told. */
 const ofUnheard = (env: Env.Env, call: Call, reason: Reason, isOurs = true): ToolOutcome.ToolOutcome =>
   OpenCall.isAnswered(call) && (!isOurs || env.hooks.at.afterToolCall.length > 0)
     ? { _tag: "NotExecuted", reason }
@@ -79,7 +76,7 @@ const ofUnheard = (env: Env.Env, call: Call, reason: Reason, isOurs = true): Too
 
 const superseded: ToolOutcome.ToolOutcome = { _tag: "Denied", reason: "superseded by a new message" }
 
-/** What it had done by then is done. */
+/** What the call had done by then stays done. */
 const left: ToolOutcome.ToolOutcome = {
   _tag: "Denied",
   reason: "superseded by a new message while it waited for a person; nothing is at work for it any more"
