@@ -1,5 +1,5 @@
 /**
- * An attempt in the environment of its turn: who is asked what, under the eyes of telemetry.
+ * An attempt in the environment of its turn: which model is asked what, with telemetry around it.
  *
  * Does not own the attempt itself (`Attempt`), nor what follows it (`ModelCall`).
  */
@@ -13,7 +13,7 @@ import * as Chat from "../observe/Chat.ts"
 import * as Attempt from "./Attempt.ts"
 import * as Offer from "./Offer.ts"
 
-/** Who is asked, with the messages that are legal for it. */
+/** The model that is asked, with the messages that are legal for it. */
 export interface Asked {
   readonly model: Model.Model["Service"]
   readonly messages: ReadonlyArray<Message.Message>

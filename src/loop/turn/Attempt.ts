@@ -1,6 +1,6 @@
 /**
- * One try at a model call, from the request to what came of it. Keeps to the time limits, and closes the stream, or leaves
- * behind what does not let itself be closed.
+ * One try at a model call, from the request to what came of it. Keeps to the time limits, and closes the stream, or leaves behind
+ * one that cannot be closed.
  *
  * Does not own what comes in meanwhile (`Incoming`), what is too long (`TimeLimit`), nor whether there is another try (`Tries`).
  */
@@ -33,7 +33,7 @@ export const run = (
   patience: Patience.Patience,
   onLeftBehind: Effect.Effect<void>
 ): Effect.Effect<AttemptResult.AttemptResult> =>
-  // others go first: a call that they abort by then is not made
+  // others go first: if they abort the call, it is not made
   Effect.flatMap(Pace.letOthersGo, () => {
     const here = Detached.contextHere()
     const incoming = new Incoming(request.metadata, journal, Context.get(here, Clock.Clock))
@@ -67,14 +67,14 @@ const read = (
     Channel.toPullScoped(Stream.toChannel(stream), scope),
     (pull) => incoming.read(pull)
   )
-  // an answer that is there does not wait for a stream that does not let itself be closed
+  // an answer that is complete does not wait for a stream that cannot be closed
   return Effect.onExitPrimitive(pulled, (exit) => {
     const closing = Grace.closing(scope, endOf(exit))
     return closing && Effect.flatMap(closing, (isClosed) => isClosed ? Effect.void : onLeftBehind)
   })
 }
 
-/** That a stream ended is no failure of it. */
+/** The end of a stream is not a failure. */
 const endOf = (exit: Exit.Exit<void, unknown>): Exit.Exit<void, unknown> =>
   exit._tag === "Failure" && Pull.isDoneCause(exit.cause) ? Exit.asVoid(Pull.doneExitFromCause(exit.cause)) : exit
 

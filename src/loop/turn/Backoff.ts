@@ -1,6 +1,6 @@
 /**
- * The wait before the next try of a model call, or that there is none: what the policy says of the failure, and what the run has
- * lost already.
+ * The wait before the next try of a model call, or why there is none: decided by what the policy says of the failure, and by what
+ * the run has already lost to failures.
  *
  * Does not own the tries (`Tries`), nor what the policy says (`RetryStep`).
  */
@@ -11,7 +11,7 @@ import * as RetryStep from "../../services/fibers/RetryStep.ts"
 import type * as RetryPolicy from "../../services/RetryPolicy.ts"
 import type * as Journal from "../log/Journal.ts"
 
-/** No next try; `why` goes on a sentence, where it is not that the tries are used up. */
+/** No next try; `why` continues a sentence, and is empty where the tries are used up. */
 interface None {
   readonly _tag: "None"
   readonly why: string
@@ -34,7 +34,7 @@ const tooLate: None = {
   why: ", and the run has lost as much time to failures as its retry policy allows"
 }
 
-/** What a run may lose in all is said by `whole`, the policy of all its models. */
+/** `whole`, the policy of all the run's models, says how much the run may lose in all. */
 export const make = (policy: RetryPolicy.RetryPolicy, whole: RetryPolicy.RetryPolicy): Backoff => {
   const step = RetryStep.make(policy)
   return (reason, journal, duration) =>

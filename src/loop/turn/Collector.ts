@@ -26,7 +26,7 @@ interface Block {
   metadata: Message.Metadata | undefined
 }
 
-/** The arguments of a call, and what they are for. */
+/** The arguments of a call, and the tool that they are for. */
 interface Params extends SoFar.Block {
   readonly deltas: Array<string>
   tool: string
@@ -44,13 +44,13 @@ export class Collector {
   #usedSoFar = Usage.zero
   #index = 0
   #content: Array<Entry> = []
-  /** the block that goes on, nothing of which is held back */
+  /** the block that goes on, with nothing held back */
   #current: Block | undefined
   /** blocks that may go on, by kind and id */
   readonly #open = new Map<string, Block>()
-  /** what is held back of a block, by kind and id; mostly nothing ever is */
+  /** what is held back of a block, by kind and id; usually nothing is */
   #halves: Map<string, string> | undefined
-  /** what came of the arguments of calls, by block */
+  /** what has come of the arguments of calls, by block */
   #params: Map<string, Params> | undefined
 
   constructor(runId: string, turn: number, attempt: number) {
@@ -59,7 +59,7 @@ export class Collector {
     this.attempt = attempt
   }
 
-  /** Takes parts up to a finish, as what comes after it does not count; gives their deltas that are to be shown. */
+  /** Takes parts up to a finish, as what comes after it does not count; returns the deltas to show. */
   push(parts: ReadonlyArray<Model.ModelPart>): ReadonlyArray<RunEvent.Delta> {
     const deltas: Array<RunEvent.Delta> = []
     for (let i = 0; i < parts.length && this.finish === undefined;) {
@@ -70,7 +70,7 @@ export class Collector {
     return deltas
   }
 
-  /** Takes, from a part on, what goes on with the current block: nearly all of every answer, so without a call. Gives where it ends. */
+  /** Takes the parts from `from` on that continue the current block: most of every answer, so without a call. Returns where they end. */
   #goOn(parts: ReadonlyArray<Model.ModelPart>, from: number, deltas: Array<RunEvent.Delta>): number {
     const block = this.#current
     if (block === undefined) return from
@@ -164,7 +164,7 @@ export class Collector {
     return SoFar.joined(all, this.#index, { runId, turn, attempt })
   }
 
-  /** A delta in whole characters: half a surrogate pair at its end comes with the block's next one. */
+  /** A delta in whole characters: half a surrogate pair at its end comes with the block's next delta. */
   #characters(
     { block, delta, type }: { readonly type: string; readonly block: string; readonly delta: string }
   ): string {
@@ -214,8 +214,8 @@ export class Collector {
   }
 
   /**
-   * A block may have nothing but what its end says of it: redacted reasoning. One that was ended, by its end or by a call, is
-   * told the rest: a signature apart from its reasoning would be refused.
+   * A block may have nothing but the metadata of its end: redacted reasoning. A block that has already ended, by its end or by a
+   * call, still gets metadata that comes later: a signature apart from its reasoning would be refused.
    */
   #end(type: Block["type"], id: string, metadata: Message.Metadata | undefined): void {
     const key = `${type} ${id}`
@@ -231,7 +231,7 @@ export class Collector {
     return found as Block | undefined
   }
 
-  /** What is no block ends those before it: a text after a call is another one. */
+  /** A part that is no block ends the blocks before it: a text after a call is another block. */
   #put(part: Message.AssistantPart): void {
     this.#content.push({ kind: "part", part: Legality.writable(part) })
     this.#open.clear()

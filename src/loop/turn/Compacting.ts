@@ -1,5 +1,5 @@
 /**
- * How a drive makes its context smaller: a strategy does it, the log keeps what it gave, with a snapshot to begin at.
+ * How a drive makes its context smaller: a strategy does it, and the log keeps the result, with a snapshot that readers begin at.
  *
  * Does not own when that is needed (`Fitting`), how it is done (`ContextManager`), nor what is no compaction (`CompactionLaws`).
  */
@@ -25,7 +25,7 @@ import * as Chat from "../observe/Chat.ts"
 import * as CompactionSpan from "../observe/CompactionSpan.ts"
 import * as Ended from "./Ended.ts"
 
-/** Makes the context smaller; when it cannot be, the run ends as what asked for it says. */
+/** Makes the context smaller; where that fails, the run ends as the reason for the compaction says. */
 export const compact = Effect.fnUntraced(function*(
   env: Env.Env,
   request: ContextManager.Request,
@@ -40,10 +40,10 @@ export const compact = Effect.fnUntraced(function*(
   }
   const result = yield* Effect.result(carryOut(env, request))
   if (result._tag === "Failure") {
-    // what the store says is not the strategy's failure
+    // an error of the store is not the strategy's failure
     if (result.failure._tag !== "CompactionError") return yield* result.failure
     const spent = env.budget.limitReached(journal.now())
-    // a provider's own words say more
+    // a provider's own error says more
     if (spent !== undefined && overflow === undefined) return Ended.limited(spent)
     if (request.force === "length") return Ended.limited({ reason: "length" })
     journal.move("compactionFailed")
@@ -65,8 +65,8 @@ type Compacted = Extract<RunEvent.Draft, { _tag: "ContextCompacted" }>
 export const failed = (message: string) => new RunError.NonRetryableError({ _tag: "CompactionFailed", message })
 
 /**
- * Records what the strategy gives; where it fails, breaks, gives what is no compaction or is cut off, only what it spent, as that
- * counts all the same.
+ * Records what the strategy returns. Where it fails, breaks, returns what is no compaction, or is cut off, records only what it
+ * spent, which counts all the same.
  */
 export const carryOut = (
   env: Env.Env,
@@ -129,7 +129,7 @@ const make = Effect.fnUntraced(function*(
   return compacted
 })
 
-/** Records what a strategy spent on nothing, where it spent something. */
+/** Records what a strategy spent in vain, if anything. */
 const discard = (
   env: Env.Env,
   request: ContextManager.Request,
@@ -152,11 +152,11 @@ const discarded = (
     ...ownerOf(request)
   })
 
-/** What somebody asks for by hand is none of the run's. */
+/** A compaction by hand is not the run's. */
 const ownerOf = ({ force }: ContextManager.Request): { readonly isOfRun?: false } =>
   force === "manual" ? { isOfRun: false } : {}
 
-/** What a strategy told of on the way, and in the end. */
+/** What a strategy reported on the way, and in the end. */
 const spentOn = (
   { ledger }: ContextManager.Request,
   { model, usage = Usage.zero }: Pick<ContextManager.CompactionError, "model" | "usage">
@@ -165,7 +165,7 @@ const spentOn = (
   return ledger.noted()
 }
 
-/** Left out where the event would be more than a store holds; readers begin at the beginning then. */
+/** Left out where the event would be more than a store holds; readers then begin at the beginning. */
 const snapshotOf = ({ journal }: Env.Env, { memory, replacement, upTo }: Transcript.Change) => {
   const snapshot = Snapshot.take(journal.state, journal.transcript, upTo)
   const isTooLarge = TooLarge.bytesOf([replacement, memory ?? null, snapshot ?? null]) !== undefined

@@ -1,5 +1,5 @@
 /**
- * From the settled answer of a turn through its tool round to the decision what goes on, and what that begins with.
+ * From the settled answer of a turn, through its tool round, to the decision whether the run goes on, and what it goes on with.
  *
  * Does not own the round (`ToolRound`), what decides (`RunDecision`), nor how the next turn begins (`Turn`).
  */
@@ -31,7 +31,7 @@ interface Latency {
   readonly model: number
 }
 
-/** From the answer through its tool round to the decision; gives the ending, or nothing where another turn follows. */
+/** From the answer through its tool round to the decision; returns the ending, or nothing where another turn follows. */
 export const conclude = function*(
   env: Env.Env,
   { hasCalls, isEmpty, latency }: Answer
@@ -41,7 +41,7 @@ export const conclude = function*(
   const { attempt: attempts, finishReason, usage } = answer ?? noAnswer
   if (hooks.at.afterModelCall.length > 0) yield* ModelHooks.after(env)
   const elapsed = Stopwatch.start(env.clock)
-  // a turn taken up again stands at its round, also one without calls
+  // a turn that is taken up again is at its round, even without calls
   const isRound = hasCalls || journal.status === "tool_running"
   const round = isRound ? yield* ToolRound.run(env, finishReason) : ToolRound.none
   if (round.isWaiting) return { _tag: "RunSuspended", reason: "approval" }
@@ -61,7 +61,7 @@ export const conclude = function*(
     loop: loopOf(env),
     stoppedBy,
     isSpentAround: budget.limitAround() !== undefined,
-    // what a filter cut off is the last answer, whatever it was to call
+    // an answer that a filter cut off is the last one, whatever it was to call
     invalidOutput: hasCalls && stoppedBy === undefined && finishReason !== "content-filter"
       ? undefined
       : env.checkOutput(text)
@@ -83,7 +83,7 @@ export const conclude = function*(
   return undefined
 }
 
-/** Concludes the turn that an earlier drive left open, which made its call. */
+/** Concludes the turn that an earlier drive left open; that drive made its model call. */
 export const concludeOpen = (env: Env.Env): ReturnType<typeof conclude> => {
   const { answer, offered, openCalls } = env.journal.state
   const hasCalls = (answer?.calls ?? openCalls.length) > 0
@@ -95,7 +95,7 @@ const noLatency: Latency = { firstPart: 0, model: 0 }
 
 const noAnswer = { attempt: 0, finishReason: "unknown", usage: Usage.zero } as const
 
-/** Asked after a turn, and again where its decision is carried out: nothing comes between that calls could change. */
+/** Asked after a turn, and again where its decision is carried out: no call comes between that could change it. */
 const loopOf = ({ doomLoop, journal }: Env.Env): DoomLoop.Verdict | undefined =>
   doomLoop === undefined ? undefined : DoomLoop.judge(journal.state.trail, doomLoop)
 
@@ -121,7 +121,7 @@ const end = function*(
   }
 }
 
-/** Another turn follows, which begins with what there is to be said of this one. */
+/** Another turn follows, and begins with what there is to say about this one. */
 const goOn = (env: Env.Env, reason: Extract<RunEvent.Decision, { _tag: "Continue" }>["reason"]): void => {
   const { journal } = env
   journal.move("continue")

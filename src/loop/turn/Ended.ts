@@ -1,7 +1,7 @@
 /**
  * How the turns of a drive end when nothing breaks.
  *
- * Does not own when they do (`RunDecision`, `Concluding`), nor the end that is written then (`drive/Ending`).
+ * Does not own when they do (`RunDecision`, `Concluding`), nor the end that is then written (`drive/Ending`).
  */
 import type * as DoomLoop from "../../run/DoomLoop.ts"
 import type * as DurableEvent from "../../run/DurableEvent.ts"

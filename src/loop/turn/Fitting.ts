@@ -1,6 +1,6 @@
 /**
  * Whether what is to be sent fits its model, and what follows where it does not: the context is made smaller, or the run ends as
- * what asked for that says.
+ * the reason for that says.
  *
  * Does not own what is too much (`ContextManager`), nor a compaction (`Compacting`).
  */
@@ -16,7 +16,7 @@ import * as Sizing from "./Sizing.ts"
 /** How the run ends; undefined where the context was made smaller, and is looked at again. */
 type Steps = Effect.fn.Return<Ended.Limited | undefined, RunError.RunError>
 
-/** What is to be compacted before a model is asked; `messages` are those that hooks made. */
+/** The compaction that is needed before a model is asked, if any; `messages` are those that hooks made. */
 export const tooMuch = (
   env: Env.Env,
   messages?: ReadonlyArray<Message.Message>
@@ -35,7 +35,7 @@ export const makeRoom = function*(
   return yield* Compacting.compact(env, request)
 }
 
-/** After a call that was too much for its model; the run fails with that where nothing can become smaller. */
+/** After a call that was too much for its model; the run fails with `error` where nothing can be made smaller. */
 export const afterOverflow = function*(
   env: Env.Env,
   error: RunError.RunError,

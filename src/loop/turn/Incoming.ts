@@ -1,8 +1,8 @@
 /**
- * What has come in of one attempt: parts are collected, and the deltas of each array of them shown as one array as it comes, and
+ * What has come in of one attempt: parts are collected, the deltas of each array of parts are shown as one array as it comes, and
  * the times are kept that limits are counted from.
  *
- * Does not own the stream (`Attempt`), nor what parts make (`Collector`).
+ * Does not own the stream (`Attempt`), nor what parts add up to (`Collector`).
  */
 import * as Arr from "effect/Array"
 import type * as Clock from "effect/Clock"
@@ -13,12 +13,12 @@ import type * as Journal from "../log/Journal.ts"
 import { Collector } from "./Collector.ts"
 
 /**
- * How many deltas are shown before readers run: less than they buffer (`FeedReader`), so that a source that never waits fills
- * none. It is not far less, as each time costs a turn of the event loop.
+ * How many deltas are shown before readers run: fewer than they buffer (`FeedReader`), so that a source that never waits fills no
+ * buffer. It is not far fewer, as each time costs a turn of the event loop.
  */
 const mostUnread = 896
 
-/** Times are in whole milliseconds that nobody sets, not those of the day: limits hold, and nothing takes less than no time. */
+/** Times are whole milliseconds of a clock that nobody sets, not of the time of day: limits hold, and no duration is negative. */
 export class Incoming {
   readonly collector: Collector
   readonly startedAt: number
@@ -59,7 +59,7 @@ export class Incoming {
     })
   }
 
-  /** The attempt is over: who comes to read now is told nothing of it. */
+  /** The attempt is over: a reader that comes now is told nothing of it. */
   end(): void {
     this.#journal.comingIn = undefined
   }
@@ -71,7 +71,7 @@ export class Incoming {
     this.#journal.emitDeltas(deltas)
   }
 
-  /** The wait for those that read what is shown. */
+  /** Lets the readers of what is shown run. */
   #letReadersIn(): Effect.Effect<void> {
     this.#unread = 0
     return Effect.yieldNow
@@ -85,7 +85,7 @@ export class Incoming {
   }
 }
 
-/** A part that brings the answer on: what says that somebody is there, and no more, holds off no time limit. */
+/** A part that brings the answer on: a mere sign of life holds off no time limit. */
 const isProgress = (part: Model.ModelPart): boolean => {
   switch (part.type) {
     case "response":

@@ -1,6 +1,6 @@
 /**
- * The settled model call of a turn: attempts until one counts, with backoff between them, at the model whose turn it is
- * and then at those that follow it. Announces a delay before it begins, and stores what a discarded attempt cost.
+ * The settled model call of a turn: attempts until one counts, with backoff between them, at the current model and then at its
+ * fallbacks. Announces a delay before it begins, and stores what a discarded attempt cost.
  *
  * Does not own one attempt (`Asking`), what follows it (`Tries`, `TakingOver`), nor what follows the answer (`Turn`).
  */
@@ -25,11 +25,11 @@ import * as Tries from "./Tries.ts"
 export type Result =
   | AttemptResult.Settled & Answered
   | { readonly _tag: "Overflow"; readonly error: RunError.RunError }
-  /** a model took over whose window is too small; it was not asked */
+  /** a model with too small a window took over; it was not asked */
   | { readonly _tag: "Compact"; readonly request: ContextManager.Request }
   | { readonly _tag: "Limited"; readonly reached: Budget.Reached }
 
-/** Who answered, at which attempt, and what tools it was offered. */
+/** Which model answered, at which attempt, and what tools it was offered. */
 interface Answered {
   readonly attempt: number
   readonly isEmpty: boolean
@@ -37,7 +37,7 @@ interface Answered {
   readonly tools: Model.Tools
 }
 
-/** Sends what the transcript says, or the messages that hooks left of it, to `model` first. */
+/** Sends the transcript, or `prompt`, the messages that hooks left of it, to `model` first. */
 export const run = function*(
   env: Env.Env,
   model: Model.Model["Service"],
@@ -59,15 +59,15 @@ const settled = (
   isEmpty: boolean
 ): Result => ({ ...answer, attempt, isEmpty, model: model.info, tools })
 
-/** An attempt that was made: of whom, in which environment, and what came of it. */
+/** An attempt that was made: at which model, in which environment, and with what result. */
 interface Tried extends Again {
   readonly attempt: number
   readonly result: AttemptResult.AttemptResult
-  /** an answer that says nothing counts by now */
+  /** an answer that says nothing now counts */
   readonly mayBeEmpty: boolean
 }
 
-/** Who is asked at another attempt, and where. */
+/** Which model is asked at another attempt, and in which environment. */
 interface Again {
   readonly env: Env.Env
   readonly asked: Asking.Asked
@@ -77,7 +77,7 @@ interface Again {
 type Next = { readonly _tag: "Again"; readonly again: Again } | Exclude<Result, { _tag: "Settled" }>
 type Following = Effect.fn.Return<Next, RunError.RunError>
 
-/** From a first attempt that failed or says nothing to one that counts, or to why there is none. */
+/** From a first attempt that failed or said nothing to one that counts, or to the reason why there is none. */
 const tryAgain = Effect.fnUntraced(function*(
   env: Env.Env,
   asked: Asking.Asked,
@@ -86,7 +86,7 @@ const tryAgain = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Result, RunError.RunError> {
   const policies = yield* RetryPolicy.RetryPolicy
   const tries = Tries.make(policies, asked.model, attempt - 1)
-  // after results of tools an empty answer counts, as does the second one in a row
+  // after tool results an empty answer counts, as does the second one in a row
   const mayBeEmpty = asked.messages[asked.messages.length - 1]?.role === "tool"
   let tried: Tried = { env, asked, tries, attempt, result, mayBeEmpty }
   while (true) {
@@ -108,7 +108,7 @@ const tryAgain = Effect.fnUntraced(function*(
   }
 })
 
-/** What follows; where the policy breaks on it, what was tried has its cost recorded all the same. */
+/** What follows; where the policy breaks on it, the cost of the attempt is recorded all the same. */
 const judge = ({ asked, attempt, env, mayBeEmpty, result, tries }: Tried): Effect.Effect<Tries.Verdict> =>
   Effect.onError(
     Effect.gen(() => Tries.judge(tries, attempt, result, mayBeEmpty, env.journal)),
@@ -149,7 +149,7 @@ const goOn = function*(
   return { _tag: "Again", again: { env: taken.env, asked, tries: Tries.make(policies, to, attempt) } }
 }
 
-/** Records what an attempt that does not count has cost: the application's rules, which are asked about it, may throw. */
+/** Records what an attempt that does not count has cost, even where one of the application's rules that is asked about it throws. */
 const discard = (
   { journal, prices }: Env.Env,
   { model }: Asking.Asked,

@@ -21,13 +21,13 @@ import * as HookRun from "../env/HookRun.ts"
 import * as CurrentModel from "./CurrentModel.ts"
 import * as Offer from "./Offer.ts"
 
-/** What is sent in a turn, where hooks saw it. */
+/** What is sent in a turn that hooks have seen. */
 interface Prompt {
   readonly messages: ReadonlyArray<Message.Message>
   readonly offer: Pick<DriveRequest.Offer, "tools" | "inputDigest">
 }
 
-/** Asks the hooks about what the transcript says is to be sent. */
+/** Shows the hooks what the transcript is about to send, and returns what they leave of it. */
 export const before = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Prompt, RunError.RunError> {
   // a hook may take its time, and facts do not wait for it
   yield* env.journal.commit
@@ -65,7 +65,7 @@ const digest = (messages: ReadonlyArray<Message.Message>, offer: Pick<Env.Env, "
   )
 }
 
-/** Shows a stored answer to the hooks, unless one of its calls has gone on already, as only calls they let pass do. */
+/** Shows a stored answer to the hooks, unless one of its calls has begun: then the hooks have already let it pass. */
 export const after = function*(env: Env.Env): Effect.fn.Return<void, RunError.RunError> {
   const { answer, openCalls, turn } = env.journal.state
   if (answer !== undefined && !RunRound.hasBegun(openCalls, answer)) yield* show(env, answer, turn)
@@ -90,7 +90,7 @@ const show = Effect.fnUntraced(function*(
   }
 })
 
-/** What a hook gave; a guard without a usable word ends the run. */
+/** What a hook answered; a guard without a usable answer ends the run. */
 const asked = Effect.fnUntraced(function*<P extends Hooks.Point, A>(
   env: Env.Env,
   question: HookRun.Asked<P, A>

@@ -34,18 +34,18 @@ export const make = (
   }))
 }
 
-/** What is asked for of the tools that are left: one that hooks left out cannot be. */
+/** The tool choice, for the tools that are left: a tool that hooks left out cannot be required. */
 export const choiceOf = (offer: Pick<Env.Env, "toolChoice" | "tools">): Model.ToolChoice => {
   const { toolChoice, tools } = offer
   if (tools.length === 0) return "none"
   return typeof toolChoice === "object" && !Env.isOffered(offer, toolChoice.tool) ? "auto" : toolChoice
 }
 
-/** What a digest is of, of the tools that are offered. */
+/** What goes into a digest of the tools that are offered. */
 export const digested = (tools: Model.Tools): ReadonlyArray<readonly [name: string, description: string | undefined]> =>
   tools.map(({ description, name }) => [name, description])
 
-/** What the next turn works with: the run's own environment, or another offer in it. */
+/** What the next turn works with: the run's own environment, or one with another offer. */
 export const prepare = function*(
   env: Env.Env,
   prepareTurn: NonNullable<Env.Env["rules"]["prepareTurn"]>
@@ -86,7 +86,7 @@ const changed = function*(
   return { ...env, ...(yield* make(system, tools, toolChoice)) }
 }
 
-/** What keeps an answer from being a change, whatever untyped code gives; `undefined` where nothing does. */
+/** Why an answer is not a change, whatever untyped code returns; `undefined` where it is one. */
 const problemOf = (change: PrepareTurn.Change): string | undefined => {
   if (typeof change !== "object" || Array.isArray(change) || "then" in change) {
     return "its answer is neither a change of the turn nor an effect of one"

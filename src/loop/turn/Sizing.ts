@@ -34,7 +34,7 @@ export const view = (
   }
 }
 
-/** A run's limits hold what it does by itself: a compaction by hand comes when it is over, and may ask. */
+/** A run's limits bind what the run does by itself: a compaction by hand comes when it is over, and may ask a model. */
 const ledgerOf = ({ budget, journal, prices }: Env.Env, force?: ContextManager.Force): ContextManager.Ledger => {
   let noted = Usage.zero
   return {
@@ -64,12 +64,12 @@ const sizeOf = (
   return messages === undefined ? env.counter.sizeIn(env, unlimited) : new Size(env, messages, undefined, 1)
 }
 
-/** Where no window is known, all that a size is made of is the environment: turn after turn has the same one. */
+/** Where no window is known, a size depends on the environment alone, so that all turns share one. */
 const unlimited = (env: Env.Env): ContextManager.Size => new Size(env, undefined, undefined, 1)
 
 /**
- * What a strategy is told, its numbers times `by`; it is counted where one asks for it, and not before. A class: what a getter of
- * an object literal leads to outlives the run (`loop/README.md`, "What dies young").
+ * What a strategy is told, its numbers multiplied by `by`; nothing is counted before a strategy asks for it. A class: what a getter
+ * of an object literal leads to outlives the run (`loop/README.md`, "What dies young").
  */
 class Size implements ContextManager.Size {
   readonly limit: number | undefined
@@ -113,7 +113,7 @@ class Size implements ContextManager.Size {
   }
 }
 
-/** The part of a window that is left to an answer, where the model does not say that its answers are shorter. */
+/** The part of a window that is left for an answer, unless the model says that its answers are shorter. */
 const answerPart = 0.2
 
 /** The tokens of a window that may be sent. */
@@ -122,7 +122,7 @@ export const limitOf = (contextWindow: number, { maxOutput = Infinity }: Pick<Mo
 
 const conversation = ({ counter, journal }: Env.Env): number => counter.transcript(journal.transcript)
 
-/** What is sent besides the conversation: tools, and instructions or what hooks made of them and of all the rest. */
+/** What is sent besides the conversation: tools and instructions; or, where hooks made the messages, tools and what those add to it. */
 const besides = (env: Env.Env, messages: ReadonlyArray<Message.Message> | undefined): number => {
   const { counter, system, tools } = env
   return counter.tools(tools) + (messages === undefined

@@ -1,23 +1,23 @@
 /**
- * What was shown of an answer so far, for a reader that comes in the midst of it: each block's deltas as one.
+ * What was shown of an answer so far, for a reader that comes in the middle of it: each block's deltas as one.
  *
  * Does not own how deltas come about (`Collector`), nor who is told of them (`Feed`).
  */
 import type * as RunEvent from "../../run/RunEvent.ts"
 
-/** What came of a block, or of a call's arguments. */
+/** What has come of a block, or of a call's arguments. */
 export interface Block {
   readonly _tag: RunEvent.Delta["_tag"]
   readonly block: string
   /** as they came: half a character at the end is not shown yet */
   readonly deltas: ReadonlyArray<string>
-  /** that of the first delta that was shown; undefined where none was */
+  /** the index of the first delta that was shown; undefined where none was */
   readonly index: number | undefined
-  /** what arguments are for */
+  /** the tool that arguments are for */
   readonly tool?: string
 }
 
-/** In order of appearance, indices from 0 to `end` without a gap, also where blocks came interleaved. */
+/** In order of appearance; indices go from 0 to `end` without a gap, even where blocks came interleaved. */
 export const joined = (
   blocks: ReadonlyArray<Block>,
   end: number,
@@ -31,7 +31,7 @@ export const joined = (
   })
 }
 
-/** Those of one kind and id are one: half a character of one is shown with the next. */
+/** Blocks of one kind and id become one: half a character of one is shown with the next. */
 const merged = (blocks: ReadonlyArray<Block>): Array<Block> => {
   const byId = new Map<string, Block>()
   for (const block of blocks) {
@@ -47,5 +47,5 @@ const isShown = (block: Block): block is Block & { readonly index: number } => b
 
 const whole = (text: string): string => endsInHalf(text) ? text.slice(0, -1) : text
 
-/** Its last unit is the first half of a surrogate pair; of an empty text that is NaN, which is none. */
+/** The last unit is the first half of a surrogate pair; for an empty text `charCodeAt` is NaN, and the result false. */
 export const endsInHalf = (text: string): boolean => (text.charCodeAt(text.length - 1) & 0xfc00) === 0xd800

@@ -1,8 +1,8 @@
 /**
- * A model takes over from one that failed, for the rest of the run: what it is asked, of what hooks leave it, and whether that
- * fits its window.
+ * A model takes over from one that failed, for the rest of the run: what hooks leave for it to be asked, and whether that fits its
+ * window.
  *
- * Does not own when that happens (`Tries`), nor which model a run asks by now (`CurrentModel`).
+ * Does not own when that happens (`Tries`), nor which model a run asks now (`CurrentModel`).
  */
 import type * as Effect from "effect/Effect"
 import type * as Message from "../../run/Message.ts"
@@ -17,9 +17,9 @@ import * as TurnStart from "./TurnStart.ts"
 type Service = Model.Model["Service"]
 
 type Taken =
-  /** in the environment of what hooks leave of the turn; `messages` are those that they made */
+  /** `env` has what hooks leave of the turn's offer; `messages` are those that they made */
   | { readonly _tag: "Asked"; readonly env: Env.Env; readonly messages: ReadonlyArray<Message.Message> | undefined }
-  /** its window is smaller */
+  /** its window is too small */
   | { readonly _tag: "Compact"; readonly request: ContextManager.Request }
 
 export const takeOver = function*(
@@ -40,7 +40,7 @@ export const takeOver = function*(
   const isCut = prompt !== undefined && prompt.offer.tools.length < env.tools.length
   const turn: Env.Env = isCut ? { ...env, ...prompt.offer } : env
   if (isCut) {
-    // left out of the turn, also for a drive that takes it up
+    // the tools are left out of the turn, also for a drive that takes it up
     TurnStart.again(turn, to)
     yield* journal.commit
   }

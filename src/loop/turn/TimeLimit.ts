@@ -9,7 +9,7 @@ import type * as Leavable from "../../services/fibers/Leavable.ts"
 import type * as Patience from "../env/Patience.ts"
 import type { Incoming } from "./Incoming.ts"
 
-/** Milliseconds between two looks at a gap that has not begun; a shorter one is not worth looking more often. */
+/** The shortest time between two looks at a gap that has not begun, in milliseconds; a shorter gap is not looked at more often. */
 const shortestWait = 100
 
 /** Fails when the whole call, the first part or the gap between two parts takes too long. */
@@ -27,7 +27,7 @@ export const of = (
     const callLeft = call - (at - startedAt)
     if (callLeft <= 0) return () => Effect.fail(timedOut("call", call))
     if (left <= 0) return () => Effect.fail(timedOut(scope, limit))
-    // the gap that begins with the first part has no other moment at which it is looked at
+    // the first part may come meanwhile, and nothing else looks at the gap that begins with it
     return Math.min(left, callLeft, Math.max(gap, shortestWait))
   }
   return { millis: Math.min(firstPart, gap, call), over }

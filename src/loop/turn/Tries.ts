@@ -1,8 +1,8 @@
 /**
- * The tries at one model, by its policy, and what follows one of them: it counts, another one is made, or the failure is final;
- * then another model may be asked.
+ * The tries at one model, by its policy, and what follows each: it counts, another one is made, or the failure is final, and
+ * another model may be asked.
  *
- * Does not own the waits between them (`Backoff`), nor what is done then (`ModelCall`).
+ * Does not own the waits between them (`Backoff`), nor what is then done (`ModelCall`).
  */
 import type * as Effect from "effect/Effect"
 import * as AttemptResult from "../../run/AttemptResult.ts"
@@ -21,7 +21,7 @@ export interface Tries {
   readonly after: number
 }
 
-/** What follows an attempt; an error is that of an attempt that does not count. */
+/** What follows an attempt; `error` is why it does not count. */
 export type Verdict =
   | { readonly _tag: "Counts"; readonly answer: AttemptResult.Settled }
   | Retry
@@ -36,7 +36,7 @@ export interface Retry {
 export interface Failed {
   readonly _tag: "Failed"
   readonly error: Failure
-  /** what the run fails with, where no other model is asked */
+  /** what the run fails with if no other model is asked */
   readonly final: RunError.RunError
 }
 
@@ -48,7 +48,7 @@ export const make = (whole: RetryPolicy.RetryPolicy, model: Model.Model["Service
   return { model, policy, backoff: Backoff.make(policy, whole), after }
 }
 
-/** An answer that says nothing counts where it `mayBeEmpty`, and where the policy has no other try for it. */
+/** An answer that says nothing counts where it `mayBeEmpty`, or where the policy allows no other try. */
 export const judge = function*(
   tries: Tries,
   attempt: number,
@@ -79,11 +79,11 @@ const isOfModel = (error: Failure): error is RunError.ModelError => error.reason
 const classified = ({ model, policy }: Tries, error: Failure): Failure =>
   isOfModel(error) ? policy.classify(error, model.info) : error
 
-/** Who is asked instead, where a failure that is final is a reason to. */
+/** The model that is asked instead after a final failure, if any. A context that is too large is made smaller instead. */
 export const fallbackOf = (model: Model.Model["Service"], error: Failure): Model.Model["Service"] | undefined =>
   isOfModel(error) ? Model.fallbackOf(model, error) : undefined
 
-/** What a run fails with: a reason of a provider was tried again, and is not retryable any more. */
+/** What a run fails with: a provider's reason has been retried, and is no longer retryable. */
 const finalOf = (error: Failure, attempts: number, why: string): RunError.RunError =>
   error._tag === "RetryableError"
     ? new RunError.RetryableError<RunError.RunReason>({

@@ -1,9 +1,9 @@
 /**
  * One turn after the other: the context is made to fit, the model is called, its answer settled, and the turn concluded.
  *
- * The parts of a turn are generators that `yield*` takes up in place: one that waits for nothing costs no operation of its own.
+ * The parts of a turn are generators that `yield*` runs in place: one that waits for nothing costs no operation of its own.
  *
- * Does not own how the context is made smaller (`Fitting`), how a turn begins in the log (`TurnStart`), a call retried
+ * Does not own how the context is made smaller (`Fitting`), how a turn begins in the log (`TurnStart`), how a call is retried
  * (`ModelCall`), what follows from the answer (`Concluding`), nor the end of a drive (`Drive`).
  */
 import * as Effect from "effect/Effect"
@@ -60,7 +60,7 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
   return ended
 })
 
-/** A model has something to answer. */
+/** Makes sure that the model has something to answer. */
 const awaitModel = ({ journal }: Env.Env): void => {
   if (!Transcript.awaitsModel(journal.transcript)) {
     journal.record({ _tag: "NoticeAdded", kind: "resume", text: Notice.goOn })
@@ -85,7 +85,7 @@ const settle = (
   return { hasCalls: journal.state.openCalls.length > 0, isEmpty, latency: { firstPart, model: duration } }
 }
 
-/** What follows from a call that has no answer: how the run ends, or nothing where another turn is tried. */
+/** What follows a call that has no answer: how the run ends, or nothing where another turn is tried. */
 const unanswered = function*(
   env: Env.Env,
   result: Exclude<ModelCall.Result, { _tag: "Settled" }>,

@@ -1,5 +1,5 @@
 /**
- * How a turn begins in the log: which model is asked, up to where the log is sent to it, and what it is offered.
+ * How a turn begins in the log: which model is asked, how much of the log is sent to it, and what it is offered.
  *
  * Does not own what that is (`Offer`, `ModelHooks`), nor when a turn begins (`Turn`, `TakingOver`).
  */
@@ -22,7 +22,7 @@ export const first = (
   journal.record(info.contextWindow === undefined ? started : { ...started, size: Sizing.sent(env, messages) })
 }
 
-/** The turn under way begins again with fewer tools, at a model that took over. */
+/** The turn under way begins again with fewer tools, with a model that took over. */
 export const again = (env: Env.Env, { info }: Model.Model["Service"]): void => {
   const { journal } = env
   journal.record(draft(env, journal.state.turn, info, true))
