@@ -1,29 +1,29 @@
 /**
- * The time of day as a drive writes it: it follows the clock, and goes on by itself while somebody has set that back. What is
- * told from it, how long the drive took and what has expired, is then never less than what passed.
+ * The time of day as a drive writes it: it follows the clock, and goes on by itself while somebody has set the clock back. So what
+ * is computed from it, how long the drive took and what has expired, is never less than the time that passed.
  *
- * Does not own what takes a moment and is measured alone (`Stopwatch`).
+ * Does not own short spans that are measured alone (`Stopwatch`).
  */
 import type * as Clock from "effect/Clock"
 
-/** How many milliseconds the clock may go on between two looks and still be taken for one that nobody set. */
+/** How many milliseconds the clock may advance between two looks and still be taken for one that nobody set. */
 const near = 1000
 
-/** Of a sum of milliseconds since the epoch, which is less precise than its parts. */
+/** The rounding error of a sum of milliseconds since the epoch, which is less precise than its parts. */
 const rounding = 0.001
 
 /**
- * Milliseconds since the epoch, whole, never less than before; nor than what passed since, unless the clock was set by less
- * than `near` and set back.
+ * Whole milliseconds since the epoch. Between two looks they never go back, nor advance by less than the time that passed, unless
+ * the clock was set by less than `near` and set back.
  */
 export const make = (clock: Clock.Clock): () => number => {
   let last = -Infinity
-  /** the most that the clock was ahead of the time that nobody sets */
+  /** the most that the clock was ahead of monotonic time, which nobody sets */
   let ahead = -Infinity
   let isBehind = false
   return () => {
     const ofDay = clock.currentTimeMillisUnsafe()
-    // asked several times a step, so the time that nobody sets is read only where it may tell something else
+    // asked several times a step, so monotonic time is read only where it may make a difference
     if (!isBehind && ofDay >= last && ofDay - last < near) return last = ofDay
     const passed = Number(clock.monotonicTimeNanosUnsafe()) / 1e6
     ahead = Math.max(ahead, ofDay - passed)

@@ -1,7 +1,7 @@
 /**
  * What a drive publishes, and its readers. Publishing never waits: each reader has a bounded buffer of its own.
  *
- * Does not own the order of events; the journal does. Nor what a buffer gives up when it is full (`FeedReader`).
+ * Does not own the order of events (`Journal`), nor what a buffer gives up when it is full (`FeedReader`).
  */
 import * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
@@ -22,8 +22,8 @@ export class Feed {
   #ended: End | undefined
 
   /**
-   * With `isWatched`, whoever reads first sees everything from the first event on, deltas too, however late they come. All
-   * others begin with the facts, and with what `soFar` gives: the deltas of the answer under way, shown or not, joined.
+   * With `isWatched`, the first reader sees everything from the first event on, deltas too, however late it comes. All others
+   * begin with the facts, and with what `soFar` returns: the deltas of the answer under way, shown or not, joined.
    */
   constructor(
     store: SessionStore.SessionStore["Service"],
@@ -38,8 +38,8 @@ export class Feed {
   }
 
   /**
-   * Hands events to every reader, in order, without waiting. Durable ones must be in the store by now. With "deltas" the caller
-   * promises that there is none among them, and none is looked for.
+   * Hands events to every reader, in order, without waiting. Durable ones must already be in the store. With "deltas" the caller
+   * promises that none of the events is durable, and none is looked for.
    */
   publish(events: Events, only?: "deltas"): void {
     for (let i = only === "deltas" ? 0 : events.length; i-- > 0;) {
@@ -59,7 +59,7 @@ export class Feed {
     this.#readers = []
   }
 
-  /** Says which events the store already holds: every reader, there or still to come, gets them from it first. */
+  /** Says which events the store already holds: every reader, present or future, gets them from the store first. */
   replay(from: number, to: number): void {
     this.#first = from
     this.#last = to
@@ -67,8 +67,8 @@ export class Feed {
   }
 
   /**
-   * All facts of this drive, or of the run that is told again, the earlier ones from the store; then live, from the beginning of
-   * the answer under way on. May be read by many, at any time; all deltas are the first reader's, where one was announced.
+   * All facts of this drive, or of the run that is replayed, the earlier ones from the store; then live events, from the beginning
+   * of the answer under way on. May be read by many, at any time; only the first reader, where one was announced, gets all deltas.
    */
   get events(): Stream.Stream<RunEvent.RunEvent, RunError.RunError> {
     return Reading.stream({
@@ -78,7 +78,7 @@ export class Feed {
     })
   }
 
-  /** A reader of all facts, there until it leaves. */
+  /** A reader of all facts, kept until it leaves. */
   open(): FeedReader {
     const first = this.#firstReader
     if (first !== undefined) {
@@ -95,14 +95,14 @@ export class Feed {
     this.#readers = this.#readers.filter((other) => other !== reader)
   }
 
-  /** A reader of everything from now on, there until the end, that knows what it missed. */
+  /** A reader of everything from now on, kept until the end; it knows what it missed. */
   watch(): Watcher {
     return this.#enter()
   }
 
   #enter(): FeedReader {
     const reader = new FeedReader(this.#store, this.#sessionId)
-    // there are few, and they stay: an array that is pushed to has room for many
+    // readers are few, and they stay: an array that is pushed to would have room for many
     if (this.#ended === undefined) this.#readers = [...this.#readers, reader]
     else reader.end(this.#ended)
     return reader

@@ -1,10 +1,10 @@
 /**
- * One reader of a feed, and its buffer: a reader that does not read costs at most 1,024 events, the deltas of one message in
- * a few, and a cursor.
+ * One reader of a feed, and its buffer: a reader that does not read costs at most 1,024 events, the deltas of one message joined
+ * into a few, and a cursor.
  *
  * When the buffer is full, neighbouring deltas of one block are joined and other transient events are dropped. Where that
  * is not enough, everything up to the last durable event is dropped and read again from the store, by `seq`, when the
- * reader comes back; the deltas among it are restated by those events. An end stays in the buffer whatever happens.
+ * reader comes back; dropped deltas are restated by those events. An end stays in the buffer whatever happens.
  *
  * Does not own which events there are, nor who reads them (`Feed`).
  */
@@ -24,15 +24,15 @@ export type End = Exit.Exit<void, RunError.RunError>
 
 export interface Watcher {
   readonly pull: Pull.Pull<Events, RunError.RunError>
-  /** How many transient events were dropped since this was asked last; joined deltas were not. */
+  /** How many transient events were dropped since this was last called; joined deltas are not dropped. */
   readonly takeMissed: () => number
-  /** Gives up the facts that the store does not give, and goes on after them; `false` where none are missing. */
+  /** Gives up facts that the store cannot give, and goes on after them; `false` where none are missing. */
   readonly skip: () => boolean
 }
 
 type Resume = (pulled: Watcher["pull"]) => void
 
-/** As it is when this is loaded: tests that fake timers keep no reader waiting. */
+/** Taken when this module loads, so that tests that fake timers keep no reader waiting. */
 const { setImmediate } = globalThis
 
 /** How many events a reader may lag before its buffer is compacted. */
@@ -40,14 +40,14 @@ const capacity = 1024
 /** How many events are read again from the store at a time. */
 const page = 256
 
-/** How many transient events stand here, each joined delta for as many as it stands for. */
+/** How many transient events there are; a joined delta counts as many as it joins. */
 const transients = (events: ReadonlyArray<RunEvent.RunEvent>): number =>
   events.reduce((sum, event) => {
     if (RunEvent.isDurable(event)) return sum
     return sum + (RunEvent.isDelta(event) ? event.count ?? 1 : 1)
   }, 0)
 
-/** The `size` events of all arrays in one, the only one where there is one. Every delta goes through here; `flat` is slow. */
+/** All `size` events in one array, the given one where there is only one. Every delta goes through here; `flat` is slow. */
 const inOne = (arrays: ReadonlyArray<Events>, size: number): ReadonlyArray<RunEvent.RunEvent> => {
   if (arrays.length === 1) return arrays[0]!
   const out = Arr.allocate<RunEvent.RunEvent>(size) as Array<RunEvent.RunEvent>
@@ -68,11 +68,11 @@ export class FeedReader implements Watcher {
   #missing: { from: number; readonly to: number } | undefined
   #missed = 0
   #ended: End | undefined
-  /** the last of the deltas that it was told when it came; undefined once one after it is shown */
+  /** the last delta that the reader was told when it came; undefined once a later one is shown */
   #told: RunEvent.Delta | undefined
-  /** it is to be looked after in the next turn of the event loop */
+  /** the reader is to be woken in the next turn of the event loop */
   #isDue = false
-  /** goes on with a pull that waits; nobody hears it where that was interrupted since */
+  /** resumes a pull that waits; does nothing where that was interrupted since */
   #wake: Resume | undefined
 
   constructor(store: SessionStore.SessionStore["Service"], sessionId: string) {
@@ -80,7 +80,7 @@ export class FeedReader implements Watcher {
     this.#sessionId = sessionId
   }
 
-  /** Wakes whoever waits: for deltas alone once in a turn of the event loop, for all else before the next one. */
+  /** Wakes a pull that waits: for deltas alone once in a turn of the event loop, for all else before the next one. */
   push(pushed: Events, only?: "deltas"): void {
     const events = this.#told === undefined ? pushed : this.#untold(this.#told, pushed)
     if (events === undefined) return
@@ -92,7 +92,7 @@ export class FeedReader implements Watcher {
     else if (!this.#isDue) this.#notifySoon()
   }
 
-  /** These deltas, of one attempt, stand for all that is shown of it by now and that was still to be shown. */
+  /** These deltas, of one attempt, restate all of it that has been shown, and all that was still to be shown. */
   catchUp(deltas: ReadonlyArray<RunEvent.Delta>): void {
     if (!Arr.isReadonlyArrayNonEmpty(deltas)) return
     this.push(deltas)
@@ -121,7 +121,7 @@ export class FeedReader implements Watcher {
     return wasMissing
   }
 
-  /** Those of `events` that it was not told when it came, if there are any. */
+  /** Those of `events` that the reader was not told when it came, if any. */
   #untold(told: RunEvent.Delta, events: Events): Events | undefined {
     const rest = events.filter((event) => {
       if (!RunEvent.isDelta(event)) return true
@@ -133,19 +133,19 @@ export class FeedReader implements Watcher {
     return Arr.isReadonlyArrayNonEmpty(rest) ? rest : undefined
   }
 
-  /** After what runs now: a drive that publishes many arrays in a row wakes its reader once, and never runs its code. */
+  /** Resumes after what runs now: a drive that publishes many arrays in a row wakes its reader once, and never runs the reader's code. */
   #notify(resume: Resume): void {
     this.#wake = undefined
     queueMicrotask(() => resume(this.pull))
   }
 
-  /** In the next turn of the event loop: what comes one by one until then, as from a promise each, is read at once. */
+  /** Resumes in the next turn of the event loop: what comes one by one until then, such as from a promise each, is read at once. */
   #notifySoon(): void {
     this.#isDue = true
     setImmediate(() => {
       this.#isDue = false
       const resume = this.#wake
-      // it may have read since, and wait for more
+      // the reader may have read since, and wait for more
       if (resume === undefined || this.#size === 0) return
       this.#wake = undefined
       resume(this.pull)
@@ -164,7 +164,7 @@ export class FeedReader implements Watcher {
     }
     this.#missed += transients(before) - transients(events)
     this.#size = events.length
-    // what cannot become less, the deltas of one message, is not gone through again for every event
+    // what cannot shrink, the deltas of one message, is not gone through again for every event
     this.#limit = Math.max(capacity, 2 * this.#size)
     this.#buffer = Arr.isReadonlyArrayNonEmpty(events) ? [events] : []
   }
@@ -176,7 +176,7 @@ export class FeedReader implements Watcher {
     const ended = this.#ended
     if (ended !== undefined) return Exit.isSuccess(ended) ? Cause.done() : Effect.failCause(ended.cause)
     return Effect.callback((resume) => {
-      // what came between the look and the wait has woken nobody
+      // what came between the check and the wait has woken nobody
       if (this.#size > 0 || this.#missing !== undefined || this.#ended !== undefined) resume(this.pull)
       else this.#wake = resume
     })

@@ -2,7 +2,7 @@
  * How a log becomes state and messages: read from its last compaction on, where that has a snapshot, else in full. What is
  * read does not grow with the session, but with what a model is sent.
  *
- * Does not own what a snapshot is (`run/log/Snapshot`), nor who may write; that is `Opening`.
+ * Does not own what a snapshot is (`run/log/Snapshot`), nor who may write (`Opening`).
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -20,7 +20,7 @@ export interface Folded {
   readonly transcript: Transcript.Transcript
 }
 
-/** A log that is being folded: what it holds is as of the last event that it took. */
+/** A log that is being folded: its members are as of the last event that it took. */
 export class Folding implements Folded {
   state: RunState.RunState
   transcript: Transcript.Transcript
@@ -38,7 +38,7 @@ export class Folding implements Folded {
 
 export const nothing: Folded = { state: RunState.empty, transcript: Transcript.empty }
 
-/** What is in the log already of a run, between two places of it. */
+/** What the log already has of a run, between two places in it. */
 export interface Past {
   readonly from: number
   readonly to: number
@@ -72,8 +72,8 @@ const readOn = (store: Store, sessionId: string, folded: Folded): Read =>
   })
 
 /**
- * The last run of a session, for whoever asks no model: what was said before it is not read, and its state does not know what
- * was measured there.
+ * The last run of a session, for code that asks no model: what was said before that run is not read, and the state does not know
+ * what was measured there.
  */
 export const lastRun = Effect.fnUntraced(function*(
   store: Store,
@@ -86,7 +86,7 @@ export const lastRun = Effect.fnUntraced(function*(
     : yield* readOn(store, sessionId, { ...nothing, state: RunState.evolve(RunState.empty, started) })
 })
 
-/** The log folded up to its last compaction; nothing where that has no snapshot that can be read. */
+/** The log folded up to its last compaction; `nothing` where that has no snapshot that can be read. */
 const atCompaction = Effect.fnUntraced(function*(
   store: Store,
   sessionId: string
@@ -108,7 +108,7 @@ const atCompaction = Effect.fnUntraced(function*(
   return { state: start.stateOf(started), transcript: Transcript.append(transcript, compacted) }
 })
 
-/** Where a run stands, whatever else is in its session; undefined where it is not there. */
+/** The state of a run, whatever else is in its session; undefined where the run is not there. */
 export const run = Effect.fnUntraced(function*(
   store: Store,
   sessionId: string,
@@ -133,7 +133,7 @@ export const find = Effect.fnUntraced(function*(
   return { input, from, ...(yield* endOf(store, sessionId, started)) }
 })
 
-/** What the last run was started with: what its state has, but for the data that it was resumed with since. */
+/** What the last run was started with: the input in its state, but without data that it was resumed with since. */
 export const inputOf = (
   store: Store,
   sessionId: string,
@@ -143,7 +143,7 @@ export const inputOf = (
     ? Effect.succeed(input)
     : Effect.map(eventAt(store, sessionId, startSeq), (event) => event?._tag === "RunStarted" ? event.input : undefined)
 
-/** The last state of a run that others follow, and its place. */
+/** The last state of a run that other runs follow, and its place in the log. */
 const endOf = (store: Store, sessionId: string, started: DurableEvent.Of<"RunStarted">) =>
   Effect.suspend(() => {
     let state = RunState.evolve(RunState.empty, started)

@@ -26,13 +26,13 @@ type TransientDraft = DistributiveOmit<RunEvent.Transient, "runId">
 
 /** An answer as it comes. */
 interface ComingIn {
-  /** What its deltas came to so far, also those that are still to be shown; joined, without a gap. */
+  /** Its deltas so far, including those that are still to be shown; joined, without a gap. */
   readonly soFar: () => ReadonlyArray<RunEvent.Delta>
   /** what it has used, as far as its provider said */
   readonly used: Usage.Usage
 }
 
-/** A live object: what it holds is as of now. */
+/** A live object: its members are as of now. */
 export interface Journal {
   readonly runId: string
   /** the fold of everything recorded, committed or not */
@@ -42,30 +42,30 @@ export interface Journal {
   readonly status: RunEvent.Status
   /** the answer under way; none between attempts */
   comingIn: ComingIn | undefined
-  /** Folds a durable event in, of this run or of the one before it, and keeps it for the next commit. */
+  /** Folds in a durable event, of this run or of the one before it, and keeps it for the next commit. */
   readonly record: (draft: RunEvent.Draft, ofRun?: string) => void
   /** Makes a move of the status table; dies on one that is not in it. */
   readonly move: (when: RunStatus.Trigger) => void
-  /** A transient event: seen now, or right after what is recorded and not yet committed. */
+  /** Shows a transient event: now, or right after what is recorded and not yet committed. */
   readonly emit: (draft: TransientDraft) => void
   /** The same for deltas, which carry their run id already. */
   readonly emitDeltas: (deltas: Arr.NonEmptyReadonlyArray<RunEvent.Delta>) => void
   /**
    * Stores what was recorded, in one write, then shows it. Uninterruptible. When the store refuses, all of it stays for
    * the next commit: the facts are facts, and a drive's end is the last try to keep them. Only what is more than the store
-   * holds is left out (`EventTooLarge`), with what follows from it: `state` is then what it would be without.
+   * holds is left out (`EventTooLarge`), with what follows from it: `state` is then what it would be without that.
    */
   readonly commit: Effect.Effect<void, SessionStore.StoreError>
   /**
    * The last commit, from when this is called: `release` runs between storing and showing. Commits that come meanwhile end with
-   * it, later ones write nothing. Where something is too large for the store it is called once more, for the rest.
+   * this one, and later ones write nothing. Where something is too large for the store, `seal` is called once more, for the rest.
    */
   readonly seal: (release: Effect.Effect<void>) => Effect.Effect<void, SessionStore.StoreError>
   /** milliseconds since the epoch (`DriveTime`) */
   readonly now: () => number
 }
 
-/** The most that the store holds of an event, where that was the failure. */
+/** The largest event that the store holds, in bytes, where the failure was that one is larger. */
 const limitOf = (cause: Cause.Cause<SessionStore.StoreError>): number | undefined => {
   const error = Cause.findErrorOption(cause)
   return error._tag === "Some" && error.value.reason._tag === "EventTooLarge" ? error.value.reason.limit : undefined
@@ -93,7 +93,7 @@ class Writing extends Fold.Folding implements Journal {
   status: RunEvent.Status
   comingIn: ComingIn | undefined
   readonly now: () => number
-  // what is to be written is looked at when it runs, where nothing interrupts it any more
+  // what is to be written is read when this runs, where nothing can interrupt it any more
   readonly commit = Effect.uninterruptibleMask(() => this.#write())
   readonly #session: SessionStore.Session
   readonly #feed: Options["feed"]
@@ -101,9 +101,9 @@ class Writing extends Fold.Folding implements Journal {
   #recorded: Array<RunEvent.RunEvent> = []
   /** those of `#recorded` that the next write stores */
   #durable: Array<RunEvent.Durable> = []
-  /** done with the last write, once one is asked for */
+  /** completes with the last write; set once that is asked for */
   #last: Deferred.Deferred<void, SessionStore.StoreError> | undefined
-  /** a write is under way, and those that came meanwhile */
+  /** a write is under way; `#waiting` wakes those that came meanwhile */
   #isBusy = false
   #waiting: Array<() => void> | undefined
 
@@ -149,7 +149,7 @@ class Writing extends Fold.Folding implements Journal {
     const write = Effect.suspend(() => this.#write(release))
     return Effect.uninterruptibleMask(() =>
       Effect.onExitPrimitive(write, (exit) => {
-        // what is too large is left out, and the rest is asked for again, once: whoever waits, waits for that
+        // what is too large is left out, and the rest is asked for again, once: those who wait, wait for that
         const isAgain = isFirst && exit._tag === "Failure" && limitOf(exit.cause) !== undefined
         if (!isAgain) Deferred.doneUnsafe(last, exit)
       })
@@ -162,11 +162,11 @@ class Writing extends Fold.Folding implements Journal {
   }
 
   /**
-   * One write after the other, uninterruptible; takes what is recorded when it is called, and must be run then. The last one
-   * has a `release`, which runs once all is stored, before it is shown.
+   * One write after the other, uninterruptible; takes what is recorded when it is called, and must then be run at once. The last
+   * write has a `release`, which runs once all is stored, before it is shown.
    */
   #write(release?: Effect.Effect<void>): Effect.Effect<void, SessionStore.StoreError> {
-    // whatever is recorded when the last write is asked for is that one's: no other shows an end before the session is given back
+    // all that is recorded once the last write is asked for goes with that: no other shows an end before the session is given back
     if (this.#last !== undefined && release === undefined) {
       return Deferred.isDoneUnsafe(this.#last) ? Effect.void : Deferred.await(this.#last)
     }
@@ -202,7 +202,7 @@ class Writing extends Fold.Folding implements Journal {
     if (Arr.isReadonlyArrayNonEmpty(ready)) this.#feed.publish(ready)
   }
 
-  /** What was not stored is in the next write, before what was recorded meanwhile. */
+  /** What was not stored goes into the next write, before what was recorded meanwhile. */
   #keep(
     events: ReadonlyArray<RunEvent.RunEvent>,
     facts: ReadonlyArray<RunEvent.Durable>,
@@ -214,7 +214,7 @@ class Writing extends Fold.Folding implements Journal {
     if (limit !== undefined) this.#leaveOut(limit)
   }
 
-  /** Goes on as if what the store does not hold had not been recorded. */
+  /** Goes on as if what is too large for the store had not been recorded. */
   #leaveOut(limit: number): void {
     const { recorded, state, status, transcript } = LeftOut.rest(this.#stored, this.#recorded, limit)
     this.state = state
@@ -224,10 +224,10 @@ class Writing extends Fold.Folding implements Journal {
     this.#durable = recorded.filter(RunEvent.isDurable)
   }
 
-  /** Comes when the write under way is over. */
+  /** Completes when the write under way is over. */
   #free(): Effect.Effect<void> {
     return Effect.callback((resume) => {
-      // it may be over by now: between the look at it and the wait the fiber may have yielded
+      // the write may be over by now: the fiber may have yielded between the check and the wait
       if (this.#isBusy) (this.#waiting ??= []).push(() => resume(Effect.void))
       else resume(Effect.void)
     })
@@ -235,7 +235,7 @@ class Writing extends Fold.Folding implements Journal {
 
   #wake(waiting: ReadonlyArray<() => void>): void {
     this.#waiting = undefined
-    // all of them, as one that finds nothing to write wakes no other; after what runs now, or they would be a stack
+    // all of them, as one that finds nothing to write wakes no other; after what runs now, or they would pile up on the stack
     for (const next of waiting) queueMicrotask(next)
   }
 }

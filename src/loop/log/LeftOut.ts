@@ -1,5 +1,5 @@
 /**
- * What is left of recorded events when a store does not hold one of them: it goes, and what follows from it. Pure.
+ * What is left of recorded events when one of them is too large for the store: that one is left out, with what follows from it. Pure.
  *
  * Does not own the write that failed, nor when what is left is written (`Journal`).
  */
@@ -16,8 +16,8 @@ interface Rest extends Fold.Folded {
 }
 
 /**
- * `stored` and `events` without what has more than `limit` bytes of JSON and what comes after it, but for what stands by
- * itself: outcomes of other calls, and what was said from outside, to which the log is the promise. Without any of them where
+ * `stored` and `events` without the event that has more than `limit` bytes of JSON and what comes after it, except for what stands
+ * by itself: outcomes of other calls, and what was said from outside, which the log promises to keep. Without any of `events` where
  * none is found to be too large.
  */
 export const rest = (stored: Fold.Folded, events: ReadonlyArray<RunEvent.RunEvent>, limit: number): Rest => {

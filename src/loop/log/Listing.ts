@@ -4,10 +4,10 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type * as SessionStore from "../../services/SessionStore.ts"
 
-/** Sessions that are asked for in one step. */
+/** How many sessions are asked for in one step. */
 const page = 100
 
-/** Those that `list` gives, the last changed first. One that is changed meanwhile is passed over where it was not taken yet. */
+/** The sessions that `list` returns, the last changed first. One that changes before it is taken is passed over. */
 export const all = (
   { list }: Pick<SessionStore.SessionStore["Service"], "list">,
   options: Omit<SessionStore.ListOptions, "limit"> = {}

@@ -1,5 +1,5 @@
 /**
- * The questions that keep a run from going on: its own, and those of the runs that its calls wait for, as their logs have them.
+ * The questions that keep a run from going on: its own, and those of the runs that its calls wait for, according to their logs.
  *
  * Does not own how one is answered, nor what becomes of a call whose question has expired.
  */
@@ -15,7 +15,7 @@ import * as RunsBelow from "./RunsBelow.ts"
 type Store = SessionStore.SessionStore["Service"]
 type Found = Effect.Effect<ReadonlyArray<RunResult.Approval>, SessionStore.StoreError>
 
-/** Those that somebody can still answer, of the last run of a session and below it, in call order. */
+/** The questions that somebody can still answer, of the last run of a session and of the runs below it, in call order. */
 export const waiting = Effect.fnUntraced(function*(
   store: Store,
   sessionId: string
@@ -25,7 +25,7 @@ export const waiting = Effect.fnUntraced(function*(
   return (yield* of(store, sessionId, state)).filter((approval) => !OpenCall.isExpired(approval, now))
 })
 
-/** All of them, expired or not, in call order, each once; of runs that are not known there are none. */
+/** All questions, expired or not, in call order, each once; runs that are not known have none. */
 export const of = (store: Store, sessionId: string, state: RunState.RunState): Found =>
   Effect.map(RunsBelow.of(store, sessionId, state), (calls) => ofCalls(sessionId, state, calls))
 

@@ -1,7 +1,7 @@
 /**
  * A stream of something that is opened with the first pull, and closed when its reader leaves.
  *
- * Does not own what is read (`Feed`), nor what it means that a reader leaves (`Started`).
+ * Does not own what is read (`Feed`), nor what follows when a reader leaves (`Started`).
  */
 import type * as Arr from "effect/Array"
 import * as Channel from "effect/Channel"
@@ -14,7 +14,7 @@ interface Reading<R, A, E> {
   /** Uninterruptible; `close` is registered right after it. */
   readonly open: Effect.Effect<R, E>
   readonly close: (opened: R) => Effect.Effect<void>
-  /** How it is read; what that takes is given back, in the scope, before `close`. */
+  /** How it is read; what that acquires in the scope is released before `close`. */
   readonly pull: (opened: R, scope: Scope.Scope) => Effect.Effect<Pull.Pull<Arr.NonEmptyReadonlyArray<A>, E>>
 }
 
@@ -30,7 +30,7 @@ interface Now<A, E> {
   pull: Pull.Pull<Arr.NonEmptyReadonlyArray<A>, E>
 }
 
-/** Holds nothing of what it was opened with: a reader that waits may wait for long. */
+/** Holds nothing of what it was opened with: a reader that waits may wait for a long time. */
 const pullOf = <A, E>(now: Now<A, E>): Now<A, E>["pull"] => Effect.suspend(() => now.pull)
 
 const begin = <R, A, E>({ close, open, pull }: Reading<R, A, E>, scope: Scope.Scope, now: Now<A, E>) => {

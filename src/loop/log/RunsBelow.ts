@@ -1,7 +1,7 @@
 /**
- * The runs that a run's calls wait for, those that theirs wait for, and so on, as their logs have them.
+ * The runs that a run's calls wait for, the runs that their calls wait for, and so on, according to their logs.
  *
- * Does not own what is asked there (`Questions`), nor whether a run goes on for what was answered (`start/Answers`).
+ * Does not own what is asked there (`Questions`), nor whether answers let a run go on (`start/Answers`).
  */
 import * as Effect from "effect/Effect"
 import * as Pointer from "../../run/Pointer.ts"
@@ -30,7 +30,7 @@ export type Below =
   /** it is in another store, or in a log that cannot be read */
   | { readonly _tag: "Unknown" }
 
-/** Each run stands at the first of the calls that wait for it. Nothing is read where no call waits for a run. */
+/** Each run is listed with the first call that waits for it. Nothing is read where no call waits for a run. */
 export const of = (
   store: Store,
   sessionId: string,
@@ -41,7 +41,7 @@ export const of = (
 /** Whether a call waits for another run. */
 export const isPaused = ({ phase }: OpenCall.OpenCall): boolean => phase === "paused"
 
-/** `seen`: a handler, or a log of somebody else's, may say that a run waits for itself. */
+/** `seen`: a handler, or somebody else's log, may say that a run waits for itself. */
 const ofCalls = Effect.fnUntraced(function*(
   store: Store,
   { openCalls }: RunState.RunState,

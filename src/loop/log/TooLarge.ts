@@ -1,5 +1,5 @@
 /**
- * Why what others say is not recorded, where it is more than an event may hold of it.
+ * Why something that others say is not recorded, where it is more than an event may hold of it.
  *
  * Does not own how bytes are counted (`Bounds`), the limit (`SessionStore`), nor what is recorded instead.
  */
@@ -7,10 +7,10 @@ import * as Bounds from "../../run/log/Bounds.ts"
 import * as RunError from "../../run/RunError.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 
-/** How many bytes of JSON it has, where an event may not hold so many of it. */
+/** How many bytes of JSON a value has, where that is more than an event may hold of it; `undefined` otherwise. */
 export const bytesOf = (value: unknown): number | undefined => Bounds.above(value, SessionStore.maxContentBytes)
 
-/** `undefined` where an event may hold it; `what` it is begins the error's message. */
+/** `undefined` where an event may hold the value; `what` names it at the beginning of the error's message. */
 export const of = (
   what: string,
   value: unknown
