@@ -1,7 +1,7 @@
 /**
- * The span of one try at a model call, and how long it took and what it used as metrics: of a turn's and of a strategy's.
+ * The span of one try at a model call, and its duration and usage as metrics: for the calls of turns and of strategies.
  *
- * Does not own what is counted of the log (`Meter`).
+ * Does not own what is counted from the log (`Meter`).
  */
 import * as Effect from "effect/Effect"
 import type * as Tracer from "effect/Tracer"
@@ -17,7 +17,7 @@ import * as Spans from "./Spans.ts"
 import type * as Telemetry from "./Telemetry.ts"
 import * as Warning from "./Warning.ts"
 
-/** Says which model it is about, also on spans of others. */
+/** Says on a span which model it is about; also used for spans of drives. */
 export const tellModel = (span: Tracer.Span, info: Message.ModelRef, operation: string): void => {
   const { [Conventions.providerName]: provider } = Metrics.ofModel(info).attributes
   span.attribute(Conventions.operationName, operation)
@@ -43,7 +43,7 @@ const chat: Spans.Kind<Subject, AttemptResult.AttemptResult> = {
     span.attribute(Conventions.conversationId, metadata.sessionId)
     span.attribute(Conventions.runId, metadata.runId)
     span.attribute(Conventions.turn, metadata.turn)
-    // a strategy's question is at no attempt of the turn
+    // a strategy's call is not an attempt of the turn
     if (metadata.attempt > 0) span.attribute(Conventions.attempt, metadata.attempt)
     if (hasContent) span.attribute(Conventions.inputMessages, Content.input(messages))
   },
@@ -66,7 +66,7 @@ const chat: Spans.Kind<Subject, AttemptResult.AttemptResult> = {
   }
 }
 
-/** Counts the attempt; gives a warning where that broke. A failed call is a call, whose duration and tokens count. */
+/** Counts the attempt; returns a warning where that broke. The duration and tokens of a failed call count too. */
 export const measure = (
   telemetry: Telemetry.Telemetry,
   info: Message.ModelRef,
@@ -102,7 +102,7 @@ export const around = <Result extends AttemptResult.AttemptResult>(
 export const observe = (telemetry: Telemetry.Telemetry): ObserveCall.ObserveCall => (info, request, call) =>
   Effect.tap(around(telemetry, info, request, call), (result) => measure(telemetry, info, result) ?? Effect.void)
 
-/** Tokens as attributes of a span; those that a provider does not tell of are absent. */
+/** Tokens as attributes of a span; those that a provider does not report are absent. */
 export const tellUsage = (span: Tracer.Span, usage: Usage.Usage): void => {
   if (Usage.total(usage) === 0) return
   const { cacheWriteTokens, cachedInputTokens, cost, inputTokens, outputTokens, reasoningTokens } = usage

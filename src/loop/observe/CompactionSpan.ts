@@ -45,7 +45,7 @@ const compaction: Spans.Kind<Subject, Result.Result<Compacted, Failure>> = {
 const reasonOf = (failure: Failure) =>
   failure._tag === "CompactionError" ? { _tag: "CompactionFailed", message: failure.message } : failure.reason
 
-/** Runs the compaction in a span of its own, which is for drives whose spans somebody sees. */
+/** Runs the compaction in a span of its own; for drives whose spans somebody sees. */
 export const around = (
   subject: Subject,
   self: Effect.Effect<Compacted, Failure>

@@ -2,11 +2,11 @@
 import * as Context from "effect/Context"
 import * as Metric from "effect/Metric"
 
-/** Where changes go, taken out of a context once: metrics look it up at each change. */
+/** Where changes go, taken from a context once: a metric would look it up at each change. */
 export interface Target {
   readonly context: Context.Context<never>
   readonly registry: Metric.MetricRegistry
-  /** what it adds to the attributes of every metric */
+  /** what the context adds to the attributes of every metric */
   readonly added: Metric.Metric.AttributeSet
 }
 
@@ -21,7 +21,7 @@ export type Attributes = Readonly<Record<string, string>>
 /** Changes one metric. */
 type Change = (value: number, target: Target) => void
 
-/** What the metric does itself: the registry, which owns the series, is asked at each change, and nothing else is. */
+/** Does what the metric itself does, but asks only the registry, which owns the series, at each change. */
 const change = (metric: Metric.Metric<number, unknown>, how: "update" | "modify"): Change => {
   const keys = new WeakMap<Metric.Metric.AttributeSet, string>()
   return (value, { added, context, registry }) => {
@@ -51,14 +51,14 @@ export const gauge = (name: string, description: string) => (attributes: Attribu
   return change(Metric.gauge(name, { description, attributes }), "modify")
 }
 
-/** Takes `value` up; `unit` by UCUM. */
+/** Records `value`; `unit` by UCUM. */
 export const histogram =
   (name: string, description: string, unit: string, boundaries: ReadonlyArray<number>) =>
   (attributes: Attributes): Change => {
     return change(Metric.histogram(name, { description, attributes: { ...attributes, unit }, boundaries }), "update")
   }
 
-/** Makes for each name once. There are as many as there are metrics of them, which are kept too. */
+/** Calls `make` once for each name, and keeps the result: there are as many as there are metrics, which are kept too. */
 export const once = <A>(make: (name: string) => A): (name: string) => A => {
   const made = new Map<string, A>()
   return (name) => {

@@ -30,7 +30,7 @@ class Meter implements Sink.Sink {
   #waiting: Set<string> | undefined
   #base = noTotals
   #isLive = false
-  /** what is counted from then on neither lives nor waits */
+  /** the meter was closed: what is counted after that is neither live nor waiting */
   #isOver = false
 
   constructor(drive: Sink.Drive, before: RunState.RunState, target: Family.Target) {
@@ -131,8 +131,8 @@ class Meter implements Sink.Sink {
 }
 
 /**
- * Counts what is appended while no drive has the session: the end of one that died, or of a run that is aborted, with the calls
- * that it left, answers, and compactions.
+ * Counts what is appended while no drive has the session: the end of a drive that died, or of a run that is aborted, with the calls
+ * that it left; answers; and compactions.
  */
 export const besideDrives =
   (drive: Pick<Sink.Drive, "agent" | "tools">, target: Family.Target): Sink.See => (events) => {
@@ -162,7 +162,7 @@ export const besideDrives =
 const settled = (drive: Pick<Sink.Drive, "tools">, { outcome, tool }: DurableEvent.Of<"ToolSettled">) =>
   Metrics.ofTool(Sink.toolName(drive, tool))(outcome._tag)
 
-/** What a compaction spent is told without the model, which the log does not know. */
+/** What a compaction spent is counted without its model, which the log does not know. */
 const compact = (
   event: DurableEvent.Of<"ContextCompacted" | "CompactionDiscarded">,
   target: Family.Target

@@ -1,5 +1,5 @@
 /**
- * The metrics of runs, in seconds and tokens; those that the semantic conventions have by their names and buckets.
+ * The metrics of runs, in seconds and tokens; those that the semantic conventions define have their names and buckets.
  *
  * Does not own what counts when (`Meter`).
  */
@@ -76,7 +76,7 @@ const spending = (attributes: Family.Attributes) => ({
 })
 type Spending = ReturnType<typeof spending>
 
-/** What is spent on no model that is known. */
+/** What is spent on models that are not known. */
 export const onCompaction: Spending = spending({})
 
 const make = ({ name, provider }: Message.ModelRef) => {

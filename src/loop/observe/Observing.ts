@@ -1,6 +1,6 @@
 /**
- * The one place that observes a drive: what it publishes goes to its metrics, its log and its span, and on to its readers;
- * arrays of deltas go to those alone.
+ * The one place that observes a drive: what the drive publishes goes to its metrics, its log and its span, and on to its readers;
+ * arrays of deltas go to the readers alone.
  *
  * Does not own observers of the application, which read in their own time (`Watching`).
  */
@@ -30,9 +30,9 @@ type Publisher = Pick<Feed.Feed, "publish">
 export class Observing implements Publisher {
   /** the drive's own; what it does is below it */
   readonly span: Tracer.Span
-  /** what its end says of the span */
+  /** what the drive's end event says of the span */
   readonly trace: Pointer.Trace | undefined
-  /** Waits until observers have seen all; interrupted, for no longer than the grace period. */
+  /** Waits until observers have seen all; once interrupted, for no longer than the grace period. */
   readonly seen: Effect.Effect<void>
   readonly #of: Observed
   readonly #watching: Watching.Watching
@@ -49,7 +49,7 @@ export class Observing implements Publisher {
     this.#sinks = sink === undefined ? [] : [sink]
   }
 
-  /** From now on all is seen, on its way to the feed; the drive found the run as `before`. A fiber of the drive calls it. */
+  /** From now on all is seen on its way to the feed; `before` is the run as the drive found it. Called on a fiber of the drive. */
   start(before: RunState.RunState): Publisher {
     const { drive, fiber, means, model } = this.#of
     this.#follow(before)
@@ -83,8 +83,8 @@ export class Observing implements Publisher {
   }
 
   /**
-   * The result is known, and nobody was told yet. Says which observing broke, and was not gone on with; the run is as if it had
-   * not.
+   * The result is known, and nobody has been told yet. Warns of the sinks that broke and were dropped; the run is as if they had
+   * not broken.
    */
   end(result: Exit.Exit<unknown, RunError.RunError>): Effect.Effect<void> {
     const sinks = this.#sinks
@@ -103,23 +103,23 @@ export class Observing implements Publisher {
     return Warning.warn(`the ${names} of run "${this.#of.drive.runId}" broke, and are not whole`)
   }
 
-  /** What breaks in an exporter or a logger is not the run's. */
+  /** A fault in an exporter or a logger is not the run's. */
   #drop(at: number): void {
     this.#broken ??= []
     this.#broken.push(...this.#sinks.splice(at, 1))
   }
 }
 
-/** What it has begun is ended: a span, or being one of the runs that live. */
+/** Ends what the sink has begun: a span, or the count of a live run. */
 const closeBroken = (sink: Sink.Sink, result: Exit.Exit<unknown, RunError.RunError>): void => {
   try {
     sink.close?.(result)
   } catch {
-    // it is said already that it broke
+    // the warning already says that it broke
   }
 }
 
-/** By which clock it is observed, where that is told, and to whom besides. */
+/** The clock that a drive is observed by, where telemetry goes, and the application's observers. */
 interface Means {
   readonly clock: Clock.Clock
   readonly observers: ReadonlyArray<Observers.Observer>
@@ -149,7 +149,7 @@ export const make = (
 }
 
 /**
- * Where no drive has the session, and nobody reads: what is appended is counted and logged, and what breaks is let be. Called by
+ * For a session that no drive has and nobody reads: what is appended is counted and logged, and what breaks is ignored. Called by
  * code that a fiber runs.
  */
 export const besideDrives = (

@@ -1,6 +1,6 @@
 /**
- * The name of a provider by the semantic conventions, where they have one; else as the model says it. What speaks OpenAI's
- * protocol is told as `openai`, whoever stands behind it: the name is for the form of the telemetry.
+ * The name of a provider by the semantic conventions, where they have one; otherwise the one that the model gives. What speaks
+ * OpenAI's protocol is reported as `openai`, whatever company is behind it: the name is for the form of the telemetry.
  */
 const wellKnown: ReadonlyArray<readonly [where: "startsWith" | "includes", part: string, name: string]> = [
   ["startsWith", "azure", "azure.ai.openai"],

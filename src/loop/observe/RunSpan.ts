@@ -19,15 +19,15 @@ import * as Ends from "./Ends.ts"
 import * as Sink from "./Sink.ts"
 import * as Spans from "./Spans.ts"
 
-/** The span of a drive, and what puts on it what happens besides model calls and tools, and ends it, where somebody sees it. */
+/** The span of a drive; where somebody sees it, the sink puts on it what happens besides model calls and tools, and ends it. */
 export interface RunSpan {
   readonly span: Tracer.Span
   readonly sink: Sink.Sink | undefined
 }
 
 /**
- * Begins the span of a drive, below the caller's. Where nobody sees spans it is there all the same, as a parent and for the
- * ids in logs, and keeps nothing of what happens: it begins as `unseen` did.
+ * Begins the span of a drive, below the caller's. Where nobody sees spans, it still exists, as a parent and for the ids in logs,
+ * but keeps nothing of what happens: it begins as `unseen` did.
  */
 export const make = (
   drive: Sink.Drive,
@@ -60,8 +60,8 @@ export const traceOf = ({ sink, span: { sampled, spanId, traceId } }: RunSpan): 
   sink !== undefined && sampled && areIds(traceId, spanId) ? { traceId, spanId } : undefined
 
 /**
- * Links the span of a drive to that of the one before it, whose trace it need not be in. The log may be from elsewhere: for
- * ids that are none a collector would refuse all that it is sent with them.
+ * Links the span of a drive to that of the drive before it, which may be in another trace. The log may be from elsewhere: if its ids
+ * are not valid, a collector would refuse all that is sent with them.
  */
 export const follow = (span: Tracer.Span, before: Pointer.Trace): void => {
   if (!areIds(before.traceId, before.spanId)) return
@@ -72,7 +72,7 @@ export const follow = (span: Tracer.Span, before: Pointer.Trace): void => {
 const areIds = (traceId: string, spanId: string): boolean =>
   /^(?:[\da-f]{16}){1,2}$/.test(traceId) && /^[\da-f]{16}$/.test(spanId)
 
-/** Begins a span of a drive of this agent; where nobody sees it, others begin as it does. */
+/** Begins the span of a drive of this agent; where nobody sees spans, later ones begin as this one does. */
 export const spanOf = (agent: string): Effect.Effect<Tracer.Span> => Effect.makeSpan(spanNameOf(agent))
 
 const spanNameOf = (agent: string): string => `invoke_agent ${agent}`

@@ -1,20 +1,20 @@
-/** What sees the events of a drive as they are published: at once, in the drive's own time, so it is short. */
+/** What sees the events of a drive as they are published: at once, and on the drive's own time, so it is quick. */
 import type * as Arr from "effect/Array"
 import type * as Exit from "effect/Exit"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 
-/** Sees all in order, but for deltas where there is nothing else among them. */
+/** Sees all events in order, except arrays of nothing but deltas. */
 export type See = (events: Arr.NonEmptyReadonlyArray<RunEvent.RunEvent>) => void
 export type Close = (result: Exit.Exit<unknown, RunError.RunError>) => void
 
 export interface Sink {
-  /** what it is, in the plural, as whoever reads logs is told */
+  /** what it is, in the plural, for a warning in the logs */
   readonly name: string
   readonly see?: See
   /** The drive is over, with or without an end event. */
   readonly close?: Close
-  /** It sees also what a store takes once the drive has given up on it. */
+  /** It also sees what a store takes after the drive has given up waiting for that. */
   readonly seesLate?: true
 }
 
@@ -23,7 +23,7 @@ export interface Drive {
   readonly agent: string
   readonly sessionId: string
   readonly runId: string
-  /** The agent's, by name: a model may ask for any, and what it says is content. */
+  /** The agent's tools, by name: a model may ask for any name, and what it says is content. */
   readonly tools: object
 }
 

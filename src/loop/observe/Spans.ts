@@ -1,5 +1,5 @@
 /**
- * A span around an effect whose failures are data: its child spans are the effect's, its status is what the data says.
+ * A span around an effect whose failures are data: the effect's spans are below it, and its status is what the data says.
  *
  * Does not own what a span is of (`Chat`, `ToolSpan`), nor the span of a drive (`RunSpan`).
  */
@@ -12,7 +12,7 @@ import * as Tracer from "effect/Tracer"
 import * as RecordContent from "../../services/RecordContent.ts"
 import * as Warning from "./Warning.ts"
 
-/** What a span says of a failure: the tag, and only where content is recorded the words. */
+/** What a span says of a failure: the tag, and the message only where content is recorded. */
 class Failure extends Error {
   constructor(tag: string, message: string) {
     super(message)
@@ -32,13 +32,13 @@ export interface Kind<in Subject, in A> {
   readonly kind: Tracer.SpanKind
   /** Says what the effect is, before it runs. */
   readonly introduce: (span: Tracer.Span, subject: Subject, hasContent: boolean) => void
-  /** Says more of what came out of it; what it gives is what the span fails with. */
+  /** Says what came of it; the span fails with the error that this returns. */
   readonly describe: (span: Tracer.Span, subject: Subject, value: A, hasContent: boolean) => Error | undefined
 }
 
 /**
  * Interrupting it ends the span as interrupted. Where the span breaks, a warning says so, and `self` goes on. For drives whose
- * spans somebody sees; in others `self` goes without, and what is below has the parent that it has.
+ * spans somebody sees; in others `self` runs without a span, and keeps its parent span.
  */
 export const around = <Subject, A>(
   kind: Kind<Subject, A>,
@@ -49,7 +49,7 @@ export const around = <Subject, A>(
 /** Says that the span of this name broke. */
 const warn = (name: string): Effect.Effect<void> => Warning.warn(`the span "${name}" broke, and is not whole`)
 
-/** Uses the span of that name; gives a warning where that broke. */
+/** Uses the span of that name; returns a warning where that broke. */
 export const guarded = (name: string, use: () => void): Effect.Effect<void> | undefined => {
   try {
     use()
@@ -88,6 +88,6 @@ const seen = <Subject, A>(
   })
 }
 
-/** A bug, of which nobody knows what it says; `undefined` where the effect was interrupted. */
+/** A bug, whose own message may say anything and is left out; `undefined` where the effect was interrupted. */
 const defect = ({ cause }: Exit.Failure<unknown, never>): Error | undefined =>
   Cause.hasInterruptsOnly(cause) ? undefined : new Failure("Unknown", "Unknown")

@@ -1,7 +1,7 @@
 /**
  * What the debug line of a step says: `status=calling turn=2/20 attempt=1/4`. Names, counts and times, and no content.
  *
- * Does not own where a drive is by then, nor who is told (`StepLog`).
+ * Does not own where the drive is, nor who reads the line (`StepLog`).
  */
 import * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
@@ -9,7 +9,7 @@ import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as Ends from "./Ends.ts"
 import * as Sink from "./Sink.ts"
 
-/** Where a drive is by now, in words; `attempt` is that of the model's tries in this turn. */
+/** Where a drive is now, in words; `attempt` counts the model's tries in this turn. */
 export interface Place {
   readonly drive: Omit<Sink.Drive, "runId">
   readonly turn: string | undefined
@@ -32,13 +32,13 @@ const format = (fields: Fields): string =>
     value === undefined ? [] : [`${name}=${typeof value === "number" ? value : word(value)}`]
   ).join(" ")
 
-/** A value of a line: in quotes, as JSON writes it, where it would not be one word, so that no name makes fields or lines. */
+/** A value of a line: in quotes, as JSON writes it, where it would not be one word, so that no name can fake fields or lines. */
 export const word = (value: string): string =>
   isWord.test(value) ? value : JSON.stringify(value).replace(unseen, escaped)
 
 const isWord = /^[^\s\p{Cc}"=]+$/u
 
-/** What JSON leaves as it is, and some reader of lines does not. */
+/** What JSON leaves as it is, but some readers of lines do not. */
 const unseen = /[\p{Cc}\p{Zl}\p{Zp}]/gu
 
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`

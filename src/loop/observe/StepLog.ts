@@ -1,5 +1,6 @@
 /**
- * One debug line for each step of a drive, headed by the id of its run, for whoever reads debug lines: `run=r1 status=preparing`.
+ * One debug line for each step of a drive, headed by the id of its run: `run=r1 status=preparing`. Written only where debug lines
+ * are read.
  *
  * Does not own what a line says of its step (`StepLine`).
  */
@@ -79,7 +80,7 @@ class Place implements StepLine.Place {
   #maxRetries: number | undefined
   #limits: RunPolicy.Limits
   #turn = 0
-  /** of the model's tries in this turn, which a fallback begins anew */
+  /** counts the model's tries in this turn; a fallback starts again at 1 */
   #attempt = 1
 
   constructor(

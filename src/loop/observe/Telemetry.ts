@@ -1,5 +1,5 @@
 /**
- * Where the spans and measurements of drives go. The same for all that are started in one context, so it is found out once.
+ * Where the spans and measurements of drives go. The same for all drives started in one context, so it is determined once.
  *
  * Does not own what is said there of a drive (`Observing`), of a model call (`Chat`) or of a tool call (`ToolSpan`).
  */
@@ -17,7 +17,7 @@ export interface Telemetry {
   readonly unseen: Tracer.Span | undefined
 }
 
-/** Of an agent's drives in the context of the fiber that asks. */
+/** For an agent's drives in the context of the fiber that asks. */
 export const make = (agent: string): Effect.Effect<Telemetry> =>
   Effect.withFiber((fiber) => {
     const isTraced = Tracing.isSeen(fiber)

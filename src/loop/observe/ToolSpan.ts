@@ -1,7 +1,7 @@
 /**
  * The span of one tool call, from its handler's start to its outcome, hooks after it included, or to its pause.
  *
- * Does not own what a span that breaks does to the call (`Spans`), nor spans below it (`Shield`).
+ * Does not own what happens to the call when its span breaks (`Spans`), nor spans below it (`Shield`).
  */
 import type * as Effect from "effect/Effect"
 import * as OpenCall from "../../run/state/OpenCall.ts"
@@ -38,7 +38,7 @@ const execution: Spans.Kind<Subject, ToolOutcome.ToolOutcome | undefined> = {
   }
 }
 
-/** Runs the call in a span of its own, which is for drives whose spans somebody sees: the handler's own spans are below it. */
+/** Runs the call in a span of its own, above the handler's spans; for drives whose spans somebody sees. */
 export const around = (
   env: Subject["env"],
   call: OpenCall.OpenCall,

@@ -1,5 +1,5 @@
-/** What is said to whoever reads logs of what broke, and was gone on without. Names only: what broke may say secrets. */
+/** Warns, in the logs, of what broke and was given up. Names only: the words of an error may hold secrets. */
 import * as Effect from "effect/Effect"
 
-/** It may be the logger that breaks: that is nobody's but its own. */
+/** Where it is the logger that breaks, that is ignored. */
 export const warn = (message: string): Effect.Effect<void> => Effect.ignoreCause(Effect.logWarning(message))

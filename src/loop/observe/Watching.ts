@@ -1,7 +1,7 @@
 /**
  * The observers of a drive: each reads the feed on a fiber of its own, in its own time.
  *
- * Does not own what waits for a slow one; that is `FeedReader`.
+ * Does not own what is buffered for a slow one (`FeedReader`).
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -14,9 +14,9 @@ import type * as FeedReader from "../log/FeedReader.ts"
 import * as Warning from "./Warning.ts"
 
 export interface Watching {
-  /** Shows the observers, in the context of the fiber that calls it, all that the feed publishes from now on. */
+  /** Shows the observers all that the feed publishes from now on, in the context of the calling fiber. */
   readonly start: () => void
-  /** Waits until they have seen all of it; interrupted, for no longer than the grace period. */
+  /** Waits until they have seen all of it; once interrupted, for no longer than the grace period. */
   readonly seen: Effect.Effect<void>
 }
 
@@ -66,7 +66,7 @@ const show = (
   return all
 }
 
-/** The process ends: what an observer has not seen by then it will not see. */
+/** The process is ending: what an observer has not seen within the grace period it never will. */
 const giveUp = (fibers: ReadonlyArray<Fiber.Fiber<void>>) =>
   Effect.map(Grace.within(Fiber.awaitAll(fibers)), () => {
     for (const fiber of fibers) fiber.interruptUnsafe()
