@@ -86,8 +86,8 @@ export const Durable = Schema.Union([
     /** the log up to here was sent; later inputs come after this turn */
     promptSeq: Schema.Finite,
     /**
-     * SHA-256 of the instructions and of the names and descriptions of the tools; of all messages, when hooks made
-     * them; hex
+     * SHA-256, hex, of the instructions, the names and descriptions of the tools, and a choice of tool; where hooks
+     * changed what is sent, of all messages instead of the instructions
      */
     inputDigest: Schema.String,
     /** the tools that were offered, if fewer than the run may use */

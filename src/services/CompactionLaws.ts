@@ -55,7 +55,7 @@ export const carry = (
     : Result.fail(failed(given, `the strategy "${strategy}" ${problem}`))
 }
 
-/** The error of a compaction that failed: what it spent counts. */
+/** The error of a compaction that breaks a law: what it spent counts. */
 export const failed = (
   { model, usage }: Pick<ContextManager.Compaction, "model" | "usage">,
   message: string

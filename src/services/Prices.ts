@@ -16,7 +16,10 @@ export interface Price {
   readonly cacheWrite?: number
 }
 
-/** The price of a model, `undefined` if it is not known. A model must have the same price throughout a drive. */
+/**
+ * The price of a model, `undefined` if it is not known. A model must have the same price throughout a drive. If this throws, no price is
+ * known.
+ */
 export type Prices = (model: Message.ModelRef) => Price | undefined
 
 /** Default: no price is known. A run with a cost limit is refused when one of its models has no price. */
@@ -37,7 +40,7 @@ export const table = (prices: Readonly<Record<string, Price>>): Prices => {
 const isPrice = ({ cacheWrite, cachedInput, input, output }: Price): boolean =>
   [input, output, cachedInput ?? input, cacheWrite ?? input].every((price) => Number.isFinite(price) && price >= 0)
 
-/** The price of `model`; an invalid price counts as not known. */
+/** The price of `model`. It is not known if `prices` throws or returns an invalid one: the answer that was paid for is kept all the same. */
 export const find = (prices: Prices, model: Message.ModelRef): Price | undefined => {
   try {
     const price = prices(model)

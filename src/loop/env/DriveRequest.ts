@@ -37,10 +37,7 @@ export interface Offer {
   /** the tools offered to the model, in order */
   readonly tools: Model.Tools
   readonly toolChoice: Model.ToolChoice
-  /**
-   * SHA-256, hex, of the instructions, the names and descriptions of the tools, and a choice of tool; where hooks changed what is
-   * sent, of all messages instead of the instructions
-   */
+  /** as `TurnStarted` has it */
   readonly inputDigest: string
 }
 
