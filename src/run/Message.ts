@@ -36,7 +36,7 @@ export const FilePart = Schema.Struct({
 })
 export type FilePart = typeof FilePart.Type
 
-/** Whether a file is an address and not its content; a log may hold addresses that are not URLs. */
+/** Whether a file is given by its address, `data:` included, and not as base64; a log may hold addresses that are not URLs. */
 export const isAddress = (file: FilePart): boolean => /^(https?|data):/i.test(file.data)
 
 /** A call the model asked for. `params` is what it sent: a JSON value, or the raw text where that was not JSON. */

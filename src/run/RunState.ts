@@ -78,7 +78,7 @@ export interface RunState {
   readonly queued: Queue.Queue
   /** a call of the round under way has run, or a person gave its result */
   readonly hasRun: boolean
-  /** the limit that ended the drive before, unless new limits have been given since */
+  /** the limit that ended the drive before, unless limits given since leave room */
   readonly limitedBy: RunEvent.LimitedReason | undefined
   /** the settled answer of the turn under way, with the number of its calls, until the turn is finished */
   readonly answer: RunTurn.Answer | undefined

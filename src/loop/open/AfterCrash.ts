@@ -15,8 +15,8 @@ import type * as Opening from "./Opening.ts"
 import * as Recovery from "./Recovery.ts"
 
 /**
- * Ends a drive that died. Its end is stored with the first event of what follows, so that nobody finds one
- * without the other; a run that is not continued after all stays as it is.
+ * Ends a drive that died. Its end is stored with the first event of what follows, so that nobody finds one without the other, or
+ * alone where that end is the run's. A run that is not continued after all stays as it is.
  */
 export const recovered = Effect.fnUntraced(function*(
   services: Env.Services,

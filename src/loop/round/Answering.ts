@@ -113,7 +113,8 @@ const pastOf = Effect.fnUntraced(function*(
 
 /**
  * Records a checked answer through the writer of `env`; durable when it returns. `false`, with nothing recorded, where the turns
- * of that drive are over. Where the store does not take the answer, its call is not told, and `onFailure` is run with the error.
+ * of that drive are over. Where the store does not take the answer, its call is not told, and `onFailure` is run with the error, except
+ * `EventTooLarge`, which leaves the question open.
  */
 export const record = (
   { desk, journal }: Pick<Env.Env, "desk" | "journal">,

@@ -30,7 +30,7 @@ export const start = (env: Env.Env, call: Call): void => {
   env.journal.record({ _tag: "ToolStarted", turn, callId, tool, params: OpenCall.final(call) })
 }
 
-/** A call that may run; `Started` where its intent is already stored. */
+/** A call that may run; `Started` where its intent is already recorded. */
 export interface Runnable {
   readonly _tag: "Run" | "Started"
   readonly call: Call

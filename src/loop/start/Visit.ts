@@ -26,7 +26,7 @@ export interface Visitor {
 
 /**
  * The environment of a session's last run; `before` is its log as far as it is known and needed. Fails with `SessionBusy` where
- * the session is live; `undefined`, with nothing taken, where it has had no run yet.
+ * the session is live; `undefined` where it has had no run yet.
  */
 export const open = Effect.fnUntraced(function*(
   { definition, services, settings }: Visitor,

@@ -29,7 +29,7 @@ export const send = (
   return { model, sent: size, ratio: known.ratio, tooMuch: known.tooMuch }
 }
 
-/** An answer that the provider did not count, or of a model that took over, measures nothing. */
+/** An answer that the provider did not count leaves the ratio as it is; one of a model that took over measures nothing. */
 export const answer = (self: Measure | undefined, event: DurableEvent.Of<"AssistantMessage">): Measure | undefined => {
   const { inputTokens } = event.usage
   if (self === undefined || event.model === undefined || !Message.isSameModel(self.model, event.model)) return self

@@ -32,7 +32,7 @@ const derivedId = (prefix: "c" | "p", seq: number, index: number): string =>
 const isDerived = (id: string): boolean => /^[cp][0-9a-z]{8,}$/.test(id)
 
 /**
- * Prepares the content of the event `seq`; `from` is the number of calls prepared under that `seq` before. Ids are
+ * Prepares the content of the event `seq`; `from` is the number of parts prepared under that `seq` before. Ids are
  * derived, so that the same log gives the same bytes, except for ids of provider-executed calls, which providers
  * recognize.
  */
