@@ -1,7 +1,7 @@
 /**
- * Several strategies as one: each is asked in turn, and the first whose result fits with room to spare is taken; where none
- * does, the one that leaves least. One that fails, takes too long, or gives what is no compaction, is passed over; why is in
- * the log, and what it spent counts.
+ * Several strategies as one. Asks each in turn and takes the first result that fits with room to spare; where none does, the
+ * one that leaves least. Passes over a strategy that fails, takes too long or returns no legal compaction; the log says why,
+ * and what it spent counts.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -15,7 +15,7 @@ import * as CompactionTime from "../services/fibers/CompactionTime.ts"
 
 type Service = ContextManager.ContextManager["Service"]
 
-/** Each is asked in turn until the result fits: what costs nothing goes first. */
+/** Asks each in turn until a result fits, so put the ones that cost nothing first. */
 export const make = (managers: ReadonlyArray<Service>): Service => ({
   models: managers.flatMap(({ models = [] }) => models),
   keepsTime: true,
@@ -25,7 +25,7 @@ export const make = (managers: ReadonlyArray<Service>): Service => ({
     ContextManager.Compaction,
     ContextManager.CompactionError
   > {
-    // each is to do what it can, but for those that wait until somebody asks
+    // each does what it can, except those that wait to be asked
     const view = { ...request, force: request.force ?? "overflow" as const }
     let best: Carried | undefined
     const passedOver: Array<string> = []
@@ -51,17 +51,17 @@ export const make = (managers: ReadonlyArray<Service>): Service => ({
   })
 })
 
-/** The part of what may be sent that a result leaves to be one that fits: the next compaction is not to follow at once. */
+/** A result fits when it leaves at most this share of the limit, so that the next compaction does not follow at once. */
 const room = 0.7
 
 interface Carried {
   readonly compaction: ContextManager.Compaction
-  /** tokens of the messages that it leaves of the whole context, and how many those are */
+  /** tokens of the whole context's messages that remain, and how many messages those are */
   readonly left: number
   readonly messages: number
 }
 
-/** Where a number of messages was too much, as many shorter ones are. */
+/** Where there were too many messages, a result with just as many does not fit, however short they are. */
 const fits = (request: ContextManager.Request, { left, messages }: Carried): boolean => {
   const { size: { fixed, limit = Infinity }, transcript } = request
   const isNumberTooMuch = ContextManager.causeOf(request) === "messages"
@@ -71,7 +71,7 @@ const fits = (request: ContextManager.Request, { left, messages }: Carried): boo
 const inTime = ({ keepsTime }: Service, self: ReturnType<Service["compact"]>): typeof self =>
   keepsTime === true ? self : CompactionTime.within("a strategy", self)
 
-/** What a strategy gives in its time, where that breaks no law. */
+/** What a strategy returns in time, provided that it breaks no law. */
 const carryOut = (
   manager: Service,
   asked: ContextManager.Request,
@@ -84,8 +84,8 @@ const carryOut = (
     )))
 
 /**
- * `ContextChain.layer(ContextPruning.layer, ContextSummary.layer, ContextWindow.layer)`: what asks for a compaction is any of
- * them, what carries it out the first that can.
+ * `ContextChain.layer(ContextPruning.layer, ContextSummary.layer, ContextWindow.layer)`: any of them can ask for a compaction,
+ * and the first that can carry it out does.
  */
 export const layer = <const Layers extends readonly [AnyLayer, ...ReadonlyArray<AnyLayer>]>(
   ...layers: Layers

@@ -1,6 +1,6 @@
 /**
- * Keeps system messages, key facts that a model takes down, and the newest messages. Facts are merged here, so that a model
- * that does not say one again does not remove it. Where the model cannot, old output of tools is left out instead.
+ * Keeps system messages, key facts that a model takes down, and the newest messages. The facts are merged here, so a fact that
+ * the model does not repeat is not lost. Where the model fails, old tool output is left out instead.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -49,15 +49,15 @@ const way: Way.Way<Facts.Facts> = {
     })
 }
 
-/** Over the model that condenses. Throws a `RangeError` where a number of the options is none that it can be. */
+/** Condenses with `model`. Throws a `RangeError` for an option out of range. */
 export const make = (
   model: Model.Model["Service"],
   options: Options = {}
 ): ContextManager.ContextManager["Service"] => Condense.make(model, way, options)
 
 /**
- * The model is taken when the layer is built: a cheap one may condense what a dear one goes on with. It is sent what the log
- * holds, masked where a hook masked that; hooks before model calls are asked about the run's own calls only.
+ * Takes the model when the layer is built, so that a cheap one can condense for an expensive one. It is sent what the log
+ * holds, masked where a hook masked it; hooks before model calls see the run's own calls only.
  */
 export const layerWith = (options: Options): Layer.Layer<ContextManager.ContextManager, never, Model.Model> =>
   Layer.effect(ContextManager.ContextManager, Effect.map(Model.Model, (model) => make(model, options)))

@@ -1,6 +1,6 @@
 /**
- * Replaces old output of tools by short notes: all messages stay, and a model can call a tool again. Needs no model. The newest
- * output, by default 30 percent of the tokens, and that of the last exchange stay.
+ * Replaces old tool output by short notes: all messages stay, and the model can call a tool again. Needs no model. Keeps the
+ * newest output, by default 30 percent of the tokens, and that of the last exchange.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -12,11 +12,11 @@ import * as Strategy from "./context/Strategy.ts"
 import * as OptionCheck from "./provider/OptionCheck.ts"
 
 export interface Options extends Strategy.Trigger {
-  /** the part of the tokens, or of how many there may be, in which output is kept, between 0 and 1; default 0.3 */
+  /** the share of the tokens, or of the limit where that is smaller, in which output is kept, between 0 and 1; default 0.3 */
   readonly keep?: number | undefined
 }
 
-/** The way by itself; `make` says when it is used. */
+/** The strategy alone; `make` decides when it is used. */
 export const strategy = ({ keep = 0.3 }: Options = {}): Strategy.Strategy => ({
   canShrink: (view) => prunable(view, keep) !== undefined,
   compact: (view) => {
@@ -27,12 +27,12 @@ export const strategy = ({ keep = 0.3 }: Options = {}): Strategy.Strategy => ({
   }
 })
 
-/** Up to where output can be left out; undefined where that would change nothing. */
+/** The `seq` up to which output can be left out; undefined where that would change nothing. */
 const prunable = (view: ContextManager.View, keep: number): number | undefined => {
   const { size, transcript } = view
   const entries = Transcript.entries(transcript)
   const last = entries.at(-1)
-  // old is what stands before the last thing that was said, which a notice of the runtime is not
+  // output is old when it precedes the last thing said; a notice of the runtime does not count as said
   const lastExchange = last?.message.role === "user" && last.isNotice !== true
     ? entries.length - 1
     : entries.findLastIndex(({ message }) => message.role === "assistant")
@@ -49,15 +49,15 @@ const prunable = (view: ContextManager.View, keep: number): number | undefined =
   return undefined
 }
 
-/** Throws a `RangeError` where a number of the options is none that it can be. */
+/** Throws a `RangeError` for an option out of range. */
 export const make = (options: Options = {}): ContextManager.ContextManager["Service"] => {
   OptionCheck.part("keep", options.keep)
   return Strategy.toManager(strategy(options), options)
 }
 
-/** With these options; wrong numbers are a defect when it is built. */
+/** With these options; dies for one out of range when it is built. */
 export const layerWith = (options: Options): Layer.Layer<ContextManager.ContextManager> =>
   Layer.sync(ContextManager.ContextManager, () => make(options))
 
-/** Makes a context smaller that the model's window cannot take, where that is known, or that the provider refused. */
+/** Shrinks a context that exceeds the model's window, where that is known, or that the provider refused. */
 export const layer: Layer.Layer<ContextManager.ContextManager> = layerWith({})

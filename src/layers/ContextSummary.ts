@@ -1,6 +1,6 @@
 /**
- * Keeps system messages, a summary by a model, and the newest messages. Each summary extends the one before it; where the
- * model cannot make one, old output of tools is left out instead.
+ * Keeps system messages, a summary by a model, and the newest messages. Each summary extends the one before it. Where the
+ * model fails to make one, old tool output is left out instead.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -12,7 +12,7 @@ import * as SummaryText from "./context/SummaryText.ts"
 import type * as Way from "./context/Way.ts"
 
 export interface Options extends Condense.Options {
-  /** what the model is told of its task, in the place of our words */
+  /** what the model is told of its task, instead of our words */
   readonly instructions?: string | undefined
 }
 
@@ -24,7 +24,7 @@ const task =
 
 const way = (instructions: string): Way.Way<string> => ({
   name: "summary",
-  // the text says it all
+  // the text is all there is
   parse: () => undefined,
   data: () => null,
   adopt: SummaryText.read,
@@ -52,18 +52,18 @@ const way = (instructions: string): Way.Way<string> => ({
   }
 })
 
-/** English has about three words for four tokens; less is asked for, since models count badly. */
+/** English has about three words for four tokens; we ask for fewer, since models count badly. */
 const wordsPerToken = 0.6
 
-/** Over the model that condenses. Throws a `RangeError` where a number of the options is none that it can be. */
+/** Condenses with `model`. Throws a `RangeError` for an option out of range. */
 export const make = (
   model: Model.Model["Service"],
   options: Options = {}
 ): ContextManager.ContextManager["Service"] => Condense.make(model, way(options.instructions ?? task), options)
 
 /**
- * The model is taken when the layer is built: a cheap one may condense what a dear one goes on with. It is sent what the log
- * holds, masked where a hook masked that; hooks before model calls are asked about the run's own calls only.
+ * Takes the model when the layer is built, so that a cheap one can condense for an expensive one. It is sent what the log
+ * holds, masked where a hook masked it; hooks before model calls see the run's own calls only.
  */
 export const layerWith = (options: Options): Layer.Layer<ContextManager.ContextManager, never, Model.Model> =>
   Layer.effect(ContextManager.ContextManager, Effect.map(Model.Model, (model) => make(model, options)))

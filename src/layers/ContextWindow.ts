@@ -1,6 +1,6 @@
 /**
- * Keeps the newest part of a conversation: system messages and the newest 70 percent of the messages, the latest user
- * message among them. Needs no model.
+ * Keeps the newest part of a conversation: system messages and the newest 70 percent of the messages, always with the latest
+ * user message. Needs no model.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -12,7 +12,7 @@ import * as Strategy from "./context/Strategy.ts"
 import * as OptionCheck from "./provider/OptionCheck.ts"
 
 export interface Options extends Strategy.Trigger {
-  /** the part of the messages and tokens, or of how many there may be, that is kept, between 0 and 1; default 0.7 */
+  /** the share of the messages and tokens, or of their limits where those are smaller, that is kept, from 0 to 1; default 0.7 */
   readonly keep?: number | undefined
 }
 
@@ -38,15 +38,15 @@ const strategy = ({ compactThreshold = Infinity, keep = 0.7 }: Options = {}): St
   }
 }
 
-/** Throws a `RangeError` where a number of the options is none that it can be. */
+/** Throws a `RangeError` for an option out of range. */
 export const make = (options: Options = {}): ContextManager.ContextManager["Service"] => {
   OptionCheck.part("keep", options.keep)
   return Strategy.toManager(strategy(options), options)
 }
 
-/** With these options; wrong numbers are a defect when it is built. */
+/** With these options; dies for one out of range when it is built. */
 export const layerWith = (options: Options): Layer.Layer<ContextManager.ContextManager> =>
   Layer.sync(ContextManager.ContextManager, () => make(options))
 
-/** Makes a context smaller that the model's window cannot take, where that is known, or that the provider refused. */
+/** Shrinks a context that exceeds the model's window, where that is known, or that the provider refused. */
 export const layer: Layer.Layer<ContextManager.ContextManager> = layerWith({})

@@ -1,12 +1,12 @@
 /**
- * An effect/ai `LanguageModel` over any provider of the Vercel AI SDK: Anthropic, Google, Bedrock, Mistral, ... A provider's
- * model is a value, so that its package is the only one to install:
+ * An effect/ai `LanguageModel` over any provider of the Vercel AI SDK: Anthropic, Google, Bedrock, Mistral, ... You pass the
+ * provider's model as a value, so its package is the only one to install:
  *
  *     import { anthropic } from "@ai-sdk/anthropic"
  *     LanguageModelAiSdk.layer(anthropic("claude-sonnet-4-5"))
  *
  * What a provider attaches to its parts (signatures of reasoning and calls, encrypted content) goes back unedited, to that
- * provider and model only; what an application attaches (`{ anthropic: { cacheControl: { type: "ephemeral" } } }`), always.
+ * provider and model only; what an application attaches (`{ anthropic: { cacheControl: { type: "ephemeral" } } }`) always goes.
  *
  * Owns the call and its answer. Does not retry, does not run tools, does not know of runs.
  */
@@ -40,31 +40,31 @@ export type Cache = CacheMarks.Cache
 export interface Options {
   /** What every call sends besides the prompt and the tools. */
   readonly settings?: Settings | undefined
-  /** Names what holds the model's key, for the advice in errors: `"ANTHROPIC_API_KEY"`. */
+  /** Names where the model's key is set, for the advice in errors: `"ANTHROPIC_API_KEY"`. */
   readonly key?: string | undefined
   /**
-   * Whether an agent's `output` is asked for as the provider's own structured output, with tools too, in the way that its
-   * package has for the model: by a schema, or by a tool of its own where a model has no such mode. Default: of Anthropic,
-   * Google and OpenAI at their own addresses. A server that refuses it is asked once more without it, and not again.
+   * Whether to ask for an agent's `output` as the provider's own structured output, with tools too, in the way that its package
+   * does for the model: by a schema, or by a tool of the package's own where the model has no such mode. Default: only for
+   * Anthropic, Google and OpenAI at their own addresses. A server that refuses it is asked once more without, and never again with.
    */
   readonly structuredOutput?: boolean | undefined
   /**
-   * Marks the tools, the instructions and the newest messages of every call for a provider's cache, for models that keep
-   * nothing without marks: `"ephemeral"` is Anthropic's mark for five minutes, an object any other one. What was read from
-   * the cache and written to it is in the usage. In the place of `cacheControl` in `settings.providerOptions`, which is a mark
-   * of its own. Default: no marks.
+   * Marks the tools, the instructions and the newest messages of every call for the provider's cache, for models that cache
+   * nothing without marks: `"ephemeral"` is Anthropic's mark for five minutes, an object any other mark. Usage counts what was
+   * read from the cache and written to it. Replaces `cacheControl` in `settings.providerOptions`, which is a mark of its own.
+   * Default: no marks.
    */
   readonly cache?: Cache | undefined
 }
 
-/** Servers that hold an answer to a schema while they call tools, through a package that knows how to ask them. */
+/** Servers that enforce an answer's schema while they call tools, through a package that knows how to ask for it. */
 const structured: ReadonlySet<string> = new Set([
   "api.anthropic.com",
   "generativelanguage.googleapis.com",
   "api.openai.com"
 ])
 
-/** The settings of the calls made with it, over those of `Options.settings`. */
+/** The settings of the calls made with this reference in scope; they override `Options.settings`. */
 export const CallSettings = Context.Reference<Settings>("fiberloop/layers/LanguageModelAiSdk/CallSettings", {
   defaultValue: () => ({})
 })
@@ -74,7 +74,7 @@ const refuse = (caller: Failures.Caller, what: (host: string) => string): Effect
   return Effect.fail(AdapterErrors.make(origin, new AiError.InvalidRequestError({ description: what(origin.host) })))
 }
 
-/** Fails on a model that another version of the SDK calls. */
+/** Fails for a model of another version of the SDK. */
 const checkVersion = (caller: Failures.Caller): Effect.Effect<void, AiError.AiError> => {
   const version: string = caller.model.specificationVersion
   return version === "v4" ?
@@ -87,7 +87,7 @@ const checkVersion = (caller: Failures.Caller): Effect.Effect<void, AiError.AiEr
     )
 }
 
-/** Fails on what would be read as a stream without events. */
+/** Fails on an answer that would be read as a stream without events. */
 const checkAnswer = (
   caller: Failures.Caller,
   answer: LanguageModelV4StreamResult
@@ -97,10 +97,10 @@ const checkAnswer = (
     : Effect.void
 
 /**
- * The model. Every failure is an `AiError` that names the host and what to check, and holds neither the key, as far as the
- * provider shows it, nor the prompt. An answer whose finish has no reason of the provider's own was cut (`isTruncated`).
- * Interrupting a call, or leaving its stream, aborts the request; an interrupted one has ended once its server could see
- * the close. What the SDK warns of is logged at level Debug, and is in the metadata of the finish, under `aisdk`.
+ * The model. Every failure is an `AiError` that names the host and what to check. It holds neither the prompt nor, as far as
+ * the provider shows it, the key. An answer whose finish has no reason of the provider's own was cut (`isTruncated`).
+ * Interrupting a call, or leaving its stream, aborts the request; an interrupted call ends only once its server could see the
+ * close. The SDK's warnings are logged at level Debug, and are in the metadata of the finish, under `aisdk`.
  */
 export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effect<LanguageModel.LanguageModel> => {
   const name = Metadata.nameOf(model)
@@ -129,7 +129,7 @@ export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effe
     }).pipe(Effect.catch(failing(caller)))
     yield* checkAnswer(caller, answer)
     const reader = answer.stream.getReader()
-    // the abort first: what a cancelled stream waits for may be a connection that only the abort closes
+    // abort first: a cancelled stream may wait for a connection that only the abort closes
     yield* Effect.addFinalizer(() => Effect.andThen(abort, Effect.promise(() => reader.cancel().catch(() => {}))))
     return Answer.parts(reader, caller, new Set(call.tools.map(({ name }) => name))).pipe(
       Stream.catch((broken) => Stream.fromEffect(failing(caller)(broken)))

@@ -2,7 +2,7 @@
  * An effect/ai `LanguageModel` over any OpenAI-compatible chat completions API: OpenAI, Ollama, vLLM, llama.cpp, LM Studio,
  * OpenRouter, Groq, DeepSeek, Mistral, xAI, told apart by base URL only.
  *
- * Does not retry, does not run tools, does not know of runs; the request and its answer are `ChatModel`'s.
+ * Does not retry, does not run tools, does not know of runs; `ChatModel` owns the request and its answer.
  */
 import type * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Config from "effect/Config"
@@ -26,26 +26,26 @@ export interface Options {
    */
   readonly body?: Readonly<Record<string, unknown>> | undefined
   /**
-   * Whether reasoning goes back, to the host and model that it came from. Default `"auto"`: what came as `reasoning_details`
-   * always, as OpenRouter asks, and as `reasoning_content` where tools are offered or were called, as DeepSeek does. `true`
-   * sends all other reasoning as `reasoning_content` too. A server that refuses it is asked once more without it; one that
-   * answers then gets none any more. Never to api.openai.com, which has no such field.
+   * Whether reasoning goes back to the host and model that it came from. Default `"auto"`: `reasoning_details` always, as
+   * OpenRouter asks, and `reasoning_content` where tools are offered or were called, as DeepSeek asks. `true` also sends all
+   * other reasoning as `reasoning_content`. A server that refuses it is asked once more without it; if it answers then, it
+   * gets none any more. Never sent to api.openai.com, which has no such field.
    */
   readonly sendReasoning?: boolean | "auto" | undefined
   /**
    * Whether an agent's `output` is sent as `response_format`, with tools too; strict where its schema allows that. Default:
-   * to api.openai.com only, since others refuse it, or call no tools under it. A server that refuses it is asked once more
-   * without it, and not again.
+   * only to api.openai.com, since other servers refuse it, or call no tools with it. A server that refuses it is asked once
+   * more without it, and never again with it.
    */
   readonly structuredOutput?: boolean | undefined
 }
 
-/** Loaded when it is used, with effect's HTTP and language models. */
+/** Loaded on first use, with effect's HTTP and language models. */
 const adapter = Effect.promise(() => import("./openai/ChatModel.ts"))
 
 /**
  * The model. Every failure is an `AiError` that names the host and what to check, and never holds the key or the prompt.
- * Interrupting a call, or leaving its stream, closes the connection; an interrupted one has ended once its server could see
+ * Interrupting a call, or leaving its stream, closes the connection; an interrupted call ends only once its server could see
  * the close. Fails when the settings are missing or unusable. Asynchronous: it loads the adapter.
  */
 export const make = (

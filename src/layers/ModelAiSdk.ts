@@ -12,7 +12,7 @@ export interface Options
   readonly model: LanguageModelV4
 }
 
-/** Named as the SDK names it: provider "anthropic.messages", say, and the model's id. */
+/** Named as the SDK names it: the provider, such as "anthropic.messages", and the model's id. */
 export const layer = ({ cache, key, model, settings, structuredOutput, ...sizes }: Options): Layer.Layer<Model.Model> =>
   Layer.effect(Model.Model, EffectAiModel.make({ ...sizes, provider: model.provider, name: model.modelId })).pipe(
     Layer.provide(LanguageModelAiSdk.layer(model, { cache, key, settings, structuredOutput }))

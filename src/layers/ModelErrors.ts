@@ -1,5 +1,5 @@
 /**
- * What effect/ai reports as an error, as the reason a run knows it by: the table of which failure may be tried again.
+ * Translates an error of effect/ai to the reason that a run knows it by: the table of which failures may be tried again.
  *
  * Does not own what a provider's status and words mean (`ProviderError`), nor when it is tried again (`RetryPolicy`).
  */
@@ -32,7 +32,7 @@ const timedOut = (facts: Facts): RunError.ModelError =>
 const refusal = (_tag: Refusal, facts: Facts): RunError.ModelError =>
   new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag, ...facts })
 
-/** Which reason a kind of failure is, and so whether it may be tried again. */
+/** The reason for each kind of failure, which decides whether it may be tried again. */
 const fromKind: Record<ProviderError.Kind, (facts: Facts) => RunError.ModelError> = {
   server: (facts) => facts.status === 408 ? timedOut(facts) : retryable("Overloaded", facts),
   network: (facts) => retryable("Network", facts),
@@ -46,19 +46,18 @@ const fromKind: Record<ProviderError.Kind, (facts: Facts) => RunError.ModelError
   request: (facts) => refusal("InvalidRequest", facts)
 }
 
-/** An answer that is no success, and who gave it. */
+/** An unsuccessful answer, and who gave it. */
 export interface Answer extends ProviderError.Answer {
   /** names the provider in the message: its host */
   readonly host?: string | undefined
-  /** where its key is set, as what to check; default "the API key" */
+  /** where its key is set, as the thing to check; default "the API key" */
   readonly key?: string | undefined
 }
 
 /**
- * What an answer that is no success means, by its status, its body (text or JSON), its headers, or the code of a connection
- * that broke: one table for all providers and adapters. Of the body no more is kept than 500 characters of the provider's
- * own message, without what looks like a key. A `Retry-After` that is a date is held against `now`, in milliseconds since
- * the epoch.
+ * What an unsuccessful answer means, by its status, its body (text or JSON), its headers, or the code of a broken connection:
+ * one table for all providers and adapters. Of the body, it keeps at most 500 characters of the provider's own message, without
+ * what looks like a key. A `Retry-After` date is compared with `now`, in milliseconds since the epoch.
  */
 export const fromAnswer = (answer: Answer, now?: number): RunError.ModelError => {
   const error = ProviderError.fromAnswer(answer)
@@ -82,7 +81,7 @@ export const fromAnswer = (answer: Answer, now?: number): RunError.ModelError =>
   })
 }
 
-/** An error of effect/ai. Its message is kept as it is: adapters keep secrets and prompts out of theirs. */
+/** Translates an error of effect/ai. Keeps its message as it is: adapters keep secrets and prompts out of theirs. */
 export const fromAiError = (error: AiError.AiError): RunError.ModelError => {
   const { reason } = error
   const facts = factsOf(error)
@@ -117,7 +116,7 @@ export const fromAiError = (error: AiError.AiError): RunError.ModelError => {
   }
 }
 
-/** An `error` part inside a stream: counts as if it had been the status that it names. */
+/** An `error` part inside a stream counts as if it had been the status that it names. */
 export const fromPart = (error: unknown): RunError.ModelError => {
   if (AiError.isAiError(error)) return fromAiError(error)
   const answer = answerOf(error)
@@ -130,7 +129,7 @@ export const fromPart = (error: unknown): RunError.ModelError => {
   const read = ProviderError.read(payload)
   const status = read.status ?? Json.number(Json.object(payload)?.status)
   const words = Sentence.cut(read.message ?? "no reason given")
-  // an error without a name is told by its words
+  // an error without a name is judged by its words
   const isNamed = read.code !== undefined || read.type !== undefined || read.names !== undefined
   return fromKind[ProviderError.kind(isNamed ? read : { ...read, code: words }, status)]({
     message: `the provider reported an error in its answer: ${words}`,
@@ -139,7 +138,7 @@ export const fromPart = (error: unknown): RunError.ModelError => {
   })
 }
 
-/** What an `Error` of an HTTP client, or of the AI SDK (`APICallError`), knows of the answer that it stands for. */
+/** What an `Error` of an HTTP client, or of the AI SDK (`APICallError`), knows of the answer behind it. */
 const answerOf = (error: unknown): ProviderError.Answer | undefined => {
   if (!(error instanceof Error)) return undefined
   const known = error as {
@@ -155,8 +154,8 @@ const answerOf = (error: unknown): ProviderError.Answer | undefined => {
 }
 
 /**
- * The kind of an error: adapters of effect/ai tell it by the status alone, so that the body, where it was kept, or else the
- * words, say more. Our own has read them.
+ * The kind of an error. Adapters of effect/ai judge by the status alone, so the body says more, where it was kept, or else
+ * the words. Our own adapters have read them already.
  */
 const kindOf = (error: AiError.AiError, byReason: ProviderError.Kind, status: number): ProviderError.Kind => {
   const { reason } = error
@@ -182,7 +181,7 @@ const factsOf = (error: AiError.AiError): Facts => {
   }
 }
 
-/** Headers that are not kept secret. */
+/** The headers that are not redacted. */
 const textsOf = (headers: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) => typeof value === "string" ? [[name, value]] : [])

@@ -1,6 +1,6 @@
 /**
- * Several models as one: the first is asked, and where a failure of it is final, the next one takes over for the rest of
- * the run. A new run asks the first again.
+ * Several models as one: the first is asked, and when it fails for good, the next one takes over for the rest of the run. A
+ * new run asks the first again.
  *
  * Does not own the switch; the loop makes it, and `ModelSwitched` is in the log before the next model is asked.
  */
@@ -16,8 +16,8 @@ export interface Options {
 }
 
 /**
- * Everything but what another model would be asked for in vain, or to get round a refusal: a content policy. A conversation
- * that is too long never comes here; it is compacted.
+ * True for every failure except a content policy, where asking another model would be vain or a way round the refusal, and a
+ * context overflow, which never comes here: the conversation is compacted.
  */
 export const isUnavailable = (error: RunError.ModelError): boolean =>
   error.reason._tag !== "ContentPolicy" && error.reason._tag !== "ContextOverflow"
@@ -35,7 +35,7 @@ const followedBy = (model: Service, to: Service, when: NonNullable<Options["when
 
 /**
  * The models, in the order in which they are asked. A failure is final when it is not retryable, or when the tries at that
- * model are used up; each has the tries and the policy of its own provider. Reasoning of one is not sent to another.
+ * model are used up. Each model has the tries and the policy of its own provider. Reasoning of one is not sent to another.
  */
 export const layer = <const Models extends Layers>(
   models: Models,

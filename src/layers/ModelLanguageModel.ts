@@ -1,23 +1,23 @@
 /**
- * Any effect/ai `LanguageModel` as a `Model`: its own tool resolution is off, its errors become reasons, an error inside
- * the stream counts as a failure of it.
+ * Any effect/ai `LanguageModel` as a `Model`: its own tool resolution is off, its errors become reasons, and an error inside
+ * the stream counts as a failure of the stream.
  */
 import type * as LanguageModel from "effect/ai/LanguageModel"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Model from "../services/Model.ts"
 
-/** What effect/ai does not say of a model. Default: what `effect/ai/Model` says, else "effect/ai" and "unknown". */
+/** What effect/ai does not say about a model. Default: what `effect/ai/Model` says, else "effect/ai" and "unknown". */
 export interface Options {
   readonly provider?: string | undefined
   readonly name?: string | undefined
-  /** tokens, at least 1: less is a defect where the model is made; `undefined` where it is not known */
+  /** tokens, at least 1: less is a defect when the model is made; `undefined` where it is not known */
   readonly contextWindow?: number | undefined
-  /** tokens, as those */
+  /** tokens, likewise */
   readonly maxOutput?: number | undefined
 }
 
-/** Loaded when it is used, with effect's language models. */
+/** Loaded on first use, with effect's language models. */
 const adapter = Effect.promise(() => import("./effectai/EffectAiModel.ts"))
 
 /** Asynchronous: it loads the adapter. */

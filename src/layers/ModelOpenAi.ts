@@ -10,18 +10,18 @@ export interface Options
   extends LanguageModelOpenAi.Options, Pick<ModelLanguageModel.Options, "contextWindow" | "maxOutput">
 {
   /**
-   * What log, `Prices` and `RetryPolicy` call whoever is behind the address. Default: `openai-compatible`, whoever that is. Under
-   * another name it is another model: reasoning that stands in a session already is not sent to it.
+   * What log, `Prices` and `RetryPolicy` call the server at this address. Default: `openai-compatible`, whatever the server is.
+   * Another name makes it another model: it is not sent the reasoning that a session holds already.
    */
   readonly provider?: string | undefined
 }
 
-/** Loaded when it is used, with effect's HTTP. */
+/** Loaded on first use, with effect's HTTP. */
 const client = Layer.unwrap(Effect.promise(async () => (await import("./openai/PlainFetch.ts")).layer))
 
 /**
- * Fails when a setting is missing or unusable; the message names it. Over the platform's `fetch`. Redirects are told and
- * not followed. Built asynchronously: it loads the adapter.
+ * Fails when a setting is missing or unusable; the message names it. Uses the platform's `fetch`. Redirects are reported, not
+ * followed. Built asynchronously: it loads the adapter.
  */
 export const layer = (
   { contextWindow, maxOutput, provider = "openai-compatible", ...options }: Options

@@ -1,24 +1,24 @@
 /**
- * Who owns a session, and whether that process can still be alive: what the lease of a killed process is cut short by.
+ * Who owns a session, and whether that process can still be alive: this ends the lease of a killed process early.
  *
- * Does not own the lease itself; that is in the database.
+ * Does not own the lease itself, which is in the database.
  */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import { readFileSync, readlinkSync } from "node:fs"
 import { hostname } from "node:os"
 
-/** `host`, `boot` and `start` are compared as they are; the last two are empty where the system does not tell them. */
+/** `host`, `boot` and `start` are compared as they are; the last two are empty where the system does not report them. */
 export interface Owner {
-  /** the name of the machine, and in it the namespace that `pid` belongs to */
+  /** the name of the machine, followed by the namespace that `pid` belongs to */
   readonly host: string
   readonly pid: number
   /** when the process started, so that a reused `pid` is another process */
   readonly start: string
-  /** one start of one machine: names of machines may be equal */
+  /** identifies one start of one machine, since machines may share a name */
   readonly boot: string
   readonly runId: string
-  /** it looks whether somebody asks for an abort */
+  /** whether it looks for requests to abort */
   readonly hearsAborts?: boolean
 }
 
@@ -44,7 +44,7 @@ export const self = (runId: string): Owner => ({ ...thisProcess(), runId })
 
 let named = 0
 
-/** This process as the owner of a session, as JSON that no other claim has, of this process or another. */
+/** This process as the owner of a session, as JSON that is unique among the claims of all processes. */
 export const name = (runId: string, hearsAborts: boolean): string =>
   JSON.stringify({
     ...self(runId),
@@ -52,7 +52,7 @@ export const name = (runId: string, hearsAborts: boolean): string =>
     claim: `${performance.timeOrigin}.${++named}`
   })
 
-/** What began with another start of this machine may be on another one of its name as well: its lease says when it is gone. */
+/** An owner of another boot may run on another machine of the same name, so only its lease says when it is gone. */
 export const isDead = (owner: Owner): boolean => {
   const { boot, host } = thisProcess()
   if (owner.host !== host || owner.boot !== boot) return false
@@ -79,7 +79,7 @@ const statOf = (pid: number): { readonly state: string; readonly start: string }
   return { state: fields[0] ?? "", start: fields[19] ?? "" }
 }
 
-/** Signal 0 reaches a process that exists; one of another user answers that it may not be signalled. */
+/** Signal 0 succeeds when the process exists; for another user's process it fails with a code other than ESRCH. */
 const answersSignals = (pid: number): boolean => {
   try {
     return process.kill(pid, 0)

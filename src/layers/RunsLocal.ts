@@ -1,7 +1,7 @@
 /**
- * The live runs of this process, in memory: at most one a session.
+ * The live runs of this process, in memory: at most one per session.
  *
- * Does not own who may write to a session where other processes have it too; that is its store.
+ * Does not own who may write to a session that other processes share; that is its store.
  */
 import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -16,7 +16,7 @@ import * as Runs from "../services/Runs.ts"
 
 interface Entry {
   readonly run: Runs.LiveRun
-  /** there while somebody waits for it */
+  /** set while somebody waits for it */
   forgotten: Deferred.Deferred<void> | undefined
 }
 
@@ -35,7 +35,7 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
       const forget = forgetting(live, entry)
       // a fiber that is interrupted before its first step would never say how the run ended
       const driving = Detached.start(drive(Effect.sync(forget)), context, { uninterruptible: true })
-      // a drive that dies forgets too
+      // a drive that dies is forgotten too
       Fiber.runIn(driving, scope).addObserver(ifDead(forget))
       return Effect.succeed(run)
     })
@@ -65,18 +65,18 @@ const forgetting = (live: Map<string, Entry>, entry: Entry) => (): void => {
   if (entry.forgotten !== undefined) Deferred.doneUnsafe(entry.forgotten, Effect.void)
 }
 
-/** Holds nothing of what a run was started with. */
+/** Keeps no reference to what a run was started with. */
 const ifDead = (forget: () => void) => (exit: Exit.Exit<unknown>): void => {
   if (Exit.isFailure(exit)) forget()
 }
 
-/** Of an entry that is known still. */
+/** Waits until the entry, which is still in the map, is forgotten. */
 const forgotten = (entry: Entry): Effect.Effect<void> => {
   entry.forgotten ??= Deferred.makeUnsafe()
   return Effect.interruptible(Deferred.await(entry.forgotten))
 }
 
-/** Of two runs in a session, the one that is there, where they are one; else the refusal. */
+/** The run that is there, where both are the same run with the same input; else the refusal. */
 const attach = (known: Runs.LiveRun, run: Runs.LiveRun): Effect.Effect<Runs.LiveRun, RunError.RunError> => {
   if (known.runId !== run.runId) return Effect.fail(RunError.sessionBusy(run.sessionId, known.runId))
   return known.canonicalInput === run.canonicalInput

@@ -1,8 +1,8 @@
 /**
- * Sessions in memory, for tests: the semantics of a database, gone with the layer.
+ * Sessions in memory, for tests: they behave as in a database and are gone with the layer.
  *
- * Does not own who writes a log (`MemoryWriter`), how it is read (`MemoryReading`) and copied (`MemoryFork`), nor which there
- * are (`MemorySessions`).
+ * Does not own who writes a log (`MemoryWriter`), how it is read (`MemoryReading`) or copied (`MemoryFork`), nor which sessions
+ * there are (`MemorySessions`).
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"

@@ -1,6 +1,6 @@
 /**
- * Sessions in a Postgres database, for many processes and machines. Needs `@effect/sql-pg`, which is why it is not among
- * the names of `fiberloop`: `import * as SessionStorePg from "fiberloop/layers/SessionStorePg"`.
+ * Sessions in a Postgres database, for many processes and machines. Needs `@effect/sql-pg`, so the index of `fiberloop` does
+ * not export it: `import * as SessionStorePg from "fiberloop/layers/SessionStorePg"`.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as PgConnection from "@effect/sql-pg/PgConnection"
@@ -27,30 +27,30 @@ import * as SessionErrors from "./store/SessionErrors.ts"
 
 export interface Options {
   /**
-   * `postgres://user:password@host:5432/database`, with the query parameters of libpq, `sslmode` among them. The setting
+   * `postgres://user:password@host:5432/database`, with the query parameters of libpq, such as `sslmode`. The setting
    * `PGPASSWORD` is the password where the URL has none.
    */
   readonly url: string | Redacted.Redacted
-  /** Connections at most, made when they are needed; one more while sessions are watched. Default: 10. */
+  /** The most connections, each made when it is needed; one more while sessions are watched. Default: 10. */
   readonly maxConnections?: number | undefined
-  /** How long a connection is kept that nobody uses. Default: 60 seconds. */
+  /** How long an idle connection is kept. Default: 60 seconds. */
   readonly idleTimeout?: Duration.Input | undefined
   /** How long to wait for a connection to be made. Default: 5 seconds. */
   readonly connectTimeout?: Duration.Input | undefined
-  /** How long to wait for an answer: a server that cannot be reached any more may never give one. Default: 30 seconds. */
+  /** How long to wait for an answer, since a server that became unreachable may never give one. Default: 30 seconds. */
   readonly timeout?: Duration.Input | undefined
   /**
-   * Whether a pooler in transaction mode stands before the server: nothing is kept on a connection then, neither prepared
-   * statements nor LISTEN, and what other processes append is found by looking, a few times a second. Default: what the URL
+   * Whether a pooler in transaction mode is in front of the server. Then nothing is kept on a connection, neither prepared
+   * statements nor LISTEN, and what other processes append is found by polling, a few times a second. Default: what the URL
    * says by `pgbouncer=true`, else `false`.
    */
   readonly pooled?: boolean | undefined
 }
 
 /**
- * Connects, and makes the tables where they are missing, in the first schema of the user's search path; processes that do
- * so at once make them once. Fails when the server cannot be reached, or the database is not what it takes. Once it is made,
- * a connection that is lost is made again when the next operation needs it.
+ * Connects, and makes the missing tables, in the first schema of the user's search path; processes that do so at once make
+ * them once. Fails when the server cannot be reached, or the database is not one that it accepts. After that, a lost
+ * connection is made again when the next operation needs it.
  */
 export const make = Effect.fnUntraced(function*(
   options: Options
@@ -114,10 +114,10 @@ const environmentPassword = Config.option(Config.Redacted("PGPASSWORD")).pipe(
   Effect.orElseSucceed(() => undefined)
 )
 
-/** A row is one message: an event and its columns. */
+/** One row is one message: an event and its columns. */
 const maxMessageSize = 2 * SessionStore.maxEventBytes
 
-/** Integers of 64 bits as numbers: none of ours is larger than those hold. */
+/** 64-bit integers as numbers: ours all fit. */
 const types = PgTypes.makeRegistry()
 types.register<number | bigint>(PgTypes.OID.int8, {
   encode: (value) => {

@@ -1,9 +1,9 @@
 /**
  * Sessions in a SQL database, over effect/sql: one implementation for SQLite and Postgres. The fence is in the database:
- * a writer appends only while the epoch that its opening raised is the session's, whatever clocks, leases and frozen
- * processes do.
+ * Sessions in a SQL database, over effect/sql: one implementation for SQLite and Postgres. The fence is in the database:
+ * a writer appends only while the session's epoch is the one that its opening raised, whatever clocks, leases and frozen
  *
- * Does not own the connection, nor what an engine's errors mean; those come from the layer of the engine.
+ * Does not own the connection, nor what an engine's errors mean; both come from the engine's layer.
  */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -31,18 +31,18 @@ import * as SessionSignals from "./store/SessionSignals.ts"
 export interface Options {
   /** What an error of the engine means to a caller: names the database, and what to check. */
   readonly explain: (error: SqlError.SqlError) => SessionStore.StoreError
-  /** How long the database may take to answer; by default for ever. */
+  /** How long the database may take to answer; default: no limit. */
   readonly timeout?: Duration.Input | undefined
-  /** The engine's way to append. */
+  /** How the engine appends. */
   readonly append: SessionAppend.Append
-  /** The engine's own way to wake watchers, where it has one: also those of other processes. */
+  /** The engine's own way to wake watchers, including those of other processes, where it has one. */
   readonly signals?: SessionSignals.SessionSignals | undefined
 }
 
 /**
- * Brings the tables up to date and opens the store. Captures `OwnerLiveness` and `Migrations`. Closing it waits for sessions
- * that are still open, at most the grace period: layers close side by side, and runs that end with them have one to write.
- * What is asked after that is `StoreRefused`.
+ * Brings the tables up to date and opens the store. Captures `OwnerLiveness` and `Migrations`. Closing waits for sessions that
+ * are still open, at most the grace period: layers close side by side, and runs that end with them still have a store to write
+ * to. Requests after that fail with `StoreRefused`.
  */
 export const make = Effect.fnUntraced(function*(
   options: Options

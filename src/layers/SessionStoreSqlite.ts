@@ -1,4 +1,4 @@
-/** Sessions in one SQLite file, the embedded default: for any number of processes of one machine. */
+/** Sessions in one SQLite file, the embedded default, for any number of processes on one machine. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
@@ -7,12 +7,12 @@ import type * as SqliteClient from "./SqliteClient.ts"
 
 export type Options = Omit<SqliteClient.Options, "ownTable">
 
-/** Loaded when it is used, with effect's SQL: Node 22 warns of its SQLite when that is imported. */
+/** Loaded on first use, with effect's SQL: Node 22 prints a warning when its SQLite is imported. */
 const store = Effect.promise(() => import("./sqlite/SqliteStore.ts"))
 
 /**
- * Opens the database, or creates the file, never its folder. Fails when the path cannot be one, when it holds something
- * else, or what a newer version made.
+ * Opens the database, or creates the file, never its folder. Fails when the path is unusable, or when the file holds something
+ * else or was made by a newer version.
  */
 export const make = (
   options: Options

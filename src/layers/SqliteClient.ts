@@ -1,8 +1,8 @@
 /**
  * An effect/sql client over the SQLite that is built into Node: one connection, in WAL mode. Integers are JavaScript numbers.
  *
- * Does not own how statements run (`SqliteStatements`), what becomes of those that find a lock (`SqliteLocks`), nor what
- * errors mean to a caller (`SqliteErrors`).
+ * Does not own how statements run (`SqliteStatements`), what happens when one meets a lock (`SqliteLocks`), nor what errors
+ * mean to a caller (`SqliteErrors`).
  */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -35,7 +35,7 @@ export interface Options {
 export interface SqliteClient extends SqlClient.SqlClient {
   /**
    * Runs statements as one transaction that the first one guards: when that returns no row, or changes none, nothing is
-   * written and the result is `false`. Runs in one go, at once where no transaction of this client is open, else after it.
+   * written and the result is `false`. Runs in one go: at once, or after the transaction that this client has open.
    */
   readonly transact: (statements: SqliteStatements.Guarded) => Effect.Effect<boolean, SqlError.SqlError>
 }

@@ -1,8 +1,8 @@
 /**
- * Runs calls through an effect/ai toolkit: everything that may go wrong with them becomes an outcome here. Arguments stay
+ * Runs calls through an effect/ai toolkit, and turns everything that may go wrong with them into an outcome. Arguments stay
  * out of spans.
  *
- * Does not own how a handler is called (`HandlerCall`), nor what its end means (`Settling`).
+ * Does not own how a handler is called (`HandlerCall`), nor what its exit means (`Settling`).
  */
 import * as Tool from "effect/ai/Tool"
 import * as Cause from "effect/Cause"
@@ -44,7 +44,7 @@ const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = (handlers, call
   })
 }
 
-/** How long a call may take, and what it is settled as then. */
+/** How long a call may take, and how it is settled when that is over. */
 const timeLimit = (tool: Tool.Any, timeout: Duration.Duration): Leavable.Limit<ToolExecutor.Settlement, never> => {
   const millis = Duration.toMillis(timeout)
   const late = (isLeftBehind: boolean): Effect.Effect<ToolExecutor.Settlement> => {
@@ -54,12 +54,12 @@ const timeLimit = (tool: Tool.Any, timeout: Duration.Duration): Leavable.Limit<T
   return { millis, over: () => late }
 }
 
-/** What a run that ends makes of a call that it leaves behind. */
+/** The outcome of a call that an ending run leaves behind. */
 const leftBehind = (tool: Tool.Any): ToolOutcome.ToolOutcome => ({
   _tag: isRepeatable(tool) ? "Interrupted" : "OutcomeUnknown"
 })
 
-/** Loaded for the first rule that reads messages: with it come the schemas of effect/ai's prompts. */
+/** Loaded for the first rule that reads messages: it brings the schemas of effect/ai's prompts. */
 const promptMessages = Effect.promise(() => import("./effectai/PromptMessages.ts"))
 
 const needsApproval: ToolExecutor.ToolExecutor["Service"]["needsApproval"] = (handlers, call, byDefault) => {
@@ -67,7 +67,7 @@ const needsApproval: ToolExecutor.ToolExecutor["Service"]["needsApproval"] = (ha
   if (tool === undefined) return no
   const { annotations, needsApproval: rule = byDefault } = tool
   const said = annotations.mapUnsafe
-  // the first one is true where nobody set it; only a tool that says so itself is meant
+  // `Destructive` is true by default; only a tool that sets it explicitly counts
   const isAlways = (said.has(Tool.Destructive.key) && Context.get(annotations, Tool.Destructive)) ||
     (said.has(NeedsResult.key) && Context.get(annotations, NeedsResult))
   if (rule === false && !isAlways) return no
@@ -87,7 +87,7 @@ const needsApproval: ToolExecutor.ToolExecutor["Service"]["needsApproval"] = (ha
 
 const no = Effect.succeed(false)
 
-/** Any agent decides for another; what needs a tool's schema it cannot. */
+/** Any agent can decide for another, except where it needs the tool's schema. */
 const notOurs = "this agent has no such tool; the agent that asks has to decide with it"
 
 const problemOf: ToolExecutor.ToolExecutor["Service"]["problemOf"] = (handlers, name, params) => {
@@ -119,11 +119,11 @@ const answer = Effect.fnUntraced(function*(
   return { result: outcome.result, ...(originalSize === undefined ? {} : { originalSize }) }
 })
 
-/** A tool by name; a name that every object has is not one. */
+/** A tool by name; names inherited from `Object` are not tools. */
 const toolOf = (handlers: ToolExecutor.Handlers, name: string): Tool.Any | undefined =>
   Object.hasOwn(handlers.tools, name) ? handlers.tools[name] : undefined
 
-/** The arguments a handler would get; fails where it would get none. */
+/** The arguments that a handler would get; fails where it would get none. */
 const decoded = (tool: Tool.Any, params: Schema.Json): Effect.Effect<unknown, Schema.SchemaError> =>
   Effect.suspend(() => Effect.mapError(ToolCodecs.of(tool).decode(params), (issue) => new Schema.SchemaError(issue)))
 

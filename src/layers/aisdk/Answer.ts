@@ -26,14 +26,14 @@ type Part = Response.StreamPartEncoded
 type StreamStart = Extract<LanguageModelV4StreamPart, { type: "stream-start" }>
 
 interface Reader {
-  /** Fails with what the stream says went wrong; the parts that were read before it come before it. */
+  /** Fails with what the stream says went wrong; parts read before that come first. */
   readonly read: (part: LanguageModelV4StreamPart, out: Array<Part>) => void
   readonly outcome: () => "finished" | Failures.Broken | undefined
 }
 
 /**
  * Whether a provider's package made this finish up because its stream ended without one: it says so, or has nothing to say.
- * OpenAI's Responses have no word for an answer that is complete, so that theirs is a finish by its kind alone.
+ * OpenAI's Responses API has no word for a complete answer, so there the kind alone makes a finish.
  */
 const isMadeUp = ({ raw, unified }: LanguageModelV4FinishReason): boolean =>
   unified === "interrupted" || (unified === "other" && !raw)
@@ -82,7 +82,7 @@ const pullFrom = (
     ({ done, value }) => done ? Cause.done() : Effect.succeed(value)
   )
 
-/** The parts of a stream, as they arrive; results only of `tools`, which are those that effect/ai knows how to read. */
+/** The parts of a stream, as they arrive; results only of `tools`, the ones that effect/ai can read. */
 export const parts = (
   given: ReadableStreamDefaultReader<LanguageModelV4StreamPart>,
   caller: Failures.Caller,

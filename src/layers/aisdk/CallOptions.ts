@@ -59,7 +59,7 @@ const toolOf = (tool: Tool.Any): SentTool => {
   return encoded
 }
 
-/** `tools` are those among which the call may choose: of a choice by `oneOf` they are the ones. */
+/** `tools` holds only what the call may choose from: for a choice by `oneOf`, exactly those. */
 const choiceOf = ({ toolChoice: choice }: LanguageModel.ProviderOptions): LanguageModelV4ToolChoice =>
   typeof choice === "string"
     ? { type: choice }
@@ -79,7 +79,7 @@ const formatFields = ({ responseFormat: format }: LanguageModel.ProviderOptions)
     }
   }
 
-/** OpenAI's package sends every schema as a strict one unless it is told; those of others do not read that. */
+/** OpenAI's package sends every schema as strict unless told otherwise; other packages ignore that option. */
 const answerFields = (format: ResponseFormat.ResponseFormat | undefined, { providerOptions }: Settings) => {
   if (format === undefined) return {}
   const { name, schema, strict } = format.json_schema
@@ -91,7 +91,7 @@ const answerFields = (format: ResponseFormat.ResponseFormat | undefined, { provi
 
 /**
  * The options of a call to the model of this name, whose answer has to fit `format`. Fails on a schema that JSON Schema
- * cannot hold.
+ * cannot express.
  */
 export const encode = (
   call: LanguageModel.ProviderOptions,

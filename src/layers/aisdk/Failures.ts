@@ -2,8 +2,8 @@
  * What a model of the AI SDK throws, or reports in its stream, as an `AiError`: the same words and kinds as those of the
  * built-in provider (`provider/AdapterErrors`).
  *
- * Owns the shapes of the SDK's errors, told by their fields and names, because a program may hold several versions of their
- * classes. They hold the prompt, so that none is kept.
+ * Owns the shapes of the SDK's errors, recognised by fields and names, because a program may hold several versions of their
+ * classes. They hold the prompt, so none is kept.
  */
 import type { LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider"
 import * as AiError from "effect/ai/AiError"
@@ -28,14 +28,14 @@ interface Thrown {
   readonly data?: unknown
 }
 
-/** Whose failures these are: `key` names what holds the model's key, and `sent` is the call, once there is one. */
+/** Whose failures these are: `key` names where the model's key is set, and `sent` is the call, once there is one. */
 export interface Caller {
   readonly model: LanguageModelV4
   readonly key: string | undefined
   readonly sent?: LanguageModelV4CallOptions
 }
 
-/** What was thrown before there was an answer, or what its stream reported or broke with: still as the SDK has it. */
+/** What was thrown before there was an answer, or what its stream reported or broke with, as the SDK has it. */
 export class Broken {
   readonly by: "call" | "answer"
   readonly cause: unknown
@@ -61,7 +61,7 @@ export const originOf = ({ key, model, sent }: Caller, url?: unknown): Origin =>
   }
 }
 
-/** Errors of a prompt or an answer that is not what the provider's protocol says. Their messages repeat it. */
+/** Errors about a prompt or an answer that violates the provider's protocol. Their messages repeat it. */
 const notTheProtocol = new Set([
   "AI_EmptyResponseBodyError",
   "AI_InvalidResponseDataError",
@@ -76,22 +76,22 @@ const statusOf = ({ statusCode }: Thrown): number | undefined =>
   typeof statusCode === "number" && statusCode >= 300 ? statusCode : undefined
 
 /**
- * Whether this came inside of a stream: as a part of it, or as one of its events (OpenAI's are numbered) before the first part.
- * Its HTTP status was 200; the one that it has stands for its name, and 500 for a name that the package does not know.
+ * Whether this came inside a stream: as a part of it, or as one of its events (OpenAI's are numbered) before the first part.
+ * The HTTP status was 200; the status in the error derives from its name, and is 500 for a name that the package does not know.
  */
 const isOfStream = (cause: unknown, { responseBody, url }: Thrown): boolean =>
   typeof responseBody === "string"
     ? Json.object(Json.parse(responseBody))?.sequence_number !== undefined
     : url === undefined && !(cause instanceof Error)
 
-/** The provider's own error: that of the body, else the data of a stream's error, else the error itself. */
+/** The provider's own error: from the body, else from the data of a stream's error, else the error itself. */
 const providerError = ({ data, responseBody, ...thrown }: Thrown): ProviderError.ProviderError =>
   ProviderError.fromAnswer({
     body: responseBody ?? (typeof data === "object" && data !== null ? data : thrown),
     headers: thrown.responseHeaders
   })
 
-/** `now` in milliseconds: providers name dates at which to try again. */
+/** `now` in milliseconds, because providers may name a date at which to try again. */
 export const toAiError = ({ by, cause }: Broken, caller: Caller, now: number): AiError.AiError => {
   if (AiError.isAiError(cause)) return cause
   const thrown: Thrown = typeof cause === "object" && cause !== null ? cause : {}
@@ -125,14 +125,14 @@ export const toAiError = ({ by, cause }: Broken, caller: Caller, now: number): A
   return /^Incomplete\b.*\bend of stream\b/.test(message) ? AdapterErrors.truncated(origin) : unreadable(origin)
 }
 
-/** How `fetch` says that a body broke off: some models read the first event before the call is over. */
+/** How `fetch` says that a body broke off: some models read the first event before the call returns. */
 const isTerminated = (cause: unknown, depth = 5): boolean =>
   cause instanceof Error && depth > 0 && (cause.message === "terminated" || isTerminated(cause.cause, depth - 1))
 
 const unreadable = (origin: Origin): AiError.AiError =>
   AdapterErrors.invalidResponse(origin, "sent an answer that cannot be read; check the base URL, or try again")
 
-/** A signature could not be made (Bedrock, Vertex): the words of whoever looked for credentials may hold some. */
+/** A signature could not be made (Bedrock, Vertex). The original message is dropped, since it may hold credentials. */
 const noCredentials = (origin: Origin): AiError.AiError => {
   const description = `${origin.host} could not be called: no credentials were found that it takes; check ${origin.key}`
   return AdapterErrors.make(origin, new AiError.AuthenticationError({ kind: "MissingKey", description }))
@@ -145,7 +145,7 @@ const notSendable = (origin: Origin): AiError.AiError => {
   return AdapterErrors.make(origin, new AiError.InvalidRequestError({ description }))
 }
 
-/** What the SDK refused before it called the provider, in its own words; or a failure of nobody's, whose words may be anything. */
+/** What the SDK refused before it called the provider, in its own words; or an unknown failure, whose words may be anything. */
 const notCalled = (origin: Origin, name: string, message: string): AiError.AiError => {
   const isOfSdk = name.startsWith("AI_")
   const description = `${origin.host} could not be called: ${isOfSdk ? AdapterErrors.clean(origin, message) : name}`

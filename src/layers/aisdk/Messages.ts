@@ -1,7 +1,7 @@
 /**
  * Encodes a prompt as the messages of the AI SDK: one for one, order and options kept.
  *
- * Owns the shapes of messages. Does not repair transcripts. Approvals are left out: nothing of ours asks a provider for one.
+ * Owns the shapes of messages. Does not repair transcripts. Leaves approvals out: nothing of ours asks a provider for one.
  */
 import type {
   LanguageModelV4Message,
@@ -19,7 +19,7 @@ type Content<Role> = Extract<LanguageModelV4Message, { role: Role }>["content"]
 type AssistantContent = Content<"assistant">
 type Output<Type> = Extract<LanguageModelV4ToolResultOutput, { type: Type }>
 
-/** Bytes as they are; of addresses, those that hold their data as that data, because providers take http only. */
+/** Bytes stay as they are; a `data:` URL becomes the data that it holds, because providers take only http URLs. */
 const fileData = ({ data }: Prompt.FilePart): SharedV4FileDataData | SharedV4FileDataUrl => {
   const address = data instanceof URL
     ? data
@@ -33,7 +33,7 @@ const fileData = ({ data }: Prompt.FilePart): SharedV4FileDataData | SharedV4Fil
   return { type: "data", data: /;base64$/i.test(head) ? bytes.toString("latin1") : Base64.encode(bytes) }
 }
 
-/** The bytes of a percent-encoded text of ASCII; what is no escape stands for itself. */
+/** The bytes of a percent-encoded ASCII text; characters that are not escaped stay as they are. */
 const unescaped = (text: string): Buffer =>
   Buffer.from(text.replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(parseInt(hex, 16))), "latin1")
 
@@ -49,7 +49,7 @@ const modelOutput = (parts: ReadonlyArray<Prompt.ToolModelOutputPart>): Output<"
   value: parts.map((part) => part.type === "text" ? { type: "text", text: part.text } : file(part))
 })
 
-/** What the model reads of a result. That of a provider's own tool goes back as the JSON that it was. */
+/** What the model reads of a result. The result of a provider's own tool goes back as the JSON that it was. */
 const output = (part: Prompt.ToolResultPart): LanguageModelV4ToolResultOutput => {
   if (part.modelOutput !== undefined) return modelOutput(part.modelOutput)
   if (typeof part.result === "string" && !part.providerExecuted) {

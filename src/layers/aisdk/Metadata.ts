@@ -1,6 +1,6 @@
 /**
- * What a provider attaches to a part (signatures, ids of its own), and what an application does (cache markers): the same
- * record by provider name, in which what came from a model says which model it was.
+ * What a provider attaches to a part (signatures, ids of its own), and what an application attaches (cache markers): one
+ * record by provider name. What came from a model also says which model that was.
  *
  * A signature of one model is refused by the next one, so what a model attached goes back to that model only.
  */
@@ -10,10 +10,10 @@ import type * as Response from "effect/ai/Response"
 import * as Attached from "../openai/Attached.ts"
 import * as Json from "../provider/Json.ts"
 
-/** What tells a model from all others. */
+/** Distinguishes a model from all others. */
 export const nameOf = ({ modelId, provider }: LanguageModelV4): string => `${provider}/${modelId}`
 
-/** A value as JSON holds it: without what is undefined. */
+/** A value as JSON holds it: without undefined fields. */
 export const plain = <A>(value: A): A => JSON.parse(JSON.stringify(value))
 
 /** What the model of this name attached, as the metadata of a part. */

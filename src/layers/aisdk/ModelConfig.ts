@@ -1,9 +1,9 @@
 /**
- * What a model of the AI SDK shows of where it calls and with which key, so that messages name the host and repeat no key
+ * What a model of the AI SDK reveals of where it calls and with which key, so that messages can name the host and mask a key
  * that a provider echoes.
  *
  * A best effort: providers keep both in `config`, which the SDK does not promise. Headers that are made anew for each call
- * (signatures, tokens of a cloud) are not asked for.
+ * (signatures, tokens of a cloud) are not read.
  */
 import type { LanguageModelV4 } from "@ai-sdk/provider"
 
@@ -16,7 +16,7 @@ interface Config {
 
 const configOf = (model: LanguageModelV4): Config => (model as { readonly config?: Config }).config ?? {}
 
-/** A setting, or what a function that has it gives for `argument`. */
+/** A setting, or, where it is a function, its result for `argument`. */
 const valueOf = (setting: unknown, argument?: unknown): unknown => {
   try {
     return typeof setting === "function" ? setting(argument) : setting
@@ -25,7 +25,7 @@ const valueOf = (setting: unknown, argument?: unknown): unknown => {
   }
 }
 
-/** The address that calls go to, where it is known: that of the provider, or of this model below it. */
+/** The address that calls go to, where it is known: the provider's, or that of this model under it. */
 export const baseUrl = (model: LanguageModelV4): string | undefined => {
   const { baseURL, baseUrl, url } = configOf(model)
   const known = [baseURL, valueOf(baseUrl), valueOf(url, { path: "", modelId: model.modelId })]
@@ -34,13 +34,13 @@ export const baseUrl = (model: LanguageModelV4): string | undefined => {
 
 const isSecret = /key|auth|token|secret|cookie/i
 
-/** The values of headers by which a call is authorised. */
+/** The values of the headers that authorise a call. */
 const ofHeaders = (headers: unknown): ReadonlyArray<string> =>
   Object.entries(typeof headers === "object" && headers !== null ? headers : {}).flatMap(([name, value]) =>
     typeof value === "string" && isSecret.test(name) ? [value.replace(/^(Bearer|Basic) /i, "").trim()] : []
   )
 
-/** What an address holds besides a place. */
+/** The parts of an address that may be secret. */
 const ofAddress = (address: string | undefined): ReadonlyArray<string> => {
   const url = address === undefined ? null : URL.parse(address)
   return url === null ? [] : [url.password, ...url.searchParams.values()]

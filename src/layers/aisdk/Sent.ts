@@ -1,14 +1,14 @@
 /**
- * What a call over the AI SDK sent, as what the words of its provider may not repeat: providers like to quote what they
+ * The texts that a call over the AI SDK sent, which its provider's words may not repeat: providers like to quote what they
  * refuse.
  *
- * Does not own the model's key, which is not of the call (`ModelConfig`).
+ * Does not own the model's key, which is not part of the call (`ModelConfig`).
  */
 import type { LanguageModelV4CallOptions, LanguageModelV4Message } from "@ai-sdk/provider"
 import * as Echo from "../provider/Echo.ts"
 import type * as Json from "../provider/Json.ts"
 
-/** What is said in a message, and what tools are called with and answer. */
+/** What a message says, and what tools are called with and answer. */
 const ofMessage = ({ content }: LanguageModelV4Message): ReadonlyArray<unknown> =>
   typeof content === "string"
     ? [content]

@@ -1,5 +1,5 @@
 /**
- * Turns the parts of the AI SDK into those of effect/ai, one for one. Owns no order and no end (`Answer`).
+ * Turns the parts of the AI SDK into those of effect/ai, one for one. Owns neither their order nor the end (`Answer`).
  *
  * What effect/ai has no place for is left out: images of the reasoning, a provider's own kinds of content, its requests for
  * approval. A file that is only an address becomes a source.
@@ -48,7 +48,7 @@ const responseMetadata = ({ id, modelId, timestamp }: Part<"response-metadata">)
   timestamp: timestamp === undefined || Number.isNaN(timestamp.getTime()) ? undefined : timestamp.toISOString()
 })
 
-/** As far as there are counts: an answer does not depend on what a package makes of those that its provider left out. */
+/** The counts that there are: no answer fails because of what a package makes of counts that its provider left out. */
 export const usage = (
   { inputTokens: input, outputTokens: output }: Partial<LanguageModelV4Usage>
 ): typeof Response.Usage.Encoded => ({
@@ -72,7 +72,7 @@ export const finish = (
   told: Readonly<Record<string, unknown>>
 ): Response.StreamPartEncoded => ({
   type: "finish",
-  // Anthropic's answer is not at its end, and goes on when it is sent back, which is not done by itself
+  // Anthropic's answer is unfinished and would go on if it were sent back, which we do not do by ourselves
   // (https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons)
   reason: finishReason.unified === "interrupted" || finishReason.raw === "pause_turn" ? "other" : finishReason.unified,
   usage: usage(used ?? {}),

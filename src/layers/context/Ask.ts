@@ -1,8 +1,8 @@
 /**
- * One question to a model on behalf of a strategy: its whole answer as text. Retried as the `RetryPolicy` says, and put to the
- * models that follow it as a run does.
+ * One question to a model on behalf of a strategy, and its whole answer as text. Retried as the `RetryPolicy` says, then put to
+ * the model's fallbacks, as in a run.
  *
- * Does not own what is asked, nor one call (`Call`).
+ * Does not own what is asked, nor a single call (`Call`).
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -19,11 +19,11 @@ type Service = Model.Model["Service"]
 
 export interface Answer {
   readonly text: string
-  /** it was cut at the output limit */
+  /** whether it was cut at the output limit */
   readonly isCut: boolean
 }
 
-/** The whole answer of `model`, or of the one that took over. What each call spends is noted, also where it fails. */
+/** The whole answer of `model`, or of the one that took over. Notes what each call spends, also when it fails. */
 export const ask = (
   model: Service,
   question: Call.Question,
@@ -41,7 +41,7 @@ export const ask = (
     })
   })
 
-/** Tried again while the failure is retryable, the schedule goes on, and the wait that was asked for is not too long. */
+/** Tries again while the failure is retryable, the schedule goes on, and the wait that was asked for is not too long. */
 const again = Effect.fnUntraced(function*(
   once: Effect.Effect<Answer, RunError.ModelError>,
   policy: RetryPolicy.RetryPolicy
@@ -66,7 +66,7 @@ const attempt = Effect.fnUntraced(function*(
   if (!ledger.mayAsk()) return yield* noneLeft
   const called = yield* Call.make(model, question, ledger)
   if (called._tag === "Failed") return yield* called.error
-  // half of an answer, and why there is no other half, are no memory of a conversation
+  // neither half an answer nor the reason why the rest is missing is a memory of a conversation
   if (called.finishReason === "content-filter") return yield* filtered
   const text = Message.textOf(called.content)
   if (text.trim() === "") return yield* AttemptResult.empty

@@ -1,8 +1,8 @@
 /**
- * One call of a model on behalf of a strategy: what came of it as data, within the time that `Timeouts` give a call. What it
- * spends is noted, whatever becomes of it.
+ * One call of a model on behalf of a strategy: returns its result as data, within the time that `Timeouts` allow a call. Notes
+ * what it spends, whatever the result.
  *
- * Does not own whether the answer counts, nor whether there is another try (`Ask`).
+ * Does not own whether the answer counts, nor whether to try again (`Ask`).
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -27,17 +27,17 @@ import * as Timeouts from "../../services/Timeouts.ts"
 type Service = Model.Model["Service"]
 export type Question = Pick<Model.ModelRequest, "messages" | "metadata" | "output">
 
-/** Its content is the answer's text. */
+/** `content` is the answer's text. */
 export type Called = AttemptResult.Settled | AttemptResult.Failed & { readonly error: RunError.ModelError }
 
-/** Seen by whoever observes the calls of strategies. */
+/** Visible to `ObserveCall`, as every strategy's call is. */
 export const make = (
   model: Service,
   { messages, metadata, output }: Question,
   ledger: ContextManager.Ledger
 ): Effect.Effect<Called> => {
   const request: Model.ModelRequest = {
-    // what was said may hold anything, and what models answered too
+    // what was said may hold anything, and so may what models answered
     messages: Rewrite.legal(messages, []),
     tools: [],
     toolChoice: "none",
@@ -67,7 +67,7 @@ const read = Effect.fnUntraced(function*(
   const take = (part: Model.ModelPart): void => {
     if (part.type === "response") {
       if (part.id !== undefined || part.model !== undefined) response = part
-      // what counts where no finish comes
+      // counts where no finish comes
       if (part.usage !== undefined) usage = Usage.counted(part.usage)
       return
     }
@@ -83,7 +83,7 @@ const read = Effect.fnUntraced(function*(
     Stream.runForEachArray((parts) => Effect.sync(() => parts.forEach(take)))
   )
   const leave = Effect.flatMap(LeaveBehind.LeaveBehind, (leave) => leave(`model ${model.info.name}`))
-  // an answer that is there counts, although its stream does not let itself be closed
+  // an answer that has finished counts, even if its stream cannot be closed in time
   const late = () => finish === undefined ? Effect.fail(timedOut(limit)) : Effect.void
   const ended = yield* Effect.result(Effect.ensuring(
     Leavable.run(reading, leave, () => ({ millis: Duration.toMillis(limit), over: () => late })),

@@ -1,6 +1,6 @@
 /**
- * A strategy by a model: the older part of a conversation is condensed into what is remembered of it. Where the model cannot,
- * old output of tools is left out instead.
+ * A strategy by a model: condenses the older part of a conversation into what is remembered of it. Where the model fails, old
+ * tool output is left out instead.
  *
  * Does not own what is remembered (`ContextSummary`, `ContextKeyFacts`), how the model reads it (`Reading`), nor where the
  * conversation is cut (`Cut`).
@@ -22,16 +22,16 @@ import * as Strategy from "./Strategy.ts"
 import type * as Way from "./Way.ts"
 
 export interface Options extends Strategy.Trigger {
-  /** tokens that what is remembered may take, and less where little is left out; default 2,000 */
+  /** tokens that the memory may take, fewer where little is left out; default 2,000 */
   readonly budget?: number | undefined
-  /** the part of messages and tokens, or of how many there may be, that stays word for word, between 0 and 1; default 0.3 */
+  /** the share of messages and tokens, or of the token limit if smaller, that stays word for word, from 0 to 1; default 0.3 */
   readonly keep?: number | undefined
 }
 
-/** A way with the room that it has. */
+/** A way with its limits. */
 type Sized<A> = Way.Way<A> & { readonly budget: number; readonly keep: number }
 
-/** Over the model that condenses. Throws a `RangeError` where a number of the options is none that it can be. */
+/** Condenses with `model`. Throws a `RangeError` for an option out of range. */
 export const make = <A>(
   model: Model.Model["Service"],
   way: Way.Way<A>,
@@ -57,7 +57,7 @@ const strategy = <A>(model: Model.Model["Service"], way: Sized<A>): Strategy.Str
     ContextPruning.strategy()
   )
 
-/** What is remembered takes its room of the part that stays, at most half of it. */
+/** The memory takes its room from the part that stays, at most half of it. */
 const cutOf = (view: ContextManager.View, { budget, keep }: { readonly budget: number; readonly keep: number }) => {
   const tokens = Strategy.target(view, keep)
   const kept = {
@@ -67,19 +67,19 @@ const cutOf = (view: ContextManager.View, { budget, keep }: { readonly budget: n
   return Cut.make(view, kept, (cut) => sizeOf(view, cut) >= least)
 }
 
-/** Tokens of what must be left out for a memory of it to be worth a call. */
+/** At least so many tokens must be left out for a memory of them to be worth a call. */
 const least = 60
 
 const sizeOf = ({ size }: ContextManager.View, { left }: Cut.Cut): number =>
   MessageText.texts(left).reduce((sum, text) => sum + size.ofText(text), 0)
 
-/** The part of a model's window that what it is to write may take. */
+/** The share of a model's window that the memory it writes may take. */
 const answerPart = 0.2
 
-/** The part of it that the first words of the conversation may take, where a question says them. */
+/** The share of the window that the conversation's first words may take in a question. */
 const firstPart = 0.1
 
-/** Tokens that the memory may take: what there was of it, and half of what is left out now. */
+/** Tokens that the memory may take: as many as the old memory took, plus half of what is left out now. */
 const budgetOf = <A>(model: Model.Model["Service"], way: Sized<A>, view: ContextManager.View, cut: Cut.Cut): number => {
   const { contextWindow = Infinity } = model.info
   const before = view.size.ofText(Transcript.memory(view.transcript)?.text ?? "")
@@ -116,7 +116,7 @@ const condense = Effect.fnUntraced(function*<A>(
       text: way.render(remembered),
       data: { by: way.name, first, remembered: way.data(remembered) }
     },
-    // its calls were noted
+    // the ledger has its calls already
     usage: Usage.zero
   }
 })

@@ -1,6 +1,6 @@
 /**
- * Where a conversation is cut in two, an older part that a strategy replaces and a newer one that stays: results stay with
- * their calls, a turn whose calls are open stays whole, and what a person said last stays word for word. Pure.
+ * Cuts a conversation in two, an older part that a strategy replaces and a newer one that stays: results stay with their calls,
+ * a turn with open calls stays whole, and what a person said last stays word for word. Pure.
  */
 import type * as Message from "../../run/Message.ts"
 import * as Transcript from "../../run/Transcript.ts"
@@ -8,7 +8,7 @@ import type * as ContextManager from "../../services/ContextManager.ts"
 
 type Entries = ReturnType<typeof Transcript.entries>
 
-/** How much stays: at most so many messages, and of these as many as fit into so many tokens, the last exchange at least. */
+/** How much stays: at most so many messages, and of these as many as fit into so many tokens, but at least the last exchange. */
 interface Keep {
   readonly messages: number
   readonly tokens: number
@@ -16,15 +16,15 @@ interface Keep {
 
 export interface Cut {
   readonly upTo: number
-  /** of the older part what stays: system messages, and what a person said last */
+  /** what stays of the older part: system messages, and what a person said last */
   readonly replacement: ReadonlyArray<Message.Message>
-  /** what is left out, without what is remembered */
+  /** what is left out, except for the old memory */
   readonly left: ReadonlyArray<Message.Message>
 }
 
 /**
- * The cut; undefined where it would leave nothing out. Where that is not enough, because it is more than may be sent or by the
- * strategy's own measure, what had no answer before the latest message goes too.
+ * The cut; undefined where it would leave nothing out. Where the cut is not enough, because the rest is still too much to send
+ * or by the strategy's own measure, whatever had no answer before the latest message goes too.
  */
 export const make = (
   view: ContextManager.View,
@@ -43,14 +43,14 @@ export const make = (
   const cut = cutAt(entries, end, latest)
   const isOpen = openSeq !== undefined && latest >= open
   if (isOpen || entries[latest]?.latest === undefined) return cut
-  // by hand nothing has to go that may be sent
+  // in a manual compaction, what may be sent may stay
   const mayStay = view.force === "manual" || (cut !== undefined && isEnough(cut))
   return mayStay && fits(view, cut)
     ? cut
     : cutAt(withinLatest(entries, latest), Math.max(end, latest + 1) + 1, latest + 1)
 }
 
-/** Whether what stays may be sent, as far as that is known; without a cut that is all. */
+/** Whether what stays may be sent, as far as that is known; without a cut, everything stays. */
 const fits = ({ size, transcript }: ContextManager.View, cut: Cut | undefined): boolean => {
   const { replacement, upTo } = cut ?? { replacement: [], upTo: 0 }
   const { fixed, limit } = size
@@ -61,8 +61,8 @@ const fits = ({ size, transcript }: ContextManager.View, cut: Cut | undefined): 
 }
 
 /**
- * With what a person said last as a message of its own, after what had no answer before it: else one message that is too much
- * for the model would be so for ever, whatever is said after it.
+ * Splits what a person said last from the unanswered words before it, as a message of its own: else one message that is too
+ * much for the model would stay so for ever, whatever is said after it.
  */
 const withinLatest = (entries: Entries, at: number): Entries => {
   const { latest = 0, message, ...place } = entries[at]!
@@ -71,13 +71,13 @@ const withinLatest = (entries: Entries, at: number): Entries => {
   return entries.toSpliced(at, 1, part(message.content.slice(0, latest)), part(message.content.slice(latest)))
 }
 
-/** The runtime's notices stand in the user's place, and are not what a person said; a replacement cannot tell them apart. */
+/** Notices of the runtime have the user's role but are not what a person said; a replacement cannot tell the two apart. */
 const latestSaid = (entries: Entries): number =>
   entries.findLastIndex(({ isNotice, memory, message }) =>
     message.role === "user" && memory === undefined && isNotice !== true
   )
 
-/** Where the newest messages begin that fit; those of the last exchange are always among them. */
+/** The index of the first of the newest messages that fit; those of the last exchange are always included. */
 const fitting = (entries: Entries, tokens: number, of: ContextManager.Size["of"]): number => {
   if (tokens === Infinity) return 0
   const lastExchange = Math.max(0, entries.findLastIndex(({ message }) => message.role !== "tool"))
@@ -96,7 +96,7 @@ const cutAt = (entries: Entries, at: number, latest: number): Cut | undefined =>
   }))
   const left = prefix.filter(({ isKept, memory }) => !isKept && memory === undefined)
   if (left.length === 0) return undefined
-  // one event may have made several messages, and what came during a call stands after its turn: messages after the
+  // one event may have made several messages, and what came during a call is placed after its turn: messages after the
   // cut that are not newer than those before it are kept in the replacement
   const upTo = prefix.reduce((max, entry) => Math.max(max, entry.seq), 0)
   const kept = prefix.filter(({ isKept }) => isKept)

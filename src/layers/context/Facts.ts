@@ -1,6 +1,6 @@
 /**
- * What matters of a conversation as lists of short facts, and how what a model adds is merged into them: nothing goes because
- * a model does not say it again. Pure.
+ * What matters in a conversation as lists of short facts, and how a model's additions are merged into them: no fact is lost
+ * because a model does not repeat it. Pure.
  */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -18,7 +18,7 @@ export const Facts = Schema.Struct({
 })
 export type Facts = typeof Facts.Type
 
-/** What a model adds; a point that it closes is named as it stood. */
+/** What a model adds; a point that it closes is quoted as it was. */
 export const Added = Schema.Struct({
   ...Facts.fields,
   closedPoints: list.annotate({ description: "points of the list of open ones that are settled now, word for word" })
@@ -30,10 +30,10 @@ const names = ["intent", "decisions", "results", "files", "openPoints"] as const
 
 export const decode = Schema.decodeUnknownOption(Facts)
 
-/** The answer of a model, where it is JSON with lists of facts in it; lists that it leaves out are empty. */
+/** A model's answer, where it is JSON with lists of facts; lists that it omits are empty. */
 export const parse = (answer: string): Option.Option<typeof Added.Type> => {
   try {
-    // what begins with a brace is an object; without both braces it is no JSON
+    // a text that begins with a brace can only parse to an object; without both braces it is not JSON
     const given: object = JSON.parse(answer.slice(answer.indexOf("{"), answer.lastIndexOf("}") + 1))
     return decodeAdded({ ...none, closedPoints: [], ...given })
   } catch {
@@ -43,7 +43,7 @@ export const parse = (answer: string): Option.Option<typeof Added.Type> => {
 
 const decodeAdded = Schema.decodeUnknownOption(Added)
 
-/** What was written down in other words, line by line, and sentence by sentence where a line is long. */
+/** Facts from a memory that is not in this form: one for each line, or for each sentence where a line is long. */
 export const fromText = (text: string): Facts => ({
   ...none,
   results: text.split(/[\n\r\u2028\u2029]+/).flatMap((line) =>
@@ -53,12 +53,12 @@ export const fromText = (text: string): Facts => ({
     .filter((line) => line !== "")
 })
 
-/** Characters of a line that is one fact. */
+/** A line of at most this many characters is one fact. */
 const longestLine = 400
 
 const sentenceEnd = /(?<=[.!?])\s+|(?<=[。！？])/
 
-/** Both, each fact once, in the words in which it was said first; without the points that were closed. */
+/** Both together, each fact once, in the words that were used first; without the points that were closed. */
 export const merge = (before: Facts, added: typeof Added.Type): Facts => {
   const closed = new Set(added.closedPoints.map(sameness))
   const of = (name: typeof names[number]) => unique([...before[name], ...added[name]])
@@ -115,7 +115,7 @@ const headings: { readonly [K in keyof Facts]: string } = {
   openPoints: "Still open"
 }
 
-/** A fact of several lines is indented, so that none of them looks like another fact or a heading. */
+/** Indents a fact of several lines, so that none of its lines looks like another fact or a heading. */
 export const render = (facts: Facts): string =>
   names.filter((name) => facts[name].length > 0)
     .map((name) =>

@@ -6,12 +6,12 @@
 import type * as Message from "../../run/Message.ts"
 import * as Truncation from "../tools/Truncation.ts"
 
-/** Characters of an output of a tool, and of arguments, that are shown. */
+/** The most characters shown of a tool's output, and of arguments. */
 const longestOutput = 4_000
 
 /**
- * One text a message, in order; what says nothing is left out. What was said is indented, and output is JSON, so that no words
- * in it look like somebody else's.
+ * One text per message, in order; a message that says nothing is left out. What was said is indented, and output is JSON, so
+ * that no words in them look like somebody else's.
  */
 export const texts = (messages: ReadonlyArray<Message.Message>): ReadonlyArray<string> =>
   messages.flatMap((message) => {
@@ -26,7 +26,7 @@ const textOf = (message: Message.Message): string => {
   return said === "" || message.role === "tool" ? said : `[${message.role}]\n${said}`
 }
 
-/** Every line of a text two characters to the right. */
+/** Indents every line of a text by two characters. */
 export const indented = (text: string): string =>
   text.split(/\r\n|[\n\r\u2028\u2029]/).map((line) => `  ${line}`).join("\n")
 
@@ -34,7 +34,7 @@ const partOf = (part: Message.AssistantPart): string => {
   switch (part.type) {
     case "text":
       return indented(part.text)
-    // how a model came to what it said is not what happened
+      // reasoning is not part of what happened
     case "reasoning":
       return ""
     case "file":
@@ -52,7 +52,7 @@ const json = (value: unknown): string => line(Truncation.truncate(JSON.stringify
 
 const line = (text: string): string => text.replace(/[\n\r\u2028\u2029]/g, " ")
 
-/** The texts in groups of at most `limit` tokens. One that is more than that alone is cut: its head and tail stay. */
+/** The texts in groups of at most `limit` tokens. A text that alone exceeds it is cut: its head and tail stay. */
 export const pieces = (
   texts: ReadonlyArray<string>,
   limit: number,
@@ -73,7 +73,7 @@ export const pieces = (
   return out
 }
 
-/** `text` cut until it is at most `limit` tokens. */
+/** `text`, cut to at most `limit` tokens. */
 export const fit = (text: string, limit: number, count: (text: string) => number): string => {
   let cut = text
   for (let tokens = count(cut), length = text.length; tokens > limit && length > 1; tokens = count(cut)) {

@@ -1,6 +1,6 @@
 /**
- * Has a model read a conversation: piece by piece where it does not fit the model's window at once, each with what is
- * remembered of those before it.
+ * Has a model read a conversation, piece by piece where it does not fit the model's window at once. Each piece comes with what
+ * is remembered of those before it.
  *
  * Does not own what is asked (`Way`), nor how a failed call is tried again (`Ask`).
  */
@@ -17,7 +17,7 @@ import type * as Way from "./Way.ts"
 
 type Failure = ContextManager.CompactionError | RunError.ModelError["reason"]
 
-/** What a reading works with; `budget` is of tokens that what is remembered may take. */
+/** What a reading works with; `budget` is the number of tokens that the memory may take. */
 export interface Task<A> {
   readonly model: Model.Model["Service"]
   readonly way: Way.Way<A>
@@ -27,12 +27,12 @@ export interface Task<A> {
   readonly budget: number
 }
 
-/** How often pieces are halved for a provider that says they are too much: its window is not always what is known of it. */
+/** How often pieces are halved when a provider says they are too large: its window may differ from the one we know of. */
 const halvings = 2
 
 /**
- * What is remembered of `messages` in order, and of what was `before` them. Fails with the reason of the model's failure, or
- * where its answers say nothing.
+ * What is remembered of `messages`, in order, on top of `before`. Fails with the reason of the model's failure, or when its
+ * answers say nothing.
  */
 export const read = Effect.fnUntraced(function*<A>(
   task: Task<A>,
@@ -60,7 +60,7 @@ export const read = Effect.fnUntraced(function*<A>(
   return remembered === undefined ? yield* Strategy.nothingToLeaveOut() : remembered
 })
 
-/** Estimates may be below what a provider counts. */
+/** Estimates may be lower than what a provider counts. */
 const margin = 0.75
 
 /** Tokens that a piece may take, so that question and answer fit the model's window too. */
@@ -74,7 +74,7 @@ const roomOf = <A>({ budget, first, model, view, way }: Task<A>, before: A | und
   return Math.max(contextWindow / 10, contextWindow * margin - asked - remembered - budget)
 }
 
-/** What is left free of a window where a question is asked for the second time. */
+/** The share of the window that stays free when a question is asked a second time. */
 const edge = 0.05
 
 /** An answer as it is repeated to the model: as much of it as leaves room for the next one. */
@@ -88,7 +88,7 @@ const repeated = <A>({ budget, model, view, way }: Task<A>, question: string, an
 
 const tooLong = "Your answer was cut at the output limit. Write it again, in at most half as many words."
 
-/** What is remembered once `piece` is read too. An answer with a problem is asked for once more; the better of both counts. */
+/** What is remembered once `piece` is read too. Asks once more after an answer with a problem; the better answer counts. */
 const about = Effect.fnUntraced(function*<A>(
   task: Task<A>,
   before: A | undefined,

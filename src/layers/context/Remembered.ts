@@ -1,7 +1,7 @@
 /**
- * What a conversation remembers, as the strategy that is to extend it reads it. Pure.
+ * Reads a conversation's memory for the strategy that is to extend it. Pure.
  *
- * Does not own how it is made (`Condense`).
+ * Does not own how a memory is made (`Condense`).
  */
 import type { Json } from "effect/Schema"
 import type * as Memory from "../../run/Memory.ts"
@@ -16,7 +16,7 @@ const dataOf = (memory: Memory.Memory | undefined): { readonly [key: string]: Js
   return typeof data === "object" && data !== null && !Array.isArray(data) ? data as never : {}
 }
 
-/** What is remembered as `way` keeps it, also where another strategy wrote it down; undefined where there is nothing. */
+/** The memory in the form that `way` keeps, also where another strategy wrote it; undefined where there is none. */
 export const known = <A>(
   way: Pick<Way.Way<A>, "name" | "parse" | "adopt">,
   memory: Memory.Memory | undefined
@@ -32,7 +32,7 @@ const firstOf = (memory: Memory.Memory | undefined): string | undefined => {
   return typeof first === "string" && first !== "" ? first : undefined
 }
 
-/** Tokens of a conversation's first words that are kept, so that no condensing loses what it is about. */
+/** So many tokens of a conversation's first words are kept, so that no condensing loses what it is about. */
 const longestFirst = 500
 
 const firstSaid = ({ size, transcript }: ContextManager.View): string => {
@@ -44,6 +44,6 @@ const firstSaid = ({ size, transcript }: ContextManager.View): string => {
     : ""
 }
 
-/** The first words that a person said in the conversation, remembered or there still; "" where there are none. */
+/** The first words that a person said in the conversation, from the memory or else its messages; "" where there are none. */
 export const firstWords = (view: ContextManager.View): string =>
   firstOf(Transcript.memory(view.transcript)) ?? firstSaid(view)

@@ -12,16 +12,16 @@ import * as OptionCheck from "../provider/OptionCheck.ts"
 
 /** When a strategy is used. */
 export interface Trigger {
-  /** with more messages than this, once for each answer; default: whatever their number */
+  /** with more messages than this, once for each answer; default: no limit */
   readonly compactThreshold?: number | undefined
-  /** with more tokens than this, also where the model's window is larger or not known; default: the window */
+  /** with more tokens than this, also where the model's window is larger or unknown; default: the window */
   readonly maxTokens?: number | undefined
-  /** `false`: only when somebody asks for it; what is too much for the model ends the run then. Default `true` */
+  /** `false`: only when somebody asks; a context too large for the model then ends the run. Default `true` */
   readonly automatic?: boolean | undefined
 }
 
 export interface Strategy {
-  /** the models that it may ask */
+  /** the models that it may call */
   readonly models?: ReadonlyArray<Message.ModelRef>
   /** whether there is anything that it could make smaller; pure */
   readonly canShrink: (view: ContextManager.View) => boolean
@@ -30,13 +30,13 @@ export interface Strategy {
   ) => Effect.Effect<ContextManager.Compaction, ContextManager.CompactionError>
 }
 
-/** Throws where a number of the trigger is none. */
+/** Throws for a number of the trigger that is out of range. */
 export const toManager = (strategy: Strategy, trigger: Trigger): ContextManager.ContextManager["Service"] => {
   OptionCheck.atLeast("compactThreshold", trigger.compactThreshold, 0)
   OptionCheck.atLeast("maxTokens", trigger.maxTokens, 1)
   return {
     ...(strategy.models === undefined ? {} : { models: strategy.models }),
-    // what may take time is a model's part, which has a limit of its own
+    // only a model's part takes time, and that has its own limit
     keepsTime: true,
     plan: (view) => {
       const limited = withLimit(view, trigger)
@@ -49,7 +49,7 @@ export const toManager = (strategy: Strategy, trigger: Trigger): ContextManager.
   }
 }
 
-/** Fewer tokens than instructions and tools take are no limit of a conversation: the model's window is one all the same. */
+/** A limit below what instructions and tools take is no use to a conversation; the model's window still applies. */
 const withLimit = <View extends ContextManager.View>(view: View, { maxTokens }: Trigger): View => {
   const { size } = view
   if (maxTokens === undefined || (size.limit !== undefined && size.limit <= maxTokens)) return view
@@ -63,24 +63,24 @@ const causeOf = (
 ): RunEvent.CompactionCause | undefined => {
   if (!automatic) return force === "manual" ? force : undefined
   if (force !== undefined) return force
-  // what leaves the number as it is, as pruning does, is not asked for again at once
+  // a compaction that leaves the number of messages as it is, as pruning does, is not asked for again at once
   if (inARow === 0 && compactThreshold < Infinity && Transcript.size(transcript) > compactThreshold) return "messages"
   const { limit } = size
-  // nothing is counted for a model whose window nobody knows
+  // tokens are not counted for a model whose window is unknown
   return limit !== undefined && size.tokens > limit ? "window" : undefined
 }
 
-/** Where instructions and tools alone are more than the model's window, no conversation is short enough. */
+/** When instructions and tools alone exceed the model's window, no conversation is short enough. */
 const isHopeless = ({ force, size }: ContextManager.View): boolean =>
   force !== "manual" && size.limit !== undefined && size.fixed >= size.limit
 
-/** How many tokens of messages a compaction is to leave: `part` of what there are, or may be. */
+/** How many tokens of messages a compaction should leave: `part` of what there are, or of the limit where that is smaller. */
 export const target = ({ size }: ContextManager.View, part: number): number => {
   const { fixed, limit = Infinity, tokens } = size
   return Math.max(0, Math.min(tokens, limit) - fixed) * part
 }
 
-/** The second one where the first one fails; why that failed is said. Neither spends what its ledger does not note. */
+/** Uses the second strategy when the first fails, and reports why that failed. Neither spends more than its ledger notes. */
 export const orElse = (first: Strategy, second: Strategy): Strategy => ({
   models: [...(first.models ?? []), ...(second.models ?? [])],
   canShrink: (view) => first.canShrink(view) || second.canShrink(view),

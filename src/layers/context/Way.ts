@@ -1,7 +1,7 @@
 /**
- * How a model is asked to remember a conversation, and what becomes of its answers: what strategies by a model differ in.
+ * How a model is asked to remember a conversation, and what its answers add: this is where strategies by a model differ.
  *
- * Does not own when a model is asked (`Condense`), nor about what of a conversation at once (`Reading`).
+ * Does not own when a model is asked (`Condense`), nor which part of a conversation at a time (`Reading`).
  */
 import type { Json } from "effect/Schema"
 import type * as ContextManager from "../../services/ContextManager.ts"
@@ -9,30 +9,30 @@ import type * as Model from "../../services/Model.ts"
 
 export interface Way<A> {
   readonly name: string
-  /** what is remembered, of the JSON that it was kept as; undefined where that is none of it */
+  /** what is remembered, from the JSON that it was kept as; undefined where that is something else */
   readonly parse: (data: Json) => A | undefined
-  /** what another strategy remembered */
+  /** from what another strategy remembered */
   readonly adopt: (text: string) => A
   readonly data: (remembered: A) => Json
   /** as the model of the conversation reads it */
   readonly render: (remembered: A) => string
   readonly system: string
   readonly output?: Model.Output
-  /** what is asked about the next piece of the conversation */
+  /** the question about the next piece of the conversation */
   readonly question: (given: Omit<Exchange<A>, "answer" | "count">, piece: string) => string
   /**
-   * What an answer adds. With a `problem` the model is asked once more, in these words; then `value` counts, and where there
-   * is none the compaction fails.
+   * What an answer adds. With a `problem`, the model is asked once more in these words; if that does not help, `value` counts,
+   * and where there is none the compaction fails.
    */
   readonly take: (given: Exchange<A>) => Taken<A>
 }
 
-/** What is asked about, and what came of it. */
+/** What is asked about, and the answer. */
 interface Exchange<A> {
   readonly before: A | undefined
   /** the first words of the conversation */
   readonly first: string
-  /** tokens that what is remembered may take */
+  /** tokens that the memory may take */
   readonly budget: number
   readonly answer: string
   readonly count: ContextManager.Size["ofText"]

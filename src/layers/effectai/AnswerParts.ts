@@ -1,7 +1,7 @@
 /**
- * Parts of an effect/ai answer as those of a `Model`. Total.
+ * Converts the parts of an effect/ai answer to those of a `Model`. Total.
  *
- * Does not own errors inside the stream; those are `ModelErrors`.
+ * Does not own errors inside the stream (`ModelErrors`).
  */
 import type * as Response from "effect/ai/Response"
 import type * as Tool from "effect/ai/Tool"
@@ -12,7 +12,7 @@ import * as UsedSoFar from "../provider/UsedSoFar.ts"
 
 export type StreamPart = Response.StreamPart<Record<string, Tool.Any>, "deferred">
 
-/** With what the provider attached to it, where that is something. */
+/** Adds the provider's metadata to a part, where there is any. */
 const annotated = <P extends object>(part: P, given: { readonly metadata: unknown }): P & Annotated => {
   for (const _ in given.metadata as object) return { ...part, metadata: given.metadata as Message.Metadata }
   return part
@@ -22,7 +22,7 @@ interface Annotated {
   readonly metadata?: Message.Metadata
 }
 
-/** A part of effect/ai's as ours; what we have none for is a `response` that says nothing. */
+/** Converts a part of effect/ai to ours; a part without an equivalent becomes an empty `response`. */
 export const fromPart = (part: StreamPart): Model.ModelPart => {
   switch (part.type) {
     case "text-delta":

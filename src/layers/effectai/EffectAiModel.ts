@@ -1,6 +1,6 @@
 /**
- * Calls of an effect/ai `LanguageModel`: the request in its words, its parts and errors in ours. An error inside the stream
- * counts as a failure of it. Does not own what an error means to the loop (`ModelErrors`), nor how messages are put
+ * Calls an effect/ai `LanguageModel`: puts the request in its terms, and its parts and errors in ours. An error inside the
+ * stream counts as a failure of it. Does not own what an error means to the loop (`ModelErrors`), nor how messages are converted
  * (`PromptMessages`).
  */
 import type * as AiError from "effect/ai/AiError"
@@ -27,7 +27,7 @@ import * as QuietEnd from "../provider/QuietEnd.ts"
 import * as AnswerParts from "./AnswerParts.ts"
 import * as GrowingPrompt from "./GrowingPrompt.ts"
 
-/** The `LanguageModel` of whoever builds it, as a `Model`. */
+/** The `LanguageModel` in the builder's context, as a `Model`. */
 export const make = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<Model.Model["Service"], never, LanguageModel.LanguageModel> {
@@ -60,15 +60,16 @@ export const make = Effect.fnUntraced(function*(
   }
 })
 
-/** Tools to describe, not to run: resolution is off, so neither handlers nor schema services are asked for. */
+/** Tools to describe, not to run: resolution is off, so neither handlers nor schema services are needed. */
 const toolkitOf = (tools: ReadonlyArray<Tool.Any>): Toolkit.WithHandler<{}> => ({
   tools: Object.fromEntries(tools.map((tool) => [tool.name, tool])),
   handle: () => Effect.die(new Error("fiberloop: tools are run by the loop, never by the model"))
 })
 
 /**
- * Says what the answer has to fit, and costs nothing per part where that is said already, as mostly nothing is. effect/ai's
- * span of the call ends as the scope of its stream does: in one of its own, that is without the words of an error.
+ * Provides the schema that the answer has to fit, at no cost per part where it is the one provided already, as it mostly is.
+ * effect/ai's span of the call ends with the scope of its stream, so the stream gets its own scope, which ends without an
+ * error's words.
  */
 const asking = <A, E>(output: Model.Output | undefined, self: Stream.Stream<A, E>): Stream.Stream<A, E> =>
   Stream.fromChannel(Channel.fromTransform((upstream, scope) =>
@@ -88,7 +89,7 @@ const toParts = (
   for (let at = 0; at < parts.length; at++) {
     const part = parts[at]!
     if (part.type === "error") return Effect.fail(ModelErrors.fromPart(part.error))
-    // an answer is whole with its finish: what fails after it does not count, also where it comes with it
+    // an answer is whole with its finish: a failure after it does not count, even in the same array
     if (part.type === "finish") return Effect.succeed(Arr.map(upTo(parts, at), AnswerParts.fromPart))
   }
   return Effect.succeed(Arr.map(parts, AnswerParts.fromPart))
@@ -97,7 +98,7 @@ const toParts = (
 const upTo = <A>(all: Arr.NonEmptyReadonlyArray<A>, at: number): Arr.NonEmptyReadonlyArray<A> =>
   at === all.length - 1 ? all : all.slice(0, at + 1) as unknown as Arr.NonEmptyReadonlyArray<A>
 
-/** What a pull gave: parts, the end, or a failure. */
+/** Handles what a pull returned: parts, the end, or a failure. */
 const answered = {
   onSuccess: toParts,
   onFailure: (cause: Cause.Cause<AiError.AiError | Cause.Done>) =>

@@ -1,20 +1,20 @@
 /**
- * The prompts of conversations, which grow at their ends: what a conversation began with the last time is neither converted
- * nor looked up again. A prompt says what its messages say, whatever was asked for before.
+ * The prompts of conversations, which grow at their ends: the part that a conversation already had last time is not converted
+ * again. A prompt depends on its messages only, whatever was asked for before.
  *
- * Does not own what a message looks like in a prompt; that is `PromptMessages`.
+ * Does not own what a message looks like in a prompt (`PromptMessages`).
  */
 import * as Prompt from "effect/ai/Prompt"
 import type * as Message from "../../run/Message.ts"
 import * as PromptMessages from "./PromptMessages.ts"
 
-/** The messages that a conversation had last, and as what they were sent. Nobody else has these arrays. */
+/** The messages that a conversation had last, and what they were converted to. These arrays are not shared. */
 interface Sent {
   readonly messages: Array<Message.Message>
   readonly content: Array<Prompt.Message>
 }
 
-/** Instructions may be those of many conversations. */
+/** Many conversations may share their instructions. */
 const isSaid = (message: Message.Message): boolean => message.role !== "system"
 
 const sharedLength = (a: ReadonlyArray<unknown>, b: ReadonlyArray<unknown>): number => {
@@ -23,7 +23,7 @@ const sharedLength = (a: ReadonlyArray<unknown>, b: ReadonlyArray<unknown>): num
   return most
 }
 
-/** Makes of what a conversation had last what it has now. */
+/** Brings what a conversation had last up to what it has now. */
 const grow = ({ content, messages }: Sent, now: ReadonlyArray<Message.Message>): void => {
   messages.length = content.length = sharedLength(messages, now)
   for (let i = messages.length; i < now.length; i++) {
@@ -32,9 +32,9 @@ const grow = ({ content, messages }: Sent, now: ReadonlyArray<Message.Message>):
   }
 }
 
-/** Costs a copy, a comparison for each message that is the same object as the last time, and a conversion for each after them. */
+/** Costs a copy, a comparison for each message that is the same object as last time, and a conversion for each one after those. */
 export const make = (): (messages: ReadonlyArray<Message.Message>) => Prompt.Prompt => {
-  // by its first words
+  // keyed by the first message that is not an instruction
   const conversations = new WeakMap<Message.Message, Sent>()
   return (messages) => {
     const first = messages.find(isSaid)

@@ -1,5 +1,5 @@
 /**
- * Our messages as those of effect/ai: the same content, metadata as provider options. Total: a file whose address is no
+ * Our messages as those of effect/ai: the same content, metadata as provider options. Total: a file whose address is not a
  * URL, which every provider would refuse again and again, becomes a text that says so.
  */
 import * as Prompt from "effect/ai/Prompt"
@@ -9,7 +9,7 @@ import * as Message from "../../run/Message.ts"
 const optionsOf = (part: { readonly metadata?: Message.Metadata }): { readonly options?: Prompt.ProviderOptions } =>
   part.metadata === undefined ? {} : { options: part.metadata as Prompt.ProviderOptions }
 
-/** A message of ours as effect/ai has it. */
+/** Converts a message of ours to one of effect/ai. */
 export const fromMessage = (message: Message.Message): Prompt.Message => {
   switch (message.role) {
     case "system":

@@ -1,7 +1,7 @@
 /**
- * Copies of sessions in memory, in one step: in between another could open the copy's id.
+ * Copies sessions in memory, in one step, because between two steps another could open the copy's id.
  *
- * Does not own where a log may be cut, nor what the copy has after that (`MemoryLog`).
+ * Does not own where a log may be cut, nor what the copy then contains (`MemoryLog`).
  */
 import * as Effect from "effect/Effect"
 import type * as EventMigrations from "../../run/log/EventMigrations.ts"

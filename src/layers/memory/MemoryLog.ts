@@ -1,7 +1,7 @@
 /**
  * The log of one session in memory: the event objects themselves, not copied and not encoded.
  *
- * Does not own which sessions there are, nor who may write to one; see `MemorySessions` and `MemoryWriter`.
+ * Does not own which sessions there are (`MemorySessions`), nor who may write to one (`MemoryWriter`).
  */
 import * as Effect from "effect/Effect"
 import * as EventMigrations from "../../run/log/EventMigrations.ts"
@@ -13,7 +13,7 @@ import * as SessionErrors from "../store/SessionErrors.ts"
 
 /** What is stored of one session, and who holds it. */
 export interface MemoryLog {
-  /** as of its `head`, up to where somebody asked; see `infoOf` */
+  /** as of its own `head`, when it was last asked for; see `infoOf` */
   info: SessionStore.SessionInfo
   readonly events: Array<RunEvent.Durable>
   writer: Writer | undefined
@@ -23,7 +23,7 @@ export interface MemoryLog {
 export interface Writer {
   readonly runId: string
   readonly onAbortAsked: SessionStore.OpenOptions["onAbortAsked"]
-  /** `seq` of the last event that it stored, or found: what another writes after it is not its own */
+  /** `seq` of the last event that it stored or found; another writer's later events are not its own */
   head: number
 }
 
@@ -35,7 +35,7 @@ export const infoOf = (log: MemoryLog): SessionStore.SessionInfo => {
   return log.info
 }
 
-/** The events from one number to another, or the end, as this version has them. */
+/** The events from one number to another, or to the end, upgraded to this version. */
 export const pageOf = (
   log: MemoryLog,
   steps: EventMigrations.Steps,
@@ -51,7 +51,7 @@ export const pageOf = (
   return Effect.succeed(events)
 }
 
-/** Where a log is cut to be copied; fails where `at` is no such place. */
+/** Where a log is cut to be copied; fails where `at` is not such a place. */
 export const placeIn = (log: MemoryLog, at: number | undefined): Effect.Effect<number, SessionStore.StoreError> => {
   const places = Fork.places(log.events)
   const place = places.findLast((seq) => at === undefined || !(seq > at))
@@ -61,7 +61,7 @@ export const placeIn = (log: MemoryLog, at: number | undefined): Effect.Effect<n
   return Effect.fail(SessionErrors.noPlace(log.info.sessionId, at, near))
 }
 
-/** A log of its own that begins as `log` does; `read` is that beginning as this version has it. */
+/** A new log that begins as `log` does; `read` is that beginning, upgraded to this version. */
 export const copyOf = (log: MemoryLog, read: ReadonlyArray<RunEvent.Durable>, to: string, now: number): MemoryLog => {
   const closing = Fork.closing(read.reduce(RunState.evolve, RunState.empty), read[read.length - 1]!, now)
   const info = [...read, ...closing].reduce(SessionStore.evolveInfo, SessionStore.newInfo(to, now))

@@ -1,5 +1,5 @@
 /**
- * Logs in memory as streams: to an end, or on and on.
+ * Logs in memory as streams: up to an end, or without end.
  *
  * Does not own what is in a log (`MemoryLog`), nor who wakes a watcher (`SessionSignals`).
  */
@@ -18,7 +18,7 @@ import type { MemorySessions } from "./MemorySessions.ts"
 type Events = Stream.Stream<RunEvent.Durable, SessionStore.StoreError>
 type Pull = Effect.Effect<Arr.NonEmptyReadonlyArray<RunEvent.Durable>, SessionStore.StoreError>
 
-/** A log between two places, as it is when it is read. */
+/** A log between two places, as it is at the time of reading. */
 export const read = (
   sessions: MemorySessions,
   steps: EventMigrations.Steps,
@@ -34,7 +34,7 @@ export const read = (
     )
   }))
 
-/** A log from a place on, and whatever is appended to it. */
+/** A log from a place on, followed by whatever is appended to it. */
 export const watch = (
   sessions: MemorySessions,
   steps: EventMigrations.Steps,

@@ -1,7 +1,7 @@
 /**
  * The sessions of one store in memory, by id.
  *
- * Does not own what is in the log of one (`MemoryLog`), nor who may write to it (`MemoryWriter`).
+ * Does not own the content of a log (`MemoryLog`), nor who may write to it (`MemoryWriter`).
  */
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Ranges from "../store/Ranges.ts"
@@ -10,13 +10,13 @@ import * as MemoryLog from "./MemoryLog.ts"
 export class MemorySessions {
   readonly #logs = new Map<string, MemoryLog.MemoryLog>()
 
-  /** Logs without events are held by a writer, and not there for anyone else. */
+  /** A log without events is held by a writer and does not exist for anyone else. */
   find(sessionId: string): MemoryLog.MemoryLog | undefined {
     const log = this.#logs.get(sessionId)
     return log !== undefined && log.events.length > 0 ? log : undefined
   }
 
-  /** The log that a session has or, where it is not there yet, a writer holds. */
+  /** The log of a session, or the empty one that a writer holds before the session exists. */
   held(sessionId: string): MemoryLog.MemoryLog | undefined {
     return this.#logs.get(sessionId)
   }

@@ -1,5 +1,5 @@
 /**
- * The single writer of a session in memory: it claims the log, appends while that is its own, and gives it back.
+ * The single writer of a session in memory: it claims the log, appends while it holds it, and gives it back.
  *
  * Does not own which sessions there are (`MemorySessions`), nor who hears of an append (`SessionSignals`).
  */
@@ -15,7 +15,7 @@ import type { MemorySessions } from "./MemorySessions.ts"
 
 type Signals = Pick<SessionSignals.SessionSignals, "notify">
 
-/** Takes a session until the scope closes; one that is not known begins at `now`. */
+/** Takes a session until the scope closes; a new session begins at `now`. */
 export const open = (
   sessions: MemorySessions,
   signals: Signals,
@@ -25,7 +25,7 @@ export const open = (
   now: number
 ): Effect.Effect<SessionStore.Session, SessionStore.StoreError> =>
   Effect.flatMapEager(claim(sessions, sessionId, options, now), ({ log, writer }) => {
-    // at once with the close: nobody waits for it
+    // synchronous with the close, so that nobody has to wait for it
     const released = () => {
       release(sessions, sessionId, log, writer)
       return Effect.void
@@ -53,7 +53,7 @@ const claim = (sessions: MemorySessions, sessionId: string, options: SessionStor
   return Effect.succeed({ log, writer })
 }
 
-/** Does nothing once another writer has the log; one that holds nothing is gone. */
+/** Does nothing once another writer has the log; removes a log without events. */
 const release = (
   sessions: MemorySessions,
   sessionId: string,

@@ -1,7 +1,7 @@
 /**
- * What a server attached to its answer and asks to get back with it, as the metadata of its parts: signatures and other
- * fields of calls and messages, `reasoning_details`, and that reasoning came as `reasoning_content`. Opaque, and for the
- * server and model that gave it only: whose it is stands beside it.
+ * What a server attached to its answer and wants back with it, as the metadata of its parts: signatures and other fields of
+ * calls and messages, `reasoning_details`, and whether reasoning came as `reasoning_content`. Opaque, and only for the server
+ * and model that attached it; the metadata names both.
  *
  * Does not own how it is sent (`ChatMessages`), nor when reasoning is (`ChatModel`).
  */
@@ -9,24 +9,24 @@ import type * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
 import * as Json from "../provider/Json.ts"
 
-/** Fields of a call that none but its server understands: Gemini and LiteLLM have signatures there. */
+/** Fields of a call that only its server understands: Gemini and LiteLLM put signatures there. */
 const opaque = ["extra_content", "provider_specific_fields"] as const
 
 export interface Attached {
   /** by name, as they came */
   readonly fields?: Json.JsonObject | undefined
-  /** the id of a call that its server looks for, where calls have others in a request */
+  /** the id by which the server knows a call, where the request gives the call another */
   readonly id?: string | undefined
-  /** of a message, whole or in part */
+  /** those of a message, whole or in part */
   readonly reasoningDetails?: ReadonlyArray<Json.JsonObject> | undefined
   /** the message came with `reasoning_content`, which may be empty */
   readonly isReasoningContent?: boolean | undefined
 }
 
-/** What tells a model at a server from all others. */
+/** Distinguishes a model at a server from all others. */
 export const source = (hostname: string, model: string): string => `${hostname}/${model}`
 
-/** The opaque fields of a call, where there are some. */
+/** The opaque fields of a call, where there are any. */
 export const ofCall = (call: Json.JsonObject | undefined): Json.JsonObject | undefined => {
   let found: Json.JsonObject | undefined
   for (const name of opaque) {
@@ -36,7 +36,7 @@ export const ofCall = (call: Json.JsonObject | undefined): Json.JsonObject | und
   return found
 }
 
-/** Those of a message; Gemini marks there also what is no answer but a summary of its thoughts. */
+/** The opaque fields of a message. Gemini also marks summaries of its thoughts there, which are not answers. */
 export const ofMessage = (delta: Json.JsonObject): Json.JsonObject | undefined => {
   const extra_content = Json.object(delta.extra_content)
   return extra_content === undefined || Json.object(extra_content.google)?.thought === true
@@ -47,7 +47,7 @@ export const ofMessage = (delta: Json.JsonObject): Json.JsonObject | undefined =
 /** LiteLLM writes the signature of a call into its id. */
 export const isSigned = (id: string): boolean => id.includes("__thought__")
 
-/** What came from this source, as the metadata of a part; none where that is nothing. */
+/** What came from this source, as the metadata of a part; no metadata where nothing came. */
 export const received = (attached: Attached, from: string): { readonly metadata?: Response.ProviderMetadata } => {
   const told = Object.entries(attached).filter(([, value]) => value !== undefined && value !== false)
   return told.length === 0 ? {} : { metadata: { openai: { from, ...Object.fromEntries(told) } } }
@@ -55,7 +55,7 @@ export const received = (attached: Attached, from: string): { readonly metadata?
 
 const none: Attached = {}
 
-/** What this source attached to a part; of its fields only opaque ones: no log, however made, says what a message says. */
+/** What this source attached to a part, with opaque fields only: metadata in a log must never replace what a message says. */
 export const sent = ({ options }: { readonly options: Prompt.ProviderOptions }, from: string): Attached => {
   const found = Json.object(options.openai as Json.Json | undefined)
   if (found?.from !== from) return none
@@ -63,7 +63,7 @@ export const sent = ({ options }: { readonly options: Prompt.ProviderOptions }, 
   return attached.fields === undefined ? attached : { ...attached, fields: ofCall(Json.object(found.fields)) }
 }
 
-/** The options of a part without what was attached by such a server, which is for no other adapter. */
+/** The options of a part without what such a server attached, which is for no other adapter. */
 export const without = (options: Prompt.ProviderOptions): Prompt.ProviderOptions => {
   const { openai, ...others } = options
   return Json.text(Json.object(openai as Json.Json | undefined)?.from) === undefined ? options : others

@@ -1,7 +1,7 @@
 /**
- * Which call each streamed fragment belongs to, and what the fragments of a call make together.
+ * Decides which call each streamed fragment belongs to, and what the fragments of a call add up to.
  *
- * Does not own what is emitted of a call, and under which id (`ToolCalls`).
+ * Does not own what is emitted for a call, nor under which id (`ToolCalls`).
  */
 import * as Json from "../provider/Json.ts"
 import { JsonEnd } from "./JsonEnd.ts"
@@ -12,7 +12,7 @@ export interface Fragment {
   readonly id: string | undefined
   readonly name: string | undefined
   readonly text: string
-  /** what only its server understands (`Attached`) */
+  /** what only the server understands (`Attached`) */
   readonly fields?: Json.JsonObject | undefined
 }
 
@@ -20,7 +20,7 @@ export interface Fragment {
 export interface Call {
   readonly ordinal: number
   readonly index: number | undefined
-  /** where in the list of its chunk it began, from 0 */
+  /** its position in the list of its first chunk, from 0 */
   readonly place: number
   /** the chunk in which it began */
   readonly began: number
@@ -28,29 +28,29 @@ export interface Call {
   chunk: number
   providerId: string | undefined
   name: string
-  /** how many fragments gave it the same name */
+  /** how many fragments repeated the same name */
   named: number
   text: string
-  /** of `text`, from the moment that was first asked for */
+  /** where `text` ends as JSON; kept from the moment it is first asked for */
   end: JsonEnd | undefined
-  /** what of `text` was not yet emitted, because the name is not known */
+  /** the part of `text` that was not emitted yet, because the name is not known */
   unsent: string
-  /** what only its server understands */
+  /** what only the server understands */
   fields: Json.JsonObject | undefined
   /** the unique id, from the moment the call was first emitted */
   id: string | undefined
 }
 
-/** Whether the arguments are a whole JSON document. Parsed only where one may end, so that long ones are parsed once. */
+/** Whether the arguments are a whole JSON document. Parses only where one may end, so that long ones are parsed once. */
 const isWhole = (call: Call): boolean => {
   call.end ??= JsonEnd.of(call.text)
   return call.end.isReached && Json.parse(call.text) !== undefined
 }
 
 /**
- * Whether a fragment that was found to match `call` begins another one: some providers give every call index 0, or all
- * calls one id, or neither, and some repeat the name with every fragment. Only a fragment with a name begins a call; after
- * whole arguments one without an id begins it also before its own arguments, unless the name came again all along.
+ * Whether a fragment that was found to match `call` begins another call: some providers give every call index 0, or all
+ * calls one id, or neither, and some repeat the name with every fragment. Only a fragment with a name begins a call. After
+ * whole arguments, one without an id may begin it before its own arguments come, unless the name was repeated all along.
  */
 const beginsAnother = (call: Call, fragment: Fragment, chunk: number): boolean => {
   if (fragment.name === undefined || call.name === "") return false
@@ -65,7 +65,7 @@ const beginsAnother = (call: Call, fragment: Fragment, chunk: number): boolean =
 const isUnmarked = ({ id, index, name }: Fragment): boolean =>
   id === undefined && index === undefined && name === undefined
 
-/** A name that came again and again without an id and without arguments was as many calls: nothing else tells them apart. */
+/** A name that was repeated without an id and without arguments was as many calls: nothing else tells them apart. */
 const apart = (call: Call): ReadonlyArray<Call> =>
   call.text !== "" || call.providerId !== undefined || call.named < 2
     ? [call]
@@ -81,7 +81,7 @@ export class CallFragments {
     return this.#calls.flatMap(apart).filter((call) => call.name !== "")
   }
 
-  /** Adds the fragments of one chunk, one after the other; `added` gets the call of each, which has it by then. */
+  /** Adds the fragments of one chunk, one after the other; `added` gets the call of each, already extended by it. */
   add(fragments: ReadonlyArray<Fragment>, added: (call: Call) => void): void {
     this.#chunk++
     const isMore = fragments.length > 1 && fragments.every(isUnmarked)
@@ -116,7 +116,7 @@ export class CallFragments {
     return id === undefined || name === undefined ? this.#calls.at(-1) : undefined
   }
 
-  /** Of several at once that only go on: the call that began in this place, of those that began together last. */
+  /** For several unmarked fragments at once: the call that began in this place, among those that last began together. */
   #goingOn(place: number): Call | undefined {
     const last = this.#calls.at(-1)
     return this.#calls.findLast((call) => call.place === place && call.began === last?.began) ?? last

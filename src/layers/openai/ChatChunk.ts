@@ -1,7 +1,7 @@
 /**
  * Reads one `chat.completion.chunk`, in the shapes that OpenAI and the servers that follow it send.
  *
- * Owns the spellings of the fields. Fields that are absent, null or of another type are as if they were not there.
+ * Owns the spellings of the fields. Treats fields that are null or of another type as absent.
  */
 import * as Json from "../provider/Json.ts"
 import * as Attached from "./Attached.ts"
@@ -16,15 +16,15 @@ export interface ChatChunk {
   readonly reasoning: string
   /** whether the reasoning came as `reasoning_content`, empty or not */
   readonly isReasoningContent: boolean
-  /** fragments, as they are */
+  /** fragments, unchanged */
   readonly reasoningDetails: ReadonlyArray<Json.Json>
-  /** what only its server understands of the message (`Attached`) */
+  /** what only the server understands of the message (`Attached`) */
   readonly fields: Json.JsonObject | undefined
   readonly text: string
   readonly toolCalls: ReadonlyArray<Fragment>
   readonly finishReason: string | undefined
   readonly usage: Json.JsonObject | undefined
-  /** whether it has a message, and not what is added to one */
+  /** whether it has a whole message, and not a delta */
   readonly isWhole: boolean
 }
 
@@ -89,7 +89,7 @@ const usage = (chunk: Json.JsonObject, choice: Json.JsonObject | undefined): Jso
   return found !== undefined && TokenUsage.isUsage(found) ? found : undefined
 }
 
-/** Qwen writes that there is none yet as a text. */
+/** Qwen sends a text to say that there is none yet. */
 const finishReason = (value: Json.Json | undefined): string | undefined =>
   value === "null" ? undefined : Json.text(value)
 
@@ -104,7 +104,7 @@ const firstChoice = (chunk: Json.JsonObject): Json.JsonObject | undefined => {
   return undefined
 }
 
-/** Only the first choice is read; one without a delta may have its whole message (gateways that stream only in name). */
+/** Reads only the first choice; one without a delta may have its whole message (from gateways that do not really stream). */
 export const read = (chunk: Json.JsonObject): ChatChunk => {
   const choice = firstChoice(chunk)
   const added = Json.object(choice?.delta)

@@ -1,8 +1,8 @@
 /**
- * Encodes a prompt as the messages of a chat completion: one message for one, tool results one each, order kept.
+ * Encodes a prompt as the messages of a chat completion: one for each message and each tool result, in order.
  *
- * Owns the shapes of messages; equal prompts give equal bytes. Does not repair transcripts. What the protocol has no place
- * for is left out: files of the assistant, calls that a provider ran itself, approvals.
+ * Owns the shapes of messages; equal prompts become equal bytes. Does not repair transcripts. Leaves out what the protocol has
+ * no place for: files of the assistant, calls that a provider ran itself, approvals.
  */
 import * as Prompt from "effect/ai/Prompt"
 import * as Base64 from "effect/encoding/Base64"
@@ -11,17 +11,17 @@ import * as Attached from "./Attached.ts"
 import * as ReasoningDetails from "./ReasoningDetails.ts"
 
 export interface Options {
-  /** who is asked (`Attached.source`) */
+  /** the source that is asked (`Attached.source`) */
   readonly to: string
   /**
-   * Which reasoning goes back: none; what came as `reasoning_details`, and as `reasoning_content` where tools are offered or
-   * were called ("auto"), all from who is asked; or with it all other reasoning as `reasoning_content` too (`true`).
+   * Which reasoning goes back: none (`false`); only that of the source that is asked, as `reasoning_details`, and as
+   * `reasoning_content` where tools are offered or were called ("auto"); or also all other, as `reasoning_content` (`true`).
    */
   readonly sendReasoning: boolean | "auto"
   readonly offersTools: boolean
 }
 
-/** With what only its server understands of it (`Attached`). */
+/** With what only the server understands of it (`Attached`). */
 interface FunctionCall {
   readonly id: string
   readonly type: "function"
@@ -71,7 +71,7 @@ const userContent = (parts: ReadonlyArray<Prompt.UserMessagePart>): string | Rea
 
 /**
  * The arguments of a call as the text of a JSON object, because servers parse it for their templates: an object as it is,
- * also when it is given as text; nothing as `{}`; what the model wrote that is no object under `invalid_arguments`.
+ * also when given as text; nothing as `{}`; anything else that the model wrote under `invalid_arguments`.
  */
 const argumentsText = (params: unknown): string => {
   if (params === undefined || params === null) return "{}"
@@ -81,7 +81,7 @@ const argumentsText = (params: unknown): string => {
   return JSON.stringify(typeof params === "object" && !Array.isArray(params) ? params : { invalid_arguments: params })
 }
 
-/** What goes back of a message's reasoning; empty `reasoning_content` too, where it came so (DeepSeek asks for it). */
+/** What goes back of a message's reasoning; also empty `reasoning_content`, where it came so (DeepSeek asks for it). */
 const reasoningFields = (parts: ReadonlyArray<Prompt.ReasoningPart>, hasTools: boolean, options: Options): Reasoned => {
   const { sendReasoning, to } = options
   if (sendReasoning === false) return {}
@@ -100,7 +100,7 @@ const reasoningFields = (parts: ReadonlyArray<Prompt.ReasoningPart>, hasTools: b
   }
 }
 
-/** The ids of calls that have others in their prompt. */
+/** The ids of calls whose ids in the prompt are different. */
 type CallIds = Map<string, string>
 
 const assistant = (message: Prompt.AssistantMessage, options: Options, ids: CallIds): ChatMessage => {
@@ -129,7 +129,7 @@ const assistant = (message: Prompt.AssistantMessage, options: Options, ids: Call
   }
 }
 
-/** What the model reads of a result: its own output for the model, else a text as it is, else JSON. */
+/** What the model reads of a result: its output for the model where there is one, else a text as it is, else JSON. */
 const resultText = (part: Prompt.ToolResultPart): string => {
   if (part.modelOutput !== undefined) return Prompt.toolModelOutputToText(part.modelOutput)
   if (part.result === undefined) return ""

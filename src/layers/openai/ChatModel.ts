@@ -1,6 +1,6 @@
 /**
- * A chat completions API as an effect/ai `LanguageModel`: what is sent, what an answer or a refusal becomes, and the one more
- * try after a refusal of what not every server takes. Does not retry, does not run tools, does not know of runs.
+ * A chat completions API as an effect/ai `LanguageModel`: what is sent, what an answer or a refusal becomes, and one more try
+ * when a server refuses a field that not every server takes. Does not retry otherwise, run tools, or know of runs.
  */
 import type * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
@@ -29,11 +29,11 @@ import * as ReasoningRefusal from "./ReasoningRefusal.ts"
 import * as Sent from "./Sent.ts"
 import * as StatusError from "./StatusError.ts"
 
-/** A client that fails on statuses by itself still gives the response that it refused. */
+/** A client that fails on statuses by itself still yields the response that it refused. */
 const refused = (error: HttpClientError.HttpClientError) =>
   error.reason._tag === "StatusCodeError" ? Effect.succeed(error.reason.response) : Effect.fail(error)
 
-/** As `LanguageModelOpenAi.make`, which loads it. */
+/** See `LanguageModelOpenAi.make`, which loads this. */
 export const make = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<LanguageModel.LanguageModel, Config.ConfigError, HttpClient.HttpClient> {

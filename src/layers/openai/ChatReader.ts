@@ -1,7 +1,7 @@
 /**
- * Reads the text of a 200 response: its events, or the document that it is in their place.
+ * Reads the text of a 200 response: its events, or the document sent instead of them.
  *
- * Owns what a body says, to the answer or the error that it comes to. Does not own the connection, nor when it is left
+ * Owns what a body says, up to the answer or the error that it becomes. Does not own the connection, nor when it is closed
  * (`ChatStream`).
  */
 import type * as AiError from "effect/ai/AiError"
@@ -23,9 +23,9 @@ interface ChatReader {
   readonly push: (text: string) => void
   /** The body ended, or broke off with `error`. */
   readonly end: (error?: AiError.AiError) => void
-  /** The model finished: what may still come is usage. */
+  /** Whether the model finished: only usage may still come. */
   readonly isFinished: () => boolean
-  /** Takes the parts that were read. */
+  /** Takes the parts read so far. */
   readonly take: () => Array<Part>
   /** Once defined, nothing more is read. */
   readonly outcome: () => "settled" | AiError.AiError | undefined
@@ -38,10 +38,10 @@ const notAStream = (endpoint: Endpoint, what: string): AiError.AiError =>
       + `(most end in /v1) and that the model can stream`
   )
 
-/** Whether a text is the data of events that no blank line parts. */
+/** Whether a text is the data of several events without blank lines between them. */
 const isUnparted = (data: string): boolean => Json.object(Json.parse(data.split("\n", 1)[0]!)) !== undefined
 
-/** The reader of a body of this content type, whose answer is by the model of this name. */
+/** The reader of a body of this content type, answered by the model of this name. */
 export const make = (endpoint: Endpoint, contentType: string, model: string): ChatReader => {
   const response = ChatResponse.make(Attached.source(endpoint.hostname, model))
   let parts: Array<Part> = []
@@ -49,7 +49,7 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
   let hasEvents = false
   let isAtEnd = false
 
-  /** The error of a stream that broke off, where it tells one outside of its events. */
+  /** The error of a stream that broke off, where it reports one outside its events. */
   const strayed = (): AiError.AiError | undefined => {
     const payload = Json.object(Json.parse(events.strayed()))
     if (payload === undefined || !ProviderError.isError(payload)) return undefined
@@ -78,7 +78,7 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
     }
   }
 
-  /** Ends with what an event says is wrong, unless the answer before it is whole. */
+  /** Ends with the error of an event, unless the answer before it is whole. */
   const fail = (error: AiError.AiError) => {
     if (response.isFinished()) settle()
     if (outcome === undefined) breakOff(error)
@@ -93,7 +93,7 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
     const json = Json.parse(data)
     if (json === undefined && isUnparted(said)) {
       const lines = said.split("\n")
-      // the name is the last one's
+      // the name belongs to the last line
       return lines.forEach((line, i) => read(i === lines.length - 1 ? name : "", line))
     }
     const payload = Json.object(json)

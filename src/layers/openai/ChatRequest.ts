@@ -10,9 +10,9 @@ import * as ChatMessages from "./ChatMessages.ts"
 
 export interface Options extends Omit<ChatMessages.Options, "offersTools"> {
   readonly model: string
-  /** Fields that the call does not decide. `stream_options: undefined` takes that field away. */
+  /** Fields that the call does not decide. `stream_options: undefined` removes that field. */
   readonly body: Readonly<Record<string, unknown>>
-  /** What the answer has to fit, where the call itself does not say. */
+  /** The format of the answer, where the call itself does not name one. */
   readonly format: ResponseFormat.ResponseFormat | undefined
 }
 
@@ -27,8 +27,8 @@ interface FunctionTool {
 }
 
 /**
- * OpenAI refuses an object schema without properties. A strict tool gets the subset of JSON Schema of strict mode; one with
- * arguments that are written otherwise there is none, because nobody would read them.
+ * OpenAI refuses an object schema without properties. A strict tool gets strict mode's subset of JSON Schema, unless that
+ * writes the arguments in another form, which nobody would read; such a tool is not strict.
  */
 const encodeTool = (tool: Tool.Any): FunctionTool => {
   const plain = Tool.getJsonSchema(tool)
@@ -57,7 +57,7 @@ const toolOf = (tool: Tool.Any): FunctionTool => {
   return encoded
 }
 
-/** Only OpenAI knows how to restrict a call to some of its tools, so the others are not sent at all. */
+/** Only OpenAI can restrict a call to some of its tools, so the others are not sent at all. */
 const choose = ({ toolChoice: choice, tools }: LanguageModel.ProviderOptions) => {
   if (typeof choice === "string") return { tools, choice }
   if ("tool" in choice) return { tools, choice: { type: "function", function: { name: choice.tool } } }
@@ -75,7 +75,7 @@ const formatFields = ({ responseFormat: asked }: LanguageModel.ProviderOptions, 
   return response_format === undefined ? {} : { response_format }
 }
 
-/** The JSON text of a request. Fails on a tool that only another API has, a schema or a value that JSON cannot hold. */
+/** The JSON text of a request. Fails on a tool that only another API has, and on a schema or value that JSON cannot express. */
 export const encode = Effect.fnUntraced(function*(
   call: LanguageModel.ProviderOptions,
   options: Options

@@ -4,8 +4,8 @@
  *   chunk* ── finish reason ── usage | end of stream ──▶ end: tool calls, finish
  *      └──── end of stream ──▶ end: "truncated"
  *
- * Owns the order of parts. Tool calls are emitted by `end` only, so that no call of a cut stream ever comes out. Does not
- * own the connection (`ChatStream`), nor the shapes of chunks (`ChatChunk`).
+ * Owns the order of parts. Only `end` emits tool calls, so a call of a cut stream never comes out. Does not own the connection
+ * (`ChatStream`), nor the shapes of chunks (`ChatChunk`).
  */
 import type * as Response from "effect/ai/Response"
 import type { JsonObject } from "../provider/Json.ts"
@@ -17,21 +17,21 @@ import { ToolCalls } from "./ToolCalls.ts"
 
 type Parts = Array<Response.StreamPartEncoded>
 
-/** Why a response that ended is not one: no finish reason, one that says it failed, or a call without a name. */
+/** Why a response that ended is not an answer: no finish reason, one that reports a failure, or a call without a name. */
 type Defect = "truncated" | "failed" | "nameless"
 
 interface ChatResponse {
   readonly push: (chunk: ChatChunk, out: Parts) => void
-  /** The model finished: what may still come is usage. */
+  /** Whether the model finished: only usage may still come. */
   readonly isFinished: () => boolean
-  /** The model finished and its usage is known: nothing more will come. */
+  /** Whether the model finished and its usage is known: nothing more will come. */
   readonly isComplete: () => boolean
   readonly end: (out: Parts) => Defect | undefined
-  /** Says of an answer that is none what it has used. */
+  /** Emits the usage so far of an answer that breaks off. */
   readonly breakOff: (out: Parts) => void
 }
 
-/** In lower case: OpenAI's, and those that gateways pass on of Anthropic, Gemini, Mistral, TGI and Cohere. */
+/** In lower case: OpenAI's reasons, and those of Anthropic, Gemini, Mistral, TGI and Cohere that gateways pass on. */
 const finishReasons: ReadonlyMap<string, Response.FinishReason> = new Map([
   ["stop", "stop"],
   ["eos", "stop"],
@@ -50,10 +50,10 @@ const finishReasons: ReadonlyMap<string, Response.FinishReason> = new Map([
   ["function_call", "tool-calls"]
 ])
 
-/** Those of a server that gave up: Mistral and OpenRouter, DeepSeek, vLLM, and Gemini where its model called a tool wrongly. */
+/** Reasons of a server that gave up: Mistral and OpenRouter, DeepSeek, vLLM, and Gemini after a malformed tool call. */
 const failures = new Set(["error", "insufficient_system_resource", "abort", "function_call_filter"])
 
-/** In lower case, without what Gemini says more: `content_filter: RECITATION`. */
+/** In lower case, without what Gemini adds: `content_filter: RECITATION`. */
 const known = (finishReason: string): string => finishReason.toLowerCase().replace(/:.*/s, "")
 
 const timestamp = (created: number | undefined): string | undefined => {
@@ -108,7 +108,7 @@ export const make = (from: string): ChatResponse => {
     pieces.toolCalls ||= chunk.toolCalls.length > 0
   }
 
-  /** A message that is whole, without what it says again of pieces before it (MiniMax). */
+  /** A whole message, without what it repeats of the pieces before it (MiniMax). */
   const unsaid = (chunk: ChatChunk): ChatChunk => ({
     ...chunk,
     ...(pieces.reasoning ? { reasoning: "", reasoningDetails: [] } : {}),

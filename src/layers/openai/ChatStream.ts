@@ -1,8 +1,8 @@
 /**
  * Turns the body of a 200 response into arrays of parts, one array for what arrived together.
  *
- * Owns when a call is over: `[DONE]`, a finish reason with usage, a finish reason and no more within a while, or the end of
- * the body. The stream then ends, which closes a connection that the server leaves open. Does not own the request
+ * Owns when a call is over: `[DONE]`, a finish reason with usage, a finish reason followed by silence for a while, or the end
+ * of the body. The stream then ends, which closes a connection that the server leaves open. Does not own the request
  * (`ChatModel`), nor what the body says (`ChatReader`).
  */
 import type * as AiError from "effect/ai/AiError"
@@ -22,13 +22,13 @@ import type { Endpoint } from "./Endpoint.ts"
 
 type Part = Response.StreamPartEncoded
 
-/** How long usage may come after the finish reason, and what was read last. */
+/** How long, in milliseconds, to wait for usage after the finish reason and after the last thing read. */
 const usageWait = 2000
 
 /**
  * Parts come as they arrive; those read before a failure come before it. Tool calls come only when the model finished:
  * a body that ends or breaks off earlier fails with an error that `AdapterErrors.isTruncated` recognises. When the
- * connection breaks after the finish reason, or stays open, the answer is whole, and only its usage may be missing.
+ * connection breaks after the finish reason, or stays open, the answer is whole; only its usage may be missing.
  */
 export const parts = (
   body: Stream.Stream<Uint8Array, HttpClientError.HttpClientError>,
@@ -45,7 +45,7 @@ export const parts = (
       const reader = ChatReader.make(endpoint, contentType, model)
       let quietSince: number | undefined
       let isLeft = false
-      /** The body's end, from a while after the finish reason on: the answer is whole, whatever else a server sends. */
+      /** Ends the body a while after the finish reason: the answer is whole, whatever else the server sends. */
       const onward = Effect.suspend(() => {
         if (!reader.isFinished()) return pull
         quietSince ??= performance.now()

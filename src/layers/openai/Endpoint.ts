@@ -12,9 +12,9 @@ import * as Redacted from "effect/Redacted"
 import type { Origin } from "../provider/Origin.ts"
 
 export interface Endpoint extends Origin {
-  /** The host without its port, which a server on the same machine may have another time. */
+  /** The host without its port, since a server on the same machine may get another port next time. */
   readonly hostname: string
-  /** Whether it is OpenAI's own. */
+  /** Whether it is OpenAI's own API. */
   readonly isOpenAi: boolean
   /** A request with a JSON body, authorised. */
   readonly request: (body: string) => HttpClientRequest.HttpClientRequest
@@ -24,7 +24,7 @@ const openAiBaseUrl = "https://api.openai.com/v1"
 
 const fail = (message: string) => Effect.fail(new Config.ConfigError(new ConfigProvider.SourceError({ message })))
 
-/** `<base>/chat/completions`, the query kept (Azure has its `api-version` there). */
+/** `<base>/chat/completions`, with the query kept (Azure has its `api-version` there). */
 const chatUrl = (baseUrl: string): URL | undefined => {
   const url = URL.parse(baseUrl)
   if (url === null || !/^https?:$/.test(url.protocol)) return undefined
@@ -36,7 +36,7 @@ const isOpenAi = (url: URL) => /(^|\.)api\.openai\.com$/.test(url.hostname)
 
 /**
  * Fails when the base URL is not an http(s) URL or holds credentials, when the key cannot be sent, and when api.openai.com is
- * asked without one. Blank settings are as if they were absent.
+ * asked without a key. Blank settings count as absent.
  */
 export const make = Effect.fnUntraced(function*(options: {
   readonly baseUrl?: string | undefined
@@ -70,7 +70,7 @@ export const make = Effect.fnUntraced(function*(options: {
     )
   }
   const inQuery = [...url.searchParams.values()].filter((value) => value.length >= 8)
-  // servers without keys are given one of a letter or two, which is no secret and in many words
+  // for servers without keys, people set one of a letter or two, which is no secret and occurs in many words
   const secrets = [...key.length < 4 ? [] : [key], ...inQuery.flatMap((value) => [value, encodeURIComponent(value)])]
   const empty = HttpClientRequest.post(url).pipe(HttpClientRequest.accept("text/event-stream"))
   const authorised = key === "" ? empty : HttpClientRequest.bearerToken(empty, key)

@@ -1,8 +1,8 @@
 /**
  * Splits the text of a response into server-sent events (WHATWG HTML, 9.2.6).
  *
- * Owns what `Sse.decode` does not do: it ignores `retry:`, reads a last event that misses its blank line, and notices a
- * body that is no event stream at all. Does not own what the events mean (`ChatReader`).
+ * Owns what `Sse.decode` does not do: it ignores `retry:`, reads a last event without its blank line, and notices a body that
+ * is not an event stream at all. Does not own what the events mean (`ChatReader`).
  */
 import * as Sse from "effect/encoding/Sse"
 
@@ -11,16 +11,16 @@ interface EventStream {
   readonly push: (text: string) => boolean
   /** Ends the last event. */
   readonly end: () => void
-  /** The JSON of the last line that stands outside of all events: how Ollama and llama.cpp break off. Mostly there is none. */
+  /** The JSON of the last line outside all events, which is how Ollama and llama.cpp break off. Mostly there is none. */
   readonly strayed: () => string
   /** The body so far, when it starts like a document (HTML, JSON) and not like a list of events. */
   readonly document: () => string | undefined
 }
 
-/** A line without a field, or with one that no event has. */
+/** A line without a field, or with a field that events do not have. */
 const stray = /^(error: ?)?(\{.*\})\s*$/gm
 
-/** Characters of the body's end in which such lines are looked for; as many more are kept at times. */
+/** How many characters of the body's end are searched for such lines; at times twice as many are kept. */
 const tailLength = 16_384
 
 /** How documents start. A line of an event stream starts with a field's name or a colon. */

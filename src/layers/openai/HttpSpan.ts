@@ -1,7 +1,7 @@
 /**
- * The span of one HTTP request, by the OpenTelemetry semantic conventions for HTTP clients: from its sending to the head of
- * its response. It has the address without query, and of an error its tag: a client's own span would end with an error that
- * holds the request, its headers and its body.
+ * The span of one HTTP request, by the OpenTelemetry semantic conventions for HTTP clients: from sending it to the head of
+ * its response. It has the address without its query, and only the tag of an error: a client's own span would end with an
+ * error that holds the request, its headers and its body.
  */
 import * as Effect from "effect/Effect"
 import type * as HttpClientError from "effect/http/HttpClientError"

@@ -1,8 +1,8 @@
 /**
- * Where the JSON document ends that a text of pieces begins with: each character is looked at once. Only of a kind of which no
- * proper prefix is a document: an object, an array, a string.
+ * Finds the end of the JSON document that begins a text which comes in pieces; looks at each character once. Only for kinds of
+ * document of which no proper prefix is one: an object, an array, a string.
  *
- * Does not own whether what stands before that end is JSON.
+ * Does not own whether the text before that end is JSON.
  */
 export class JsonEnd {
   #depth = 0
@@ -16,7 +16,7 @@ export class JsonEnd {
     return end
   }
 
-  /** The document ended with the last character that was no space. */
+  /** Whether the document ended with the last character that was not a space. */
   get isReached(): boolean {
     return this.#state === "at"
   }

@@ -1,6 +1,6 @@
 /**
- * The platform's `fetch` as the HTTP client of models. By itself it follows redirects, as another method and many times: not
- * here. Does not own what a redirect means (`StatusError`).
+ * The platform's `fetch` as the HTTP client of models, without redirects: by itself `fetch` follows them, with another method
+ * and many times. Does not own what a redirect means (`StatusError`).
  */
 import * as Effect from "effect/Effect"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
@@ -16,5 +16,5 @@ const settings: Layer.Layer<FetchHttpClient.RequestInit> = Layer.effect(
   }))
 )
 
-/** Its own: the application's, which may be built first, has settings of its own. */
+/** A fresh layer: the application's, which may be built first, has settings of its own. */
 export const layer: Layer.Layer<HttpClient.HttpClient> = Layer.provide(Layer.fresh(FetchHttpClient.layer), settings)

@@ -1,18 +1,18 @@
 /**
- * `reasoning_details`, as OpenRouter and those who follow it stream them: blocks of reasoning, in fragments. Whole, they are
- * what goes back; a signature apart from its text would be refused.
+ * `reasoning_details`, as OpenRouter and its followers stream them: blocks of reasoning, in fragments. They go back as whole
+ * blocks, because a signature apart from its text would be refused.
  *
  * Does not own to whom they go back (`Attached`).
  */
 import * as Json from "../provider/Json.ts"
 
-/** Where the text of a block stands that is streamed by and by; other blocks, encrypted ones, come whole. */
+/** The field that holds the text of a block streamed in pieces; other blocks, such as encrypted ones, come whole. */
 const textOf: ReadonlyMap<unknown, "text" | "summary"> = new Map([
   ["reasoning.text", "text"],
   ["reasoning.summary", "summary"]
 ])
 
-/** A block goes on until its signature has come. */
+/** A block continues until its signature has come. */
 const goesOn = (block: Json.JsonObject | undefined, { id, index, type }: Json.JsonObject): block is Json.JsonObject =>
   block !== undefined && block.type === type && block.index === index && !block.signature
   && (!block.id || !id || block.id === id)
@@ -23,7 +23,7 @@ const joined = (block: Json.JsonObject, fragment: Json.JsonObject, field: "text"
   return { ...block, ...Object.fromEntries(told), [field]: text }
 }
 
-/** Adds a fragment to the blocks that came before it; what is no object is none. */
+/** Adds a fragment to the blocks so far; ignores what is not an object. */
 export const add = (blocks: Array<Json.JsonObject>, given: Json.Json): void => {
   const fragment = Json.object(given)
   if (fragment === undefined) return
@@ -33,7 +33,7 @@ export const add = (blocks: Array<Json.JsonObject>, given: Json.Json): void => {
   else blocks.push(fragment)
 }
 
-/** The blocks that fragments are, in order. */
+/** The blocks that the fragments make, in order. */
 export const whole = (fragments: ReadonlyArray<Json.Json>): ReadonlyArray<Json.JsonObject> => {
   const blocks: Array<Json.JsonObject> = []
   for (const fragment of fragments) add(blocks, fragment)

@@ -1,6 +1,6 @@
 /**
- * Servers that refuse the reasoning that they gave, because a gateway renamed it or a model of theirs takes none: told by
- * their words, asked once more without it, and not again with it where that was the remedy.
+ * Handles servers that refuse the reasoning that they sent, because a gateway renamed it or their model takes none. A refusal
+ * is recognised by its words; the server is asked once more without reasoning, and no longer gets any where that helped.
  *
  * Does not own which reasoning is sent (`ChatMessages`).
  */
@@ -9,11 +9,11 @@ import * as Effect from "effect/Effect"
 import * as AdapterErrors from "../provider/AdapterErrors.ts"
 import type * as ChatMessages from "./ChatMessages.ts"
 
-/** What a server says of reasoning in a request that it does not take; DeepSeek says with the same name that it misses it. */
+/** What a server says of reasoning in a request that it refuses; DeepSeek uses the same name to say that it is missing. */
 const saysOfReasoning = (error: AiError.AiError): "refused" | "missed" | undefined => {
   const said = AdapterErrors.refusal(error) ?? ""
   if (!/reasoning_(content|details)/.test(said)) return undefined
-  // Groq: what "must be satisfied" is that the field is not there
+  // Groq: "must be satisfied" means that the field must not be there
   return /must be (?!satisfied)|miss|requir|passed back/i.test(said) ? "missed" : "refused"
 }
 
@@ -21,7 +21,7 @@ const isRefused = (error: AiError.AiError): boolean => saysOfReasoning(error) ==
 
 type Sending = ChatMessages.Options["sendReasoning"]
 
-/** Sends calls with their reasoning until the server refuses it, and takes them without; from then on without. */
+/** Sends calls with their reasoning until the server refuses it but takes a call without; after that, always without. */
 export const untilRefused = <Args extends ReadonlyArray<unknown>, A, R>(
   asked: Sending,
   send: (sendReasoning: Sending, ...args: Args) => Effect.Effect<A, AiError.AiError, R>
@@ -33,7 +33,7 @@ export const untilRefused = <Args extends ReadonlyArray<unknown>, A, R>(
   const without = (refused: AiError.AiError, args: Args) =>
     send(false, ...args).pipe(
       Effect.tap(stop),
-      // it wants reasoning, and not this one
+      // it wants reasoning, but not this reasoning
       Effect.mapError((error) => saysOfReasoning(error) === "missed" ? refused : error)
     )
   return (...args: Args): Effect.Effect<A, AiError.AiError, R> =>

@@ -1,8 +1,8 @@
 /**
- * What a server attaches to a message as a whole, until reasoning takes it along: by and by, and at the latest at the end,
- * where it may be reasoning without a text.
+ * Collects what a server attaches to a message as a whole, until reasoning takes it along: bit by bit, and at the latest at
+ * the end, possibly as reasoning without text.
  *
- * Does not own where that reasoning stands (`ChatResponse`).
+ * Does not own where that reasoning is placed (`ChatResponse`).
  */
 import type * as Response from "effect/ai/Response"
 import type * as Json from "../provider/Json.ts"
@@ -20,7 +20,7 @@ export class Seal {
   #isReasoningContent = false
   #isOpen = false
 
-  /** Of a model at a server (`Attached.source`). */
+  /** For a model at a server (`Attached.source`). */
   constructor(from: string) {
     this.#from = from
   }
@@ -33,12 +33,12 @@ export class Seal {
     for (const detail of reasoningDetails) ReasoningDetails.add(this.#details, detail)
   }
 
-  /** Whether something came that no reasoning has. */
+  /** Whether something came that no reasoning has taken yet. */
   isOpen(): boolean {
     return this.#isOpen
   }
 
-  /** What came since the last time, for reasoning that ends. */
+  /** What came since the last call, for reasoning that ends. */
   take(): { readonly metadata?: Response.ProviderMetadata } {
     for (const detail of this.#details) this.#named.add(detail.id)
     const reasoningDetails = this.#details.length === 0 ? undefined : this.#details
@@ -49,7 +49,7 @@ export class Seal {
     return Attached.received(attached, this.#from)
   }
 
-  /** Whether what was taken names a call by its id, so that its server looks for it. */
+  /** Whether what was taken names a call by this id, so that the server looks for it. */
   names(id: string): boolean {
     return this.#named.has(id)
   }

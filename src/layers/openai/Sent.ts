@@ -1,5 +1,5 @@
 /**
- * What a chat completion sent, as what the words of its provider may not repeat.
+ * The texts that a chat completion sent, which its provider's words may not repeat.
  *
  * Does not own the key, which is the endpoint's.
  */
@@ -8,7 +8,7 @@ import * as Echo from "../provider/Echo.ts"
 import * as Json from "../provider/Json.ts"
 import * as Attached from "./Attached.ts"
 
-/** What is said in a conversation, and what tools are called with. */
+/** What a conversation says, and what tools are called with. */
 const ofMessages = (messages: Json.Json | undefined): ReadonlyArray<string> =>
   Json.array(messages).flatMap((message) => {
     const { content, extra_content, reasoning_content, reasoning_details, tool_calls } = Json.object(message) ?? {}

@@ -1,4 +1,4 @@
-/** A response with a status that is no answer, as the error that it holds. Does not own what errors mean (`ProviderError`). */
+/** Turns a response with an unsuccessful status into the error that it holds. Does not own what errors mean (`ProviderError`). */
 import type * as AiError from "effect/ai/AiError"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"

@@ -7,14 +7,14 @@ import * as TokenCount from "../provider/TokenCount.ts"
 export const isUsage = (usage: Json.JsonObject): boolean =>
   TokenCount.read(usage.prompt_tokens) !== undefined || TokenCount.read(usage.completion_tokens) !== undefined
 
-/** Whether it counts anything yet: zeros may stand there until the last chunk. */
+/** Whether it counts anything yet: some servers send zeros until the last chunk. */
 export const isSome = (usage: Json.JsonObject): boolean =>
   (TokenCount.read(usage.prompt_tokens) ?? 0) > 0 || (TokenCount.read(usage.completion_tokens) ?? 0) > 0
 
 /**
- * Token counts of a `usage` object: `total`s include what was cached and what was reasoned. Cached tokens are read from
- * `prompt_tokens_details` (OpenAI), `prompt_cache_hit_tokens` (DeepSeek) or `cached_tokens` (Moonshot). xAI counts
- * reasoning beside `completion_tokens`, not within: seen by the sum, or by more reasoning than completion.
+ * Token counts of a `usage` object: each `total` includes cached and reasoning tokens. Cached tokens are read from
+ * `prompt_tokens_details` (OpenAI), `prompt_cache_hit_tokens` (DeepSeek) or `cached_tokens` (Moonshot). xAI counts reasoning
+ * beside `completion_tokens`, not within: recognised by the sum, or by more reasoning than completion.
  */
 export const read = (usage: Json.JsonObject | undefined): typeof Response.Usage.Encoded => {
   const input = TokenCount.read(usage?.prompt_tokens)

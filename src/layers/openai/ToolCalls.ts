@@ -1,6 +1,6 @@
 /**
- * Tool calls as they are emitted while their fragments come: each under an id of its own, its arguments by and by, and in the
- * end as a whole.
+ * Emits tool calls while their fragments come: each under an id of its own, its arguments piece by piece, and at the end as a
+ * whole.
  *
  * Does not own which call a fragment belongs to (`CallFragments`), when calls are settled (`ChatResponse`), nor what their
  * arguments say (`Parameters`).
@@ -18,7 +18,7 @@ export class ToolCalls {
   readonly #ids = new Set<string>()
   readonly #from: string
 
-  /** Of a model at a server (`Attached.source`). */
+  /** For a model at a server (`Attached.source`). */
   constructor(from: string) {
     this.#from = from
   }
@@ -32,7 +32,7 @@ export class ToolCalls {
     })
   }
 
-  /** Emits every call; none, and `false`, when one has arguments and no name. Calls that the seal names keep their ids. */
+  /** Emits every call; none, and `false`, when one has arguments but no name. Calls that the seal names keep their ids. */
   end(out: Parts, seal: Seal): boolean {
     const calls = this.#fragments.whole()
     if (calls === undefined) return false
@@ -50,7 +50,7 @@ export class ToolCalls {
     return true
   }
 
-  /** The call's id; emits the start with the first use of it. */
+  /** The call's id; the first use of it emits the start. */
   #start(call: Call, out: Parts): string {
     if (call.id !== undefined) return call.id
     const id = call.id = this.#claim(call)
@@ -58,7 +58,7 @@ export class ToolCalls {
     return id
   }
 
-  /** The provider's id when it is the first call to have it, else the first free `call_<n>` from the call's place on. */
+  /** The provider's id for the first call that has it, else the first free `call_<n>`, counting from the call's place. */
   #claim(call: Call): string {
     let id = call.providerId
     for (let n = call.ordinal; id === undefined || this.#ids.has(id); n++) id = `call_${n}`

@@ -1,6 +1,6 @@
 /**
  * Appending to a session in Postgres: fence and events in one statement, so that an append is one round trip and its
- * outcome is one answer. Only what is too large for one message takes a transaction of several.
+ * outcome is one answer. Only an append that is too large for one message takes a transaction of several.
  */
 import * as PgTypes from "@effect/sql-pg/PgTypes"
 import type * as Arr from "effect/Array"
@@ -10,7 +10,7 @@ import type * as SqlClient from "effect/sql/SqlClient"
 import * as SessionAppend from "../sql/SessionAppend.ts"
 import type * as SessionRows from "../sql/SessionRows.ts"
 
-/** A message of Postgres holds a gigabyte; characters take up to three bytes. */
+/** A message of Postgres holds a gigabyte; a character takes up to three bytes. */
 const charactersPerStatement = 64 * 1024 * 1024
 
 export const make = (sql: SqlClient.SqlClient): SessionAppend.Append => {
@@ -39,7 +39,7 @@ export const make = (sql: SqlClient.SqlClient): SessionAppend.Append => {
   }
 }
 
-/** The text that moves the head of a session where the fence still stands, with `fenceValues` as its parameters. */
+/** The text that moves a session's head where the fence still holds, with `fenceValues` as its parameters. */
 const fenceOf = (sql: SqlClient.SqlClient): string =>
   sql`${SessionAppend.rowUpdate(sql)} AND epoch = ${0} AND head = ${0}`.compile()[0]
 
@@ -50,7 +50,7 @@ const fenceValues = ({ before, epoch, next, session }: SessionAppend.Head): Read
   before.head
 ]
 
-/** The rows that parameters from `$n` on hold, a column each, in the order of `EventRow`. */
+/** The rows in the parameters from `$n` on, one column each, in the order of `EventRow`. */
 const eventsFrom = (n: number): string =>
   `unnest($${n}::int[], $${n + 1}::text[], $${n + 2}::text[], $${n + 3}::int[], $${n + 4}::bigint[], $${n + 5}::text[])
     AS event (seq, run, type, version, at, body)`

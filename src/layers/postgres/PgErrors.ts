@@ -1,6 +1,6 @@
 /**
- * What the errors of Postgres mean to who uses a store: one line that names the server and the database, never the
- * password, and what to check. What passes by itself may be tried again, the rest is refused.
+ * What the errors of Postgres mean to the user of a store: one line that names the server and the database, never the
+ * password, and what to check. A fault that may pass by itself can be tried again; any other is refused.
  */
 import type * as SqlError from "effect/sql/SqlError"
 import type * as SessionStore from "../../services/SessionStore.ts"
@@ -86,7 +86,7 @@ const stateFault = (
       return SessionErrors.unavailable(
         `${database} has no connection left (${said}). Lower maxConnections, or raise its max_connections.`
       )
-    // the last one where the client tried what was not prepared once more, in the transaction that this had ended
+    // the last is a client's second try of an unprepared statement, in the transaction that the first failure had ended
     case "26000":
     case "42P05":
     case "25P02":
@@ -127,7 +127,7 @@ const lower = (sentence: string): string => sentence.replace(/^T/, "t")
 const saidBy = (cause: unknown): string | undefined =>
   cause instanceof Error && cause.message !== "" ? cause.message.replace(/\s+/g, " ") : undefined
 
-/** A SQLSTATE, or the code of a system call. Of the addresses of a host, the first one tells. */
+/** A SQLSTATE, or the code of a system call. For several addresses of a host, the first one's. */
 const codeOf = (cause: unknown): string | undefined => {
   if (cause instanceof AggregateError && cause.errors.length > 0) return codeOf(cause.errors[0])
   return cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : undefined

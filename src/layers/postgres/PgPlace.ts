@@ -1,4 +1,4 @@
-/** Which database a URL of Postgres names, in words that may be shown: without its password. */
+/** The database that a Postgres URL names, in words that may be shown: without its password. */
 import * as Redacted from "effect/Redacted"
 
 export interface Place {
@@ -8,7 +8,7 @@ export interface Place {
   readonly user: string
 }
 
-/** `undefined` where it is no URL of Postgres. Host and the rest may also stand in the query, as libpq has it. */
+/** `undefined` where it is not a URL of Postgres. Host and the rest may also be in the query, as libpq allows. */
 export const ofUrl = (url: Redacted.Redacted): Place | undefined => {
   const parsed = URL.canParse(Redacted.value(url)) ? new URL(Redacted.value(url)) : undefined
   if (parsed?.protocol !== "postgres:" && parsed?.protocol !== "postgresql:") return undefined
@@ -29,15 +29,15 @@ export const ofUrl = (url: Redacted.Redacted): Place | undefined => {
 }
 
 /**
- * A password such as `12/34` that is not encoded ends the host of its URL, `me:12`, and the rest of it stands in what would be
- * shown: before the "@" that is meant to follow it.
+ * An unencoded password such as `12/34` ends the URL's host early, at `me:12`, and the rest of it, up to the "@" meant to
+ * follow it, would be shown.
  */
 const isCutInPassword = ({ hash, pathname, searchParams, username }: URL): boolean =>
   username === "" && [pathname, hash, ...searchParams.keys()].some((part) => part.includes("@"))
 
 /**
- * What a URL that `ofUrl` knows says of its server, for spans, which a client tells of what it is given apart from its URL. What is
- * no port is left for the client to refuse.
+ * What a URL that `ofUrl` accepts says of its server, for spans: a client's spans name only what it is given apart from its URL.
+ * An invalid port is left for the client to refuse.
  */
 export const ofServer = (
   url: Redacted.Redacted,
@@ -64,7 +64,7 @@ export const shown = (url: string): string => {
   return parsed.href
 }
 
-/** Whether it says `pgbouncer=true`, as databases behind a pooler in transaction mode are given out. */
+/** Whether it says `pgbouncer=true`, as URLs of databases behind a pooler in transaction mode do. */
 export const isPooled = (url: string): boolean =>
   URL.canParse(url) && new URL(url).searchParams.get("pgbouncer") === "true"
 

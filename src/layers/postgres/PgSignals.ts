@@ -1,11 +1,11 @@
 /**
- * Wakes the watchers of a session in every process that uses the database, by LISTEN and NOTIFY. What is signalled carries
- * no event and may get lost; a watcher looks by itself every few seconds, more often while nobody listens.
+ * Wakes the watchers of a session in every process that uses the database, by LISTEN and NOTIFY. A signal carries no event
+ * and may get lost; a watcher polls every few seconds by itself, more often while nobody listens.
  *
  *     append --> this process's watchers
  *            \-> sent, joined with what came meanwhile: NOTIFY --> LISTEN --> watchers of the others
  *
- * Signals are sent after the append, in a transaction of their own: a commit that notifies waits for every other one.
+ * Signals are sent after the append, in a transaction of their own: a commit that notifies waits for every other such commit.
  */
 import type * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as Effect from "effect/Effect"
@@ -16,9 +16,9 @@ import type * as SqlError from "effect/sql/SqlError"
 import * as SessionSignals from "../store/SessionSignals.ts"
 
 interface Wire {
-  /** Sends what these sessions are called. */
+  /** Signals these sessions. */
   readonly send: (sessionIds: ReadonlyArray<string>) => Effect.Effect<unknown, SqlError.SqlError>
-  /** What is sent, by anyone, from now on; on a connection of its own. */
+  /** The signals that anyone sends from now on; on a connection of its own. */
   readonly receive: Effect.Effect<
     Queue.Dequeue<PgConnection.Notification, SqlError.SqlError>,
     SqlError.SqlError,
@@ -26,7 +26,7 @@ interface Wire {
   >
 }
 
-/** A notification holds less than 8,000 bytes. Longer ids are found by looking. */
+/** A notification holds less than 8,000 bytes. Sessions with longer ids are found by polling. */
 const longestId = 2000
 
 /** The connection that receives is made when the first session is watched, and made again when it is lost. */
@@ -61,7 +61,7 @@ export const make = Effect.fnUntraced(function*(
     }))
   )
 
-  // what a run appended last is sent also where the store closes right after it
+  // what a run appended last is signalled even if the store closes right after it
   yield* Effect.addFinalizer(() => Effect.timeoutOption(flush, "1 second"))
   yield* Effect.forkScoped(Effect.forever(Effect.andThen(hasChanged.await, flush)))
 

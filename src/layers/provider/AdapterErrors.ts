@@ -1,7 +1,7 @@
 /**
  * The failures of a call by one of our adapters as `AiError`s: what happened, at which host, and what to check.
  *
- * Owns the words and the fields by which a caller tells them apart; none of them holds the key, the prompt, or more of a
+ * Owns their words, and the fields by which a caller tells them apart; none of them holds the key, the prompt, or more of a
  * body than the provider's own message (500 characters). Does not own what broke on the way to the provider
  * (`NetworkErrors`), nor retrying.
  */
@@ -30,8 +30,8 @@ const added = ({ reason }: AiError.AiError): Json.JsonObject | undefined =>
 const said = new WeakMap<AiError.AiError, string>()
 
 /**
- * What the provider says of a wrong request, and of which parameter, in its own words: for an adapter that looks in them for what
- * is refused. They may quote the request, and are told to nobody.
+ * What the provider says of a wrong request, and of which parameter, in its own words, for an adapter that searches them for
+ * the refused field. The words may quote the request, so nobody else is told.
  */
 export const refusal = (error: AiError.AiError): string | undefined =>
   error.reason._tag === "InvalidRequestError" ? said.get(error) : undefined
@@ -68,7 +68,7 @@ export const truncated = (origin: Origin): AiError.AiError =>
     })
   )
 
-/** A failure in the middle of an answer: one of the network is a truncated stream, in the network's words. */
+/** A failure in the middle of an answer: a network failure becomes a truncated stream, in the network's words. */
 export const inAnswer = (origin: Origin, error: AiError.AiError): AiError.AiError =>
   error.reason._tag !== "NetworkError" ? error : make(
     origin,
@@ -91,11 +91,11 @@ export const gaveUp = (origin: Origin): AiError.AiError =>
 export const invalidResponse = (origin: Origin, what: string): AiError.AiError =>
   make(origin, new AiError.InvalidResponseError({ description: `${origin.host} ${what}` }))
 
-/** What was asked is no such API, and does not become one when it is asked again; `what` continues "<host> ...". */
+/** The address is not such an API, and asking again will not change that; `what` continues "<host> ...". */
 export const notTheApi = (origin: Origin, what: string): AiError.AiError =>
   make(origin, new AiError.InvalidRequestError({ description: `${origin.host} ${what}` }))
 
-/** A status below 400 that is no 2xx. Where it leads is told without the query, which may hold a secret. */
+/** A status below 400 that is not 2xx. The address that it redirects to is named without its query, which may hold a secret. */
 export const notAnswered = (origin: Origin, status: number, location: string | undefined): AiError.AiError => {
   const url = location === undefined ? null : URL.parse(location, origin.url)
   return notTheApi(
@@ -109,7 +109,7 @@ export const notAnswered = (origin: Origin, status: number, location: string | u
   )
 }
 
-/** Response headers that help support and retrying; no others are kept. */
+/** Response headers that help support and retrying; others are dropped. */
 const keptHeaders = /^(retry-after(-ms)?|(x-)?request-id|cf-ray|x-ratelimit-.*)$/
 
 interface Answer {
@@ -118,7 +118,7 @@ interface Answer {
   readonly retryAfter: Duration.Duration | undefined
 }
 
-/** An error that the provider sent: with its status, or inside a stream as if it had been the status that it names. */
+/** An error that the provider sent, with its status; inside a stream, it counts as if it had been the status that it names. */
 export const fromProvider = (
   origin: Origin,
   error: ProviderError.ProviderError,

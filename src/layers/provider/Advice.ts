@@ -1,4 +1,4 @@
-/** What to do about a failure of a provider, in words for whoever set it up. */
+/** What to do about a failure of a provider, in words for the person who set it up. */
 import * as Duration from "effect/Duration"
 import type * as ProviderErrorKind from "./ProviderErrorKind.ts"
 

@@ -1,6 +1,6 @@
 /**
- * Waits for a connection that was let go to be closed in fact, so that what is said afterwards is true of both ends; and
- * for one that is about to come to its end.
+ * Waits until an abandoned connection is really closed, so that what is reported afterwards is true of both ends; and for a
+ * connection that is about to reach its end.
  */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -19,12 +19,12 @@ const closed = Effect.callback<void>((resume) => {
   turn()
 })
 
-/** When the scope ends otherwise than well, it ends once what was acquired after this is closed. */
+/** When the scope ends with a failure or interruption, waits until what was acquired after this is closed. */
 export const awaited: Effect.Effect<void, never, Scope.Scope> = Effect.addFinalizer((exit) =>
   Exit.isSuccess(exit) ? Effect.void : closed
 )
 
-/** Real time, whatever the clock: it is the socket's and nobody's policy. */
+/** Real time, whatever the clock: the wait is for a socket, not a policy. */
 export const wait = (millis: number): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     const timer = setTimeout(() => resume(Effect.void), millis)
@@ -34,8 +34,8 @@ export const wait = (millis: number): Effect.Effect<void> =>
 const moment = wait(50)
 
 /**
- * Reads on for a moment: a connection can carry the next call when its response has come to its end, and the event loop has taken
- * it back. This is before the last parts are handed out, because who has read them leaves.
+ * Reads on for a moment: a connection can carry the next call once its response has reached its end and the event loop has
+ * taken it back. Done before the last parts are handed out, because their reader leaves after them.
  */
 export const drain = <A, E>(pull: Pull.Pull<A, E>): Effect.Effect<void> =>
   Effect.andThen(Effect.raceFirst(Effect.exit(Effect.forever(pull)), moment), Effect.yieldNow)

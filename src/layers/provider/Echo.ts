@@ -1,20 +1,20 @@
 /**
- * Keeps out of a provider's words what it was sent: providers like to repeat what they refuse.
+ * Removes from a provider's words what it was sent: providers like to repeat what they refuse.
  *
- * Does not own the shape of requests, nor the key; those are an adapter's.
+ * Does not own the shape of requests, nor the key; both are the adapter's.
  */
 import * as Json from "./Json.ts"
 
 /** Headers that hold no secret. */
 const open = /^(accept(-encoding|-language)?|connection|content-(type|length)|host|user-agent|traceparent|b3)$/
 
-/** What stands in headers that may hold a secret: their values, and the words after a scheme (`Bearer ...`). */
+/** The parts of headers that may hold a secret: their values, and the words after a scheme (`Bearer ...`). */
 export const ofHeaders = (headers: Readonly<Record<string, string | undefined>>): ReadonlyArray<string> =>
   Object.entries(headers).flatMap(([name, value = ""]) =>
     open.test(name.toLowerCase()) ? [] : [value, ...value.split(" ").slice(1)].filter((value) => value.length >= 8)
   )
 
-/** Every text in a value, however deep, that is not shorter than `least`; JSON in a text is JSON. */
+/** Every text in a value, at any depth, of at least `least` characters; a text that is JSON is searched as JSON. */
 export const texts = (value: Json.Json | undefined, least: number): ReadonlyArray<string> => {
   if (typeof value === "string") {
     const inner = /^\s*[[{]/.test(value) ? Json.parse(value) : undefined
@@ -25,12 +25,12 @@ export const texts = (value: Json.Json | undefined, least: number): ReadonlyArra
     : []
 }
 
-/** What settings hold that is long enough to be a secret and not a setting. */
+/** The texts in settings that are long enough to be a secret and not a setting. */
 export const ofSettings = (settings: Json.JsonObject): ReadonlyArray<string> => texts(settings, 16)
 
-/** A text without any of these, however it quotes them: as JSON or as Python writes a text, and in texts that are quoted too. */
+/** A text without any of these, however it quotes them: as JSON or Python strings, nested too. */
 export const without = (said: string, secrets: ReadonlyArray<string>): string => {
-  // what is quoted is never shorter
+  // a quoted text is never shorter than the original
   const possible = secrets.filter(({ length }) => length > 0 && length <= said.length)
   if (possible.length === 0) return said
   const { at, text } = located(said)
@@ -50,17 +50,17 @@ const letters: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r
 const meaning = (_: string, unicode?: string, hex?: string, char = ""): string =>
   char === "" ? String.fromCharCode(Number.parseInt(unicode ?? hex ?? "", 16)) : letters[char] ?? char
 
-/** How often a text is quoted that is looked for. */
+/** How many levels of quotes are looked through. */
 const mostQuoted = 4
 
-/** A text without escapes, however often it was quoted: the same for all that quote it, and for what it is itself. */
+/** A text without escapes, however often it was quoted: the same for the text itself and all that quote it. */
 const unescaped = (text: string): string => {
   let plain = text
   for (let i = 0; i < mostQuoted && plain.includes("\\"); i++) plain = plain.replace(escape, meaning)
   return plain
 }
 
-/** The same, with the place in the text that each character of it comes from, and the end of the text. */
+/** The same, with the index in `said` of each character, and of the end. */
 const located = (said: string): { readonly text: string; readonly at: ReadonlyArray<number> } => {
   let text = said
   let at = Array.from({ length: said.length + 1 }, (_, i) => i)
@@ -78,7 +78,7 @@ const located = (said: string): { readonly text: string; readonly at: ReadonlyAr
   return { text, at }
 }
 
-/** From where to where a text stands in another one. */
+/** The places where a text occurs in another one. */
 const placesOf = (text: string, where: string): Array<readonly [from: number, to: number]> => {
   const places: Array<readonly [number, number]> = []
   for (let at = where.indexOf(text); at >= 0; at = where.indexOf(text, at + text.length)) {

@@ -1,8 +1,8 @@
 /**
- * Servers that refuse the format of an answer: told by their words, asked once more without it, and not again with it where
- * that was the remedy.
+ * Handles servers that refuse the format of an answer. A refusal is recognised by its words; the server is asked once more
+ * without the format, and no longer gets one where that helped.
  *
- * Does not own what is sent of a format (`ResponseFormat`).
+ * Does not own how a format is sent (`ResponseFormat`).
  */
 import type * as AiError from "effect/ai/AiError"
 import * as Effect from "effect/Effect"
@@ -10,7 +10,7 @@ import * as AdapterErrors from "./AdapterErrors.ts"
 import { OutputSchema } from "./OutputSchema.ts"
 import * as ResponseFormat from "./ResponseFormat.ts"
 
-/** What OpenAI, Anthropic, Google and those who speak as they do call the field in which a schema is sent. */
+/** What OpenAI, Anthropic, Google and compatible servers call the field in which a schema is sent. */
 const field = new RegExp(
   [
     "response_format|json_schema|structured output|text\\.format",
@@ -20,10 +20,10 @@ const field = new RegExp(
   "i"
 )
 
-/** A server's word that it does not know the field, or does not take it with this model, these tools or this schema. */
+/** Whether a server says that it does not know the field, or does not take it with this model, these tools or this schema. */
 const isRefused = (error: AiError.AiError): boolean => field.test(AdapterErrors.refusal(error) ?? "")
 
-/** Sends calls with the format of their answer, where one is asked for, until the server refuses it; from then on without. */
+/** Sends calls with the format of their answer, where one is asked for, until the server refuses it; then without. */
 export const untilRefused = <Call, A, R>(
   isKnown: boolean,
   send: (call: Call, format: ResponseFormat.ResponseFormat | undefined) => Effect.Effect<A, AiError.AiError, R>
@@ -33,7 +33,7 @@ export const untilRefused = <Call, A, R>(
     const output = yield* OutputSchema
     const format = sendsFormat && output !== undefined ? ResponseFormat.ofAnswer(output) : undefined
     if (format === undefined) return yield* send(call, undefined)
-    // words that only quote the conversation name the field too: without it, that is refused again
+    // words that only quote the conversation can name the field too; such a call is refused again without the format
     const without = Effect.tap(send(call, undefined), () => Effect.sync(() => void (sendsFormat = false)))
     return yield* Effect.catchIf(send(call, format), isRefused, () => without)
   })

@@ -8,7 +8,7 @@ import type * as Schema from "effect/Schema"
 export type Json = Schema.MutableJson
 export type JsonObject = Schema.MutableJsonObject
 
-/** The value of a JSON text, `undefined` when it is not one. */
+/** The value of a JSON text; `undefined` when it is not JSON. */
 export const parse = (text: string): Json | undefined => {
   try {
     return JSON.parse(text)
@@ -31,7 +31,7 @@ export const text = (value: Json | undefined): string | undefined =>
 export const number = (value: Json | undefined): number | undefined =>
   typeof value === "number" && Number.isFinite(value) ? value : undefined
 
-/** A value as JSON holds it, `undefined` when it cannot. */
+/** A value as JSON holds it; `undefined` when JSON cannot. */
 export const of = (value: unknown): Json | undefined => {
   try {
     return parse(JSON.stringify(value) ?? "")

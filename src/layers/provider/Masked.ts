@@ -1,6 +1,6 @@
-/** Keeps keys out of what others say: providers like to repeat the one that they refuse. Does not know which key it is. */
+/** Removes keys from what others say: providers like to repeat the one that they refuse. Does not know the actual key. */
 
-/** Keys by the beginnings that providers give them, and bearer tokens. */
+/** Keys, by the prefixes that providers give them, and bearer tokens. */
 const key = new RegExp(
   [
     "(?<![\\w-])(?:sk|pk|rk|gsk|xai|hf|pplx|nvapi)[-_](?=[\\w-]*\\d)[\\w-]{8,}",

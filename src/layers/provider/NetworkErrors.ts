@@ -1,6 +1,6 @@
 /**
- * A request that got no response, or whose response broke off, as an `AiError`: told by the code of the connection's error,
- * with what to check.
+ * A request that got no response, or whose response broke off, as an `AiError` that says what to check. It is recognised by
+ * the code of the connection's error.
  *
  * Does not own responses that say what went wrong (`AdapterErrors`).
  */
@@ -35,10 +35,10 @@ const networkWords: ReadonlyArray<readonly [codes: RegExp, words: string]> = [
 const unknownNetwork =
   "could not be reached, or broke off; try again later, and if it stays so, check the base URL and the network"
 
-/** What `fetch` refuses without a code: a port that the Fetch standard blocks, redirects without an end. */
+/** What `fetch` refuses without a code: a port that the Fetch standard blocks, endless redirects. */
 const refusals: ReadonlySet<string> = new Set(["bad port", "redirect count exceeded"])
 
-/** The code of an error or of one of its causes, such as `ECONNREFUSED`; the message, where that is all there is. */
+/** The code of an error or of one of its causes, such as `ECONNREFUSED`; else the message, where that is all there is. */
 export const codeOf = (error: unknown, depth = 5): string | undefined => {
   if (typeof error !== "object" || error === null || depth === 0) return undefined
   if ("code" in error && typeof error.code === "string") return error.code
@@ -66,7 +66,7 @@ export const unreachable = (
   )
 }
 
-/** What kept effect's client from an answer; its own error is not kept, as it has the prompt. */
+/** Why effect's client got no answer; its own error is not kept, since it holds the prompt. */
 export const fromHttpClient = (origin: Origin, error: HttpClientError.HttpClientError): AiError.AiError => {
   const { _tag } = error.reason
   return unreachable(origin, error, _tag === "EncodeError" || _tag === "InvalidUrlError" ? _tag : "TransportError")

@@ -1,11 +1,11 @@
 /**
- * The schema that an answer has to fit, from who asks for it to the adapter of a provider that can hold an answer to one.
- * effect/ai has a response format for `generateObject` only, which does not stream.
+ * The schema that an answer has to fit, passed from whoever asks to the adapter of a provider that can enforce one. effect/ai
+ * has a response format for `generateObject` only, which does not stream.
  */
 import * as Context from "effect/Context"
 import type * as Model from "../../services/Model.ts"
 
-/** What the answers of the calls made with it have to fit. An adapter may leave it out. */
+/** The schema for the answers of the calls made with this reference in scope. An adapter may ignore it. */
 export const OutputSchema = Context.Reference<Model.Output | undefined>("fiberloop/layers/OutputSchema", {
   defaultValue: () => undefined
 })

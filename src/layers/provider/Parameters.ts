@@ -3,7 +3,7 @@ import * as Tool from "effect/ai/Tool"
 
 /**
  * The parameters of a call from the text of its arguments: no text, `null` and `[]` are no parameters; JSON inside a JSON
- * string is read once more; what does not parse (or would poison a prototype) stays the text that the model wrote.
+ * string is parsed once more; what does not parse (or would poison a prototype) stays the text that the model wrote.
  */
 export const fromText = (text: string): unknown => {
   if (text.trim() === "") return {}

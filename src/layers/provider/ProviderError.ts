@@ -1,5 +1,5 @@
 /**
- * Reads the errors that providers send, as a status or inside a stream: their shapes, whoever spells them.
+ * Reads the errors that providers send, as a status or inside a stream, in all their spellings.
  *
  * Does not own what kind of failure one is (`ProviderErrorKind`), nor the errors that a caller sees.
  */
@@ -16,25 +16,25 @@ export interface ProviderError {
   readonly param: string | undefined
   /** the HTTP status that the error names */
   readonly status: number | undefined
-  /** Other names that it has: exceptions, reasons, violated quotas. */
+  /** Other names in it: exceptions, reasons, violated quotas. */
   readonly names?: ReadonlyArray<string>
-  /** What the provider behind a gateway said, which is no message for a caller. */
+  /** What the provider behind a gateway said, which is not a message for a caller. */
   readonly raw?: string
   /** milliseconds to wait, where the body says so (`google.rpc.RetryInfo`) */
   readonly retryDelay?: number
 }
 
-/** An answer that is no success, as far as an adapter knows it; `body` is text or the JSON that was in it. */
+/** An unsuccessful answer, as far as an adapter knows it; `body` is text or the JSON that was in it. */
 export interface Answer {
   readonly status?: number | undefined
-  /** an error's name that does not stand in the body: that of a broken connection, of an exception */
+  /** an error's name from outside the body: the code of a broken connection, the name of an exception */
   readonly code?: string | undefined
   readonly body?: unknown
   /** names in lower-case letters */
   readonly headers?: Readonly<Record<string, string | undefined>> | undefined
 }
 
-/** The error of an answer: that of its JSON, which may be that of an event, or a short plain text; never a web page. */
+/** The error of an answer: from its JSON, also that of an event, or from a short plain text; never from a web page. */
 export const fromAnswer = (answer: Answer): ProviderError => {
   const error = read(bodyOf(answer.body))
   const names = [answer.code, answer.headers?.["x-amzn-errortype"]?.split(":")[0]].flatMap((name) => name ?? [])
@@ -54,7 +54,7 @@ const label = (value: Json.Json | undefined): string | undefined =>
 const statusOf = (code: string | undefined): number | undefined =>
   code !== undefined && /^[45]\d\d$/.test(code) ? Number(code) : undefined
 
-/** A text, or the list of what a validator found (FastAPI, Mistral): where and what, not the input that it repeats. */
+/** A text, or a validator's findings (FastAPI, Mistral): where and what, without the input that they repeat. */
 const detail = (value: Json.Json | undefined): string | undefined => {
   const found = Json.array(value).flatMap((item) => {
     const entry = Json.object(item)
@@ -66,7 +66,7 @@ const detail = (value: Json.Json | undefined): string | undefined => {
   return found.length > 0 ? found.join("; ") : Json.text(value)
 }
 
-/** The one member of an event of Bedrock that is an exception: `{ throttlingException: { message } }`. */
+/** The one member of a Bedrock event that is an exception: `{ throttlingException: { message } }`. */
 const exceptionOf = (root: Json.JsonObject | undefined): readonly [string, Json.JsonObject] | undefined => {
   for (const [name, member] of Object.entries(root ?? {})) {
     const exception = Json.object(member)
@@ -75,15 +75,15 @@ const exceptionOf = (root: Json.JsonObject | undefined): readonly [string, Json.
   return undefined
 }
 
-/** What is there, and says something; of a list, the first. */
+/** A value, or the first of a list, unless it says nothing. */
 const told = (value: Json.Json | undefined): Json.Json | undefined => {
   const first = Array.isArray(value) ? value[0] : value
   if (typeof first !== "object" || first === null) return first || undefined
-  // gateways give its fields also where there is no error, without anything in them
+  // gateways send the error's fields even without an error, all empty
   return Object.values(first).some((value) => value !== null && value !== "" && value !== 0) ? first : undefined
 }
 
-/** What numbers of MiniMax mean (https://platform.minimax.io/docs/api-reference/errorcode), as others call it. */
+/** What MiniMax's numbers mean (https://platform.minimax.io/docs/api-reference/errorcode), in the names that others use. */
 const miniMax: Readonly<Record<string, string>> = {
   1002: "rate_limit",
   1004: "authentication",
@@ -94,15 +94,15 @@ const miniMax: Readonly<Record<string, string>> = {
   2049: "invalid_api_key"
 }
 
-/** What MiniMax says of an answer, where that is no success. */
+/** MiniMax's status of an answer, where it is not success. */
 const refusal = (base: Json.JsonObject | undefined): Json.JsonObject | undefined =>
   base?.status_code
     ? { code: base.status_code, type: miniMax[label(base.status_code) ?? ""] ?? null, message: base.status_msg ?? null }
     : undefined
 
 /**
- * What a payload has under `error`, `errors` (Cloudflare; beside a message they are its details) or `base_resp`, in its choice
- * (OpenRouter) or in `x_groq`.
+ * What a payload has under `error`, `errors` (Cloudflare; beside a message they are its details) or `base_resp`, in its first
+ * choice (OpenRouter) or in `x_groq`.
  */
 const errorOf = (root: Json.JsonObject): Json.Json | undefined =>
   told(root.error)
@@ -111,7 +111,7 @@ const errorOf = (root: Json.JsonObject): Json.Json | undefined =>
     ?? told(Json.object(root.x_groq)?.error)
     ?? refusal(Json.object(root.base_resp))
 
-/** The error of a payload: an object or a text where it has one, else the payload itself (`{ message }`, `{ detail }`, text). */
+/** The error of a payload: an object or text in it, else the payload itself (`{ message }`, `{ detail }`, text). */
 export const read = (payload: Json.Json | undefined): ProviderError => {
   const root = Json.object(Json.array(payload)[0] ?? payload)
   const exception = exceptionOf(root)
@@ -136,7 +136,7 @@ export const read = (payload: Json.Json | undefined): ProviderError => {
     exception?.[0],
     label(root?.__type),
     Json.text(Json.object(error?.innererror)?.code),
-    // OpenRouter says so of what it did not send on
+    // OpenRouter gives reasons for what it did not pass on
     Json.array(metadata?.reasons).length > 0 ? "moderation" : undefined,
     ...details.map((item) => Json.text(item.reason)),
     ...details.flatMap((item) => Json.array(item.violations).map((entry) => Json.text(Json.object(entry)?.quotaId)))
@@ -155,12 +155,12 @@ export const read = (payload: Json.Json | undefined): ProviderError => {
   }
 }
 
-/** A duration of Protocol Buffers, `"32.5s"`, in milliseconds. */
+/** Milliseconds of a Protocol Buffers duration such as `"32.5s"`. */
 const secondsOf = (text: string | undefined): number | undefined => {
   const seconds = /^(\d{1,9}(?:\.\d+)?)s$/.exec(text ?? "")?.[1]
   return seconds === undefined ? undefined : Math.ceil(Number(seconds) * 1000)
 }
 
-/** Whether a payload of a stream is an error and not a chunk: one that is null, false or empty is none. */
+/** Whether a payload of a stream is an error and not a chunk: null, false or an empty error does not count. */
 export const isError = (payload: Json.JsonObject): boolean =>
   payload.object === "error" || payload.type === "error" || errorOf(payload) !== undefined

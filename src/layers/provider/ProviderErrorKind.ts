@@ -1,6 +1,6 @@
 /**
- * What kind of failure a provider's error is: the one table of it, by status, by name and by words. Pure, and the same for
- * every adapter.
+ * What kind of failure a provider's error is: one table, by status, by name and by words. Pure, and the same for every
+ * adapter.
  *
  * Does not own the shapes of errors (`ProviderError`), nor which kind may be tried again (`ModelErrors`).
  */
@@ -14,17 +14,17 @@ export type Kind =
   | "overflow"
   | "policy"
   | "request"
-  /** the model's answer was no answer, and the next one may be */
+  /** the model's answer cannot be used, but the next one may be */
   | "response"
   | "network"
   | "server"
 
 type Table = ReadonlyArray<readonly [RegExp, Kind]>
 
-/** Codes, types and exceptions in lower-case letters only, because providers write the same name in every case. */
+/** Codes, types and exceptions in lower-case letters only, because providers spell the same name in every case. */
 const names: Table = [
   [/context(length|size|window)/, "overflow"],
-  // Gemini: a quota for a day is one, a quota for a minute is a rate
+  // Gemini: a limit per day is a quota, a limit per minute is a rate
   [/perday/, "quota"],
   [/perminute|persecond/, "rateLimit"],
   [/quota|billing|balance|credit|paymentrequired/, "quota"],
@@ -55,13 +55,13 @@ const kindOfName = (name: string | undefined): Kind | undefined => {
   return names.find(([pattern]) => pattern.test(letters))?.[1]
 }
 
-/** One request has more tokens than a minute allows (OpenAI, Groq): waiting does not help, a shorter one does. */
+/** One request has more tokens than a minute allows (OpenAI, Groq): waiting does not help, a shorter request does. */
 const moreThanAMinuteAllows = /request too large.*tokens per min|tokens must be reduced/is
 
-/** A limit of a day that does not say when it is over. */
+/** A daily limit that does not say when it is over. */
 const forToday = /(per.day|daily)(?!.*try again in)/is
 
-/** What servers without a name for it say. */
+/** The words of servers without a name for it. */
 const words: Table = [
   [
     new RegExp(
@@ -118,7 +118,7 @@ const words: Table = [
   ]
 ]
 
-/** Names that providers also give to what another one tells better. */
+/** These kinds also come from names that are too general, so that words may say more. */
 const isVague = (kind: Kind): boolean => kind === "request" || kind === "server"
 
 const isOneOf = (kind: Kind | undefined, ...kinds: ReadonlyArray<Kind>): kind is Kind =>

@@ -1,6 +1,6 @@
 /**
- * How spans end that adapters make, or that are made for them: an error is told by its tag. Its words may repeat what was
- * said, and are a span's only where content is recorded.
+ * How spans end that adapters make, or that are made for them: with an error's tag only. Its words may repeat what was said,
+ * and are in a span only where content is recorded.
  */
 import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
@@ -13,7 +13,7 @@ export class Failure extends Error {
   }
 }
 
-/** `exit` without words: a failure with a reason by the tag of that, any other one as `Unknown`; interruption stays. */
+/** `exit` without words: a failure with a reason becomes that reason's tag, any other `Unknown`; interruption stays. */
 export const of = (exit: Exit.Exit<unknown, unknown>): Exit.Exit<unknown, unknown> =>
   Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)
     ? exit

@@ -1,5 +1,5 @@
 /**
- * The field `response_format`: what holds an answer to a schema.
+ * The field `response_format`, which makes an answer fit a schema.
  *
  * Owns how a schema is sent, and whether it can be sent in strict mode. Does not own whether a server knows the field
  * (`FormatRefusal`).
@@ -25,14 +25,14 @@ const make = (name: string, schema: JsonSchema.JsonSchema, strict: boolean): Res
   json_schema: { name: name.replace(/[^\w-]/g, "_").slice(0, 64) || "answer", schema, strict }
 })
 
-/** For an answer that is decoded by the codec of strict mode. Throws where strict mode has no schema for it. */
+/** For an answer that strict mode's codec decodes. Throws where strict mode cannot express the schema. */
 export const ofObject = (name: string, schema: Schema.Constraint): ResponseFormat =>
   make(name, Tool.getJsonSchemaFromSchema(schema, { transformer: toCodecOpenAI }), true)
 
-/** Where schemas stand by names that are anybody's. */
+/** Members whose keys are arbitrary names, each for a schema. */
 const named: ReadonlySet<string> = new Set(["properties", "$defs", "definitions"])
 
-/** Whether this holds for a node of a schema and all below it. */
+/** Whether `of` is true of a node of a schema and all nodes below it. */
 const holds = (json: Json.Json, of: (node: Json.JsonObject) => boolean, isNamed = false): boolean => {
   if (typeof json !== "object" || json === null) return true
   const node = Json.object(json)
@@ -41,13 +41,13 @@ const holds = (json: Json.Json, of: (node: Json.JsonObject) => boolean, isNamed 
     && Object.entries(node).every(([key, member]) => holds(member, of, !isNamed && named.has(key)))
 }
 
-/** Whether the schema of strict mode has the same members: neither tuples nor records, which effect/ai writes as something else. */
+/** Whether strict mode's schema has the same members: it has no tuples or records, which effect/ai writes as something else. */
 export const keepsMembers = (schema: JsonSchema.JsonSchema): boolean =>
   holds(schema as Json.Json, (node) =>
     typeof node["additionalProperties"] !== "object"
     && !("prefixItems" in node || "patternProperties" in node || "not" in node))
 
-/** Whether it is the same: there every property is required, too. */
+/** Whether strict mode's schema is the same, which also needs every property to be required. */
 const keepsShape = (schema: JsonSchema.JsonSchema): boolean =>
   keepsMembers(schema) && holds(schema as Json.Json, (node) => {
     const required = Json.array(node["required"])
@@ -68,8 +68,8 @@ const encode = ({ name, schema }: Model.Output): ResponseFormat | undefined => {
 const encoded = new WeakMap<Model.Output["schema"], ResponseFormat | undefined>()
 
 /**
- * For an answer that is decoded by the schema itself: strict where that is the same, and `undefined` where the root is no
- * object, which the field cannot say.
+ * For an answer that the schema itself decodes: strict where strict mode's schema is the same; `undefined` where the root is
+ * not an object, which the field cannot express.
  */
 export const ofAnswer = (output: Model.Output): ResponseFormat | undefined => {
   if (encoded.has(output.schema)) return encoded.get(output.schema)

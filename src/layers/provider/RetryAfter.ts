@@ -6,13 +6,12 @@ const decimal = /^\d{1,12}(\.\d+)?$/
 const httpDate = /^[A-Z][a-z]+, \d{2}[ -][A-Z][a-z]{2}[ -]\d{2}(\d{2})? \d{2}:\d{2}:\d{2} GMT$/
 const asctime = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/
 
-/** Longer than any quota lasts: who asks for more does not mean it. */
+/** Longer than any quota lasts: a provider that asks for more does not mean it. */
 const longest = Duration.toMillis(Duration.days(366))
 
 /**
- * `retry-after-ms` (milliseconds), else `retry-after` (seconds, fractions allowed, or an HTTP date). A date that has
- * passed is zero, and one without `now` is not read; anything else that is not a time, or is one of years, is as if it was
- * not sent. Never negative, never NaN.
+ * `retry-after-ms` (milliseconds), else `retry-after` (seconds, fractions allowed, or an HTTP date). A date in the past is
+ * zero; a date without `now` is ignored, and so is a value that is not a time or exceeds a year. Never negative, never NaN.
  */
 export const fromHeaders = (
   headers: Readonly<Record<string, string | undefined>>,

@@ -1,11 +1,11 @@
-/** A provider's refusal in one sentence, for whoever set the provider up: who answered what, and what to do about it. */
+/** A provider's refusal in one sentence, for the person who set the provider up: who answered what, and what to do about it. */
 import * as Advice from "./Advice.ts"
 import type * as ProviderErrorKind from "./ProviderErrorKind.ts"
 
 interface Answer extends Advice.Circumstances {
   /** who answered */
   readonly host: string
-  /** what happened, where it is no answer */
+  /** what happened, where there was no answer */
   readonly how?: string | undefined
   /** the provider's own words */
   readonly message?: string | undefined
@@ -17,7 +17,7 @@ const longestMessage = 500
 export const cut = (text: string): string =>
   text.length > longestMessage ? `${text.slice(0, longestMessage).toWellFormed()}...` : text
 
-/** `redact` takes out what must not be told, before the words are cut. */
+/** `redact` removes secrets before the words are cut. */
 export const of = (
   kind: ProviderErrorKind.Kind,
   { host, how, message, ...circumstances }: Answer,

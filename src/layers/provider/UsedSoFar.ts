@@ -1,17 +1,17 @@
 /**
- * What an answer that breaks off has used by then, as a part of it: effect/ai has a place for that in a finish only, which
- * such an answer has not.
+ * What an answer that breaks off has used so far, as a part of it: effect/ai has a place for usage only in a finish, which
+ * such an answer does not have.
  */
 import type * as Response from "effect/ai/Response"
 import * as Json from "./Json.ts"
 
-/** Counts of tokens, as far as there are any. */
+/** Token counts, as far as there are any. */
 export interface Counts {
   readonly inputTokens: Partial<Pick<Response.Usage["inputTokens"], "total" | "cacheRead" | "cacheWrite">>
   readonly outputTokens: Partial<Pick<Response.Usage["outputTokens"], "total" | "reasoning">>
 }
 
-/** The part; it says nothing else. */
+/** A part that holds these counts and nothing else. */
 export const part = (counts: typeof Response.Usage.Encoded): Response.StreamPartEncoded => ({
   type: "response-metadata",
   id: undefined,
@@ -20,6 +20,6 @@ export const part = (counts: typeof Response.Usage.Encoded): Response.StreamPart
   metadata: { fiberloop: { usedSoFar: Json.of(counts) ?? null } }
 })
 
-/** The counts of such a part; `undefined` of any other. */
+/** The counts of such a part; `undefined` for any other. */
 export const read = ({ metadata }: Response.ResponseMetadataPart): Counts | undefined =>
   Json.object(metadata["fiberloop"] as Json.Json | undefined)?.usedSoFar as Counts | undefined

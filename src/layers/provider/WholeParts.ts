@@ -1,4 +1,4 @@
-/** The parts of an answer that was streamed, as those of one that was not. */
+/** Converts the parts of a streamed answer to those of one that was not streamed. */
 import type * as Response from "effect/ai/Response"
 
 interface Block {
@@ -7,7 +7,7 @@ interface Block {
   metadata: Response.ProviderMetadata
 }
 
-/** Texts and reasoning as whole blocks, in the order in which they began; the later metadata of a block wins by key. */
+/** Makes texts and reasoning whole blocks, in the order in which they began; for metadata of a block, the later key wins. */
 export const collect = (parts: Iterable<Response.StreamPartEncoded>): Array<Response.PartEncoded> => {
   const whole: Array<Response.PartEncoded> = []
   const open = new Map<string, Block>()

@@ -1,7 +1,7 @@
 /**
- * Bounds the wait for the answer of a database. What it does about the question nobody knows: as where a connection is lost. A
- * question that cannot be taken back, such as the end of a transaction, is left behind after the grace period. None is asked
- * of a database that was closed: some would take that for an interruption.
+ * Bounds the wait for a database's answer. Whether the database carried out a question whose wait is over is unknown, as after
+ * a lost connection. A question that cannot be taken back, such as the end of a transaction, is left behind after the grace
+ * period. A closed database is not asked: some clients would report that as an interruption.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -19,10 +19,10 @@ export const within = (timeout: Duration.Input | undefined): Answered => (asking
       over: () => () => late(timeout)
     }))
 
-/** The cause of the error of a question that was asked too late. */
+/** The cause in the error of a question that was asked too late. */
 export class Closed extends Error {}
 
-/** As `within` until the scope closes; from then on every question fails with `Closed`, also one that waits for its answer. */
+/** As `within` until the scope closes; after that every question fails with `Closed`, even one that waits for its answer. */
 export const untilClosed = Effect.fnUntraced(function*(
   timeout: Duration.Input | undefined
 ): Effect.fn.Return<Answered, never, Scope.Scope> {
@@ -30,7 +30,7 @@ export const untilClosed = Effect.fnUntraced(function*(
   let isClosed = false
   yield* Effect.addFinalizer(() => Effect.sync(() => void (isClosed = true)))
   if (timeout === undefined) return (asking) => isClosed ? closed : asking
-  // a connection that is closed under a question fails, or interrupts it
+  // closing a connection makes its open question fail, or interrupts it
   return (asking) => isClosed ? closed : Effect.catchCauseIf(answered(asking), () => isClosed, () => closed)
 })
 

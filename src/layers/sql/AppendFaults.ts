@@ -1,7 +1,7 @@
 /**
- * What the error of an append tells of what is stored: nothing, another's event in its place, or that nobody knows.
+ * What the error of an append says about what is stored: nothing, another's event in its place, or that it is unknown.
  *
- * Does not own what errors mean to a caller; those are an engine's.
+ * Does not own what errors mean to a caller; that is the engine's.
  */
 import type * as SqlError from "effect/sql/SqlError"
 
@@ -9,7 +9,7 @@ import type * as SqlError from "effect/sql/SqlError"
 export const isUnknown = ({ reason }: SqlError.SqlError): boolean =>
   reason._tag === "ConnectionError" || codeOf(reason.cause).startsWith("57P0")
 
-/** Engines differ in what they call an event that is there already: another's, who moved the fence. */
+/** Engines differ in how they report an event that exists already: that of another writer, which moved the fence. */
 export const isConflict = ({ reason }: SqlError.SqlError): boolean =>
   reason._tag === "UniqueViolation" || reason._tag === "ConstraintError"
 

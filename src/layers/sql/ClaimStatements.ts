@@ -1,5 +1,5 @@
 /**
- * The statements by which a session gets an owner and keeps it: each asks and writes its row in one step.
+ * The statements by which a session gets an owner and keeps it: each checks and writes its row in one step.
  *
  * Does not own who may take a session (`SessionClaims`), nor how one is given back (`SessionRelease`).
  */
@@ -11,22 +11,22 @@ import * as SessionDialect from "./SessionDialect.ts"
 import type * as SessionRows from "./SessionRows.ts"
 
 type Row = SessionRows.SessionRow
-/** The row as it is then; nothing where the statement found no such session. */
+/** The row after the change; undefined where the statement found no such session. */
 type Changed = Effect.Effect<Row | undefined, SqlError.SqlError>
 type Owned = Pick<Row, "session"> & { readonly owner: string }
 
 interface ClaimStatements {
-  /** Also of a session that has no events yet. */
+  /** Also finds a session that has no events yet. */
   readonly look: (sessionId: string, now: number) => Effect.Effect<SessionRows.SeenRow | undefined, SqlError.SqlError>
-  /** Adds a session; nothing where the id is taken. */
+  /** Adds a session; returns nothing where the id is taken. */
   readonly insert: (sessionId: string, owner: string | null, now: number) => Changed
-  /** Makes `owner` the owner and raises the fence; nothing where that has moved since the row was read. */
+  /** Makes `owner` the owner and raises the fence; returns nothing where the fence has moved since the row was read. */
   readonly raise: (row: Row, owner: string, now: number) => Changed
-  /** Raises the fence of a session that `owner` has. */
+  /** Raises the fence of a session that `owner` holds. */
   readonly refence: (owned: Owned) => Changed
-  /** Renews the lease of a session that `owner` has. */
+  /** Renews the lease of a session that `owner` holds. */
   readonly renew: (owned: Owned, now: number) => Effect.Effect<unknown, SqlError.SqlError>
-  /** Takes a session away that holds nothing, where the fence has not moved since the row was read. */
+  /** Removes a session without events, where the fence has not moved since the row was read. */
   readonly removeEmpty: (row: Row) => Effect.Effect<unknown, SqlError.SqlError>
 }
 

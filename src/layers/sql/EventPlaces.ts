@@ -1,5 +1,5 @@
 /**
- * Where events of some types stand in the log of a session.
+ * Finds events of certain types in the log of a session.
  *
  * Does not own what is looked for (`SessionFork`, `SessionCopy`), nor landmarks, which have an index (`SessionLog`).
  */

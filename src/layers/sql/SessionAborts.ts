@@ -1,8 +1,8 @@
 /**
- * Aborts that one process asks another for: a row for each claim that is asked, for which its owner looks while it has the
- * session.
+ * Aborts that one process asks of another: one row for each claim that is asked. A claim's owner looks for its row while it
+ * holds the session.
  *
- * Does not own what an abort is: the store carries the word, and the log says what came of it.
+ * Does not own what an abort is: the store carries the request, and the log says what came of it.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -17,19 +17,19 @@ import type * as SessionClaims from "./SessionClaims.ts"
 type Owner = SessionClaims.Claim["owner"]
 
 interface SessionAborts {
-  /** Runs `onAsked` where the owner is asked, until the scope closes; does not wait for it. */
+  /** Runs `onAsked` when the owner is asked, until the scope closes; does not wait for it. */
   readonly listen: (owner: Owner, onAsked: Effect.Effect<void>) => Effect.Effect<void, never, Scope.Scope>
-  /** `false` where nobody has the session for this run who can be asked. */
+  /** `false` where nobody who can be asked holds the session for this run. */
   readonly ask: (sessionId: string, runId: string) => Effect.Effect<boolean, SqlError.SqlError>
 }
 
-/** How often an owner looks. One look is for all sessions of a store. */
+/** How often an owner looks. One look covers all sessions of a store. */
 const lookEvery = "500 millis"
 
-/** Milliseconds after which nobody will have heard what is asked: its owner is gone, and the row goes too. */
+/** Milliseconds after which nobody will hear the request any more: its owner is gone, so the row is removed too. */
 const forgottenAfter = 600_000
 
-/** Looks in a context of its own, which is not that of whoever listens first. */
+/** Looks in a context of its own, not in that of the first listener. */
 export const make = Effect.fnUntraced(function*(
   sql: SqlClient.SqlClient,
   claims: Pick<SessionClaims.SessionClaims, "find" | "ownerOf">,
@@ -48,13 +48,13 @@ export const make = Effect.fnUntraced(function*(
       const onAsked = listening.get(owner)
       if (onAsked !== undefined) yield* Effect.forkDetach(onAsked, { startImmediately: true })
       else if (now < Number(asked_at) + forgottenAfter) continue
-      // where the row stays, it is asked once more
+      // if this fails, the row stays and the owner is asked again
       yield* sql`DELETE FROM fiberloop_aborts WHERE owner = ${owner}`
     }
   }, answered)
 
   const lookOn = Effect.gen(function*() {
-    // a look that fails is made up for by the next
+    // the next look makes up for one that fails
     while (listening.size > 0) yield* Effect.exit(Effect.delay(look(), lookEvery))
     looking = undefined
   })

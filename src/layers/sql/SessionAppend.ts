@@ -1,7 +1,7 @@
 /**
- * What it is to append to a session, and the statements that engines share for it.
+ * What an append to a session is, and the statements for it that engines share.
  *
- * Does not own how an engine does it behind the fence (`SqliteAppend`, `PgAppend`), nor what follows where the answer of that gets lost
+ * Does not own how an engine appends under the fence (`SqliteAppend`, `PgAppend`), nor what follows when the answer is lost
  * (`SessionWriter`).
  */
 import * as Arr from "effect/Array"
@@ -11,7 +11,7 @@ import type * as SqlError from "effect/sql/SqlError"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as SessionRows from "./SessionRows.ts"
 
-/** What becomes of a session, where `epoch` is still its fence and `before` what is stored of it. */
+/** The session before and after an append, provided that `epoch` is still its fence and `before` what is stored of it. */
 export interface Head {
   readonly session: SessionRows.SessionRow["session"]
   readonly epoch: SessionRows.SessionRow["epoch"]
@@ -19,12 +19,12 @@ export interface Head {
   readonly next: SessionStore.SessionInfo
 }
 
-/** Events as they stand in their table. */
+/** Events as they are in their table. */
 export type Rows = Arr.NonEmptyReadonlyArray<SessionRows.EventRow>
 
 /**
- * Stores events and the head, all or nothing; nothing and `false` where the fence has moved, or the error of a key that is
- * taken where another's event stands there.
+ * Stores events and the head, all or nothing. Where the fence has moved, stores nothing and returns `false`; where another's
+ * event has the place, fails with the error of a duplicate key.
  */
 export type Append = (head: Head, rows: Rows) => Effect.Effect<boolean, SqlError.SqlError>
 
@@ -60,14 +60,14 @@ export const inserts = (sql: SqlClient.SqlClient) => {
   return (session: Head["session"], rows: Rows): Statements => Arr.map(partsOf(rows), (part) => toInsert(session, part))
 }
 
-/** Events of one INSERT; bounded by the number of parameters that databases take. */
+/** Events in one INSERT; bounded by the number of parameters that databases take. */
 const rowsPerInsert = 100
 
-/** In the order of the rows. */
+/** Parts of at most that size, in the order of the rows. */
 export const partsOf = (rows: Rows): Arr.NonEmptyReadonlyArray<Rows> =>
   rows.length <= rowsPerInsert ? [rows] : Arr.chunksOf(rows, rowsPerInsert)
 
-/** Stores one part, `before` being the parameters before those of the rows. Texts are made once for each number of rows. */
+/** Stores one part; `before` holds the parameters before those of the rows. Makes each text once per number of rows. */
 export const inserting = (textOf: (rows: number) => string) => {
   const texts: Array<string> = []
   return (before: Values, rows: ReadonlyArray<Values>): Statement => {
@@ -82,7 +82,7 @@ const insertByNumber = (sql: SqlClient.SqlClient) => (rows: number): string => {
   return sql`INSERT INTO fiberloop_events ${sql.insert(Arr.makeBy(rows, () => row))}`.compile()[0]
 }
 
-/** Events of the session that a query gives, and none where it gives no row. */
+/** Inserts events into the session that a query returns; none where it returns no row. */
 export const insertByKey = (session: string) => (rows: number): string =>
   `INSERT INTO fiberloop_log (key, run, type, version, at, body)
   SELECT session << 32 | column1, column2, column3, column4, column5, column6

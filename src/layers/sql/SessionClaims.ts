@@ -1,12 +1,12 @@
 /**
- * Who may write to a session: claims in the sessions table, with an epoch that fences and a lease that tells liveness.
+ * Who may write to a session: claims in the sessions table, with an epoch as the fence and a lease that shows liveness.
  *
  *     free ---open---> owned ---release---> free
  *                        |
  *                        +--lease over, process dead, or takeOver--> owned by the next, the epoch raised
  *
- * Does not own the statements (`ClaimStatements`), nor how a session is given back where the database does not answer; that is
- * `SessionRelease`.
+ * Does not own the statements (`ClaimStatements`), nor how a session is given back when the database does not answer
+ * (`SessionRelease`).
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -25,7 +25,7 @@ import * as SessionRows from "./SessionRows.ts"
 export interface Claim {
   readonly session: SessionRows.SessionRow["session"]
   readonly epoch: SessionRows.SessionRow["epoch"]
-  /** as it stands in the row; no two claims have the same */
+  /** as in the row; unique to this claim */
   readonly owner: string
   readonly info: SessionStore.SessionInfo
 }
@@ -37,24 +37,23 @@ export interface SessionClaims {
   readonly find: (sessionId: string) => Effect.Effect<SessionRows.SeenRow | undefined, SqlError.SqlError>
   /** The row of a session that has events; fails where there is none. */
   readonly get: (sessionId: string) => Effect.Effect<SessionRows.SeenRow, Fault>
-  /** The owner that keeps others from a session. */
+  /** The owner that keeps others from the session, if it has one. */
   readonly ownerOf: (row: SessionRows.OwnedRow) => OwnerLiveness.Owner | undefined
   readonly claim: (sessionId: string, options: SessionStore.OpenOptions) => Effect.Effect<Claim, Fault>
-  /** Adds a session that nobody holds, still without events, in the transaction under way. Refuses an id that is in use. */
+  /** Adds an unowned session without events, in the transaction under way. Refuses an id that is in use. */
   readonly add: (sessionId: string, now: number) => Effect.Effect<Claim["session"], Fault>
-  /** Renews the lease, for ever. A failed try is made up for by the next; only an append must know that it is fenced. */
+  /** Renews the lease, for ever. The next try makes up for a failed one; only an append must know that it is fenced. */
   readonly keep: (claim: Claim) => Effect.Effect<never>
   /**
-   * Raises the fence over a claim of ours and gives it with the head as of then: nothing that was sent before is stored any
-   * more. `undefined` once another has the session.
+   * Raises the fence over a claim of ours and returns it with the head at that moment: nothing sent before is stored after
+   * that. `undefined` once another has the session.
    */
   readonly refence: (
     claim: Claim
   ) => Effect.Effect<{ readonly claim: Claim; readonly head: number } | undefined, SqlError.SqlError>
   /**
-   * Gives the session back, and takes it away when it holds nothing. Does nothing once another has it. This store takes it
-   * for free from now on; where the database does not answer, others do so once a later try got through, or the lease is
-   * over.
+   * Gives the session back, and removes it when it has no events. Does nothing once another has it. This store treats it as
+   * free from now on. When the database does not answer, others do so once a later try succeeds or the lease is over.
    */
   readonly release: (claim: Claim, head: number) => Effect.Effect<void>
 }
@@ -67,7 +66,7 @@ export const make = Effect.fnUntraced(function*(
 ): Effect.fn.Return<SessionClaims, never, Scope.Scope> {
   const releases = yield* SessionRelease.make(sql, liveness.lease, answered)
   const statements = ClaimStatements.make(sql, liveness.lease)
-  /** Claims of this store are live until they are released, also when it was too busy to renew a lease in time. */
+  /** Claims of this store are live until they are released, even when it was too busy to renew a lease in time. */
   const held = new Set<string>()
 
   const find = (sessionId: string) =>
@@ -97,7 +96,7 @@ export const make = Effect.fnUntraced(function*(
       const taking = row === undefined
         ? statements.insert(sessionId, name, now)
         : statements.raise(row, name, now)
-      // An answer that got lost may have been that it is ours, which nobody would know.
+      // The answer may be lost although the session is ours now, and nobody would know.
       const claimed = yield* Effect.onError(
         taking,
         () => releases.later({ sessionId, owner: name, head: row?.head ?? 0 })

@@ -1,7 +1,7 @@
 /**
- * The rows of a copied session, which the database copies itself, and what is read of them.
+ * Copies the rows of a session within the database, and reads what is needed of the copy.
  *
- * Does not own where a log is cut, nor what is added after that (`SessionFork`).
+ * Does not own where a log is cut, nor what is added after the cut (`SessionFork`).
  */
 import * as Effect from "effect/Effect"
 import type * as SqlClient from "effect/sql/SqlClient"
@@ -19,7 +19,7 @@ import type * as SessionRows from "./SessionRows.ts"
 type Fault = SqlError.SqlError | SessionStore.StoreError
 type Session = SessionClaims.Claim["session"]
 
-/** The copied events; `id` is the session that they are from, for errors. */
+/** The copied events; `id` is the session that they come from, for errors. */
 interface Copy {
   readonly session: Session
   readonly id: string
@@ -32,7 +32,7 @@ interface SessionCopy {
   readonly eventAt: (copy: Copy, seq: number) => Effect.Effect<RunEvent.Durable, Fault>
   /** The title of the first input that has words. */
   readonly titleOf: (copy: Copy) => Effect.Effect<string, Fault>
-  /** The state after the events of the run that `place` stands in. */
+  /** The state after the events of the run that `place` is in. */
   readonly stateAt: (copy: Copy, place: number) => Effect.Effect<RunState.RunState, Fault>
 }
 
@@ -57,7 +57,7 @@ export const make = (
     return made
   })
 
-  /** What was copied has a gap or is of a newer version: fails as a reader of the log does. */
+  /** The copied log has a gap or is of a newer version: fails as a reader of the log does. */
   const refuse = Effect.fnUntraced(function*(row: SessionRows.SessionRow, place: number) {
     const found = yield* claims.find(row.id)
     if (found?.session !== row.session) return yield* Effect.fail(SessionErrors.notFound(row.id))

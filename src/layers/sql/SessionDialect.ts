@@ -1,7 +1,7 @@
 /**
- * How sessions and events are found in their tables. In Postgres an event stands under its session and number, and the row
- * of a session is as of its last event. In SQLite an append writes the end of one tree and no more: an event stands under
- * one integer, the session above 32 bits of number, and the row of a session in use is as of some event before the last.
+ * How sessions and events are found in their tables. In Postgres, an event's key is its session and number, and the row of a
+ * session is always up to date. In SQLite an append writes only the end of one tree: an event's key is one integer, the session
+ * above 32 bits of number, and the row of a session in use may lag behind its last event.
  */
 import type * as SqlClient from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
@@ -11,27 +11,27 @@ type Session = SessionRow["session"] | Fragment
 
 interface SessionDialect {
   /**
-   * The time that leases are kept by, in milliseconds; `now` is this process's. In Postgres it is the server's: clocks of
-   * machines differ.
+   * The current time for leases, in milliseconds; `now` is this process's. In Postgres it is the server's, because the clocks
+   * of machines differ.
    */
   readonly leaseTime: (now: number) => Fragment
-  /** What sessions are read from: rows as of the last event of each. */
+  /** What sessions are read from: rows that are up to date with each one's last event. */
   readonly sessions: Fragment
-  /** Assignments that follow others, in an UPDATE of `fiberloop_sessions`: the row is as of the last event then. */
+  /** Assignments to append to others, in an UPDATE of `fiberloop_sessions`, that bring the row up to date. */
   readonly caughtUp: Fragment
   /** The table of events. */
   readonly events: Fragment
-  /** What the table of events holds in place of `session, seq`. */
+  /** What the table of events has instead of `session, seq`. */
   readonly key: Fragment
-  /** The key of the event `seq`, a column, in a session. */
+  /** The key in a session of the event whose number is the column `seq`. */
   readonly keyIn: (session: Session) => Fragment
-  /** Holds of the events of a session from one number to another. */
+  /** True of the events of the session from one number to another. */
   readonly within: (session: Session, from: number, to: number) => Fragment
   /** Orders events of one session by their numbers. */
   readonly order: Fragment
 }
 
-/** No number of an event is above it. */
+/** No event has a higher number. */
 export const lastSeq = 2 ** 31 - 1
 
 export const make = (sql: SqlClient.SqlClient): SessionDialect =>

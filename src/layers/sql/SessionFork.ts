@@ -1,7 +1,7 @@
 /**
- * Copies of sessions in their tables: one transaction, in which rows are copied by the database. What is read is the place
- * where the log is cut, the inputs up to the first title, and, where the copy ends inside a run or after one with calls
- * open, the events of that run.
+ * Copies sessions in their tables: one transaction, in which the database itself copies the rows. It reads the place where the
+ * log is cut, the inputs up to the first title, and, where the copy ends inside a run or after one with open calls, the events
+ * of that run.
  *
  * Does not own where a log may be cut (`run/log/Fork`), nor the rows of the copy (`SessionCopy`).
  */
@@ -35,7 +35,7 @@ export const make = (
   const places = EventPlaces.make(sql)
   const { copy: copyEvents, eventAt, stateAt, titleOf } = SessionCopy.make(sql, claims, log, places)
 
-  /** Looks near `at`, whatever number that is: columns are compared with integers of their range. */
+  /** Looks near `at`, whatever number that is: columns can only be compared with integers in their range. */
   const placeOf = Effect.fnUntraced(function*({ head, id, session }: SessionRows.SessionRow, at: number | undefined) {
     const limit = Ranges.last(at, head)
     const before = yield* places.upTo(session, Fork.placeTypes, limit)

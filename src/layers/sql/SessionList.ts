@@ -1,7 +1,7 @@
 /**
- * The sessions of a database as they are listed and taken away: rows of the sessions table, no log is read.
+ * Lists and removes the sessions of a database: reads rows of the sessions table, never a log.
  *
- * Does not own who has a session (`SessionClaims`), nor how rows are made to what is listed (`SessionRows`).
+ * Does not own who holds a session (`SessionClaims`), nor how a row becomes what is listed (`SessionRows`).
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -21,11 +21,11 @@ interface SessionList {
   /** Last changed first. */
   readonly list: (options: SessionStore.ListOptions) => Effect.Effect<ReadonlyArray<SessionStore.SessionInfo>, Fault>
   readonly info: (sessionId: string) => Effect.Effect<SessionStore.SessionInfo | undefined, Fault>
-  /** Takes a session away with its log, all or nothing. */
+  /** Removes a session with its log, all or nothing. */
   readonly remove: (sessionId: string) => Effect.Effect<void, Fault>
 }
 
-/** How many rows are looked at in one step, where it may take many to find few. */
+/** At least so many rows are looked at in one step, where most of them may not qualify. */
 const leastLookedAt = 100
 
 export const make = (sql: SqlClient.SqlClient, claims: SessionClaims.SessionClaims): SessionList => {
@@ -33,7 +33,7 @@ export const make = (sql: SqlClient.SqlClient, claims: SessionClaims.SessionClai
 
   const newestFirst = (limit: number) => sql`ORDER BY updated_at DESC, id DESC LIMIT ${limit}`
 
-  /** Those of an end by themselves: databases find no way through an index for several at once. */
+  /** Selects the sessions of each end by themselves: databases cannot use an index for several ends at once. */
   const pageOf = ({ after, ends }: SessionStore.ListOptions, limit: number, now: number) => {
     const before = after === undefined
       ? sql.literal("")
@@ -59,7 +59,7 @@ export const make = (sql: SqlClient.SqlClient, claims: SessionClaims.SessionClai
     const infos: Array<SessionStore.SessionInfo> = []
     for (let { after } = options; infos.length < most;) {
       const rows = yield* pageOf({ ...options, after }, page, now)
-      // whether an owner lives is not for a database to tell
+      // the database cannot tell whether an owner lives
       const listed = isUnowned ? rows.filter((row) => claims.ownerOf(row) === undefined) : rows
       infos.push(...listed.slice(0, most - infos.length).map(SessionRows.toInfo))
       if (rows.length < page) break

@@ -2,7 +2,7 @@
  * The events of a session in their table: adding to them without a fence, and reading on from a cursor.
  *
  * Reading trusts rows of the version that this code writes: they are parsed, not decoded. Those of older versions are
- * migrated, the rows stay as they are.
+ * migrated when read; the rows stay as they are.
  *
  * Does not own what a writer appends (`SessionAppend`), nor logs as streams (`SessionReading`).
  */
@@ -27,21 +27,21 @@ export interface SessionLog {
     session: Claim["session"],
     events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>
   ) => Effect.Effect<void, SqlError.SqlError>
-  /** Fails where a newer version wrote the last event of the log, so that this one may not go on with it. */
+  /** Fails where a newer version wrote the last event of the log, so that this version may not continue it. */
   readonly check: (sessionId: string) => Effect.Effect<void, Fault>
-  /** `seq` of the last event of this type; what it costs does not grow with the number of runs. */
+  /** `seq` of the last event of this type; the cost does not grow with the number of runs. */
   readonly lastOf: (
     sessionId: string,
     type: SessionStore.Landmark,
     runId?: string
   ) => Effect.Effect<number | undefined, SqlError.SqlError>
-  /** A cursor at `from`: each call reads on, up to `to`, and gives a page; an empty one when it is past `to`. */
+  /** A cursor at `from`: each call reads on, up to `to`, and returns a page; an empty one when it is past `to`. */
   readonly cursor: (row: { readonly session: Claim["session"]; readonly id: string }, from: number) => Cursor
 }
 
 export type Cursor = (to: number) => Effect.Effect<ReadonlyArray<RunEvent.Durable>, Fault>
 
-/** Events of one page. Large events shrink the next one to about this many characters. */
+/** Events in one page. Large events shrink the next page to about this many characters. */
 const rowsPerPage = 500
 const charactersPerPage = 4 * 1024 * 1024
 
@@ -66,10 +66,10 @@ export const make = (sql: SqlClient.SqlClient, steps: EventMigrations.Steps): Se
 
   const lastOf: SessionLog["lastOf"] = (sessionId, type, runId) => {
     const session = sessionOf(sessionId)
-    // not a parameter: an index of some rows is for queries whose text says that they want no others
+    // not a parameter: a partial index serves only queries whose text has its condition
     const ofType = sql.literal(`type = '${type}'`)
     const ofRun = runId === undefined ? sql.literal("") : sql`AND run = ${runId}`
-    // the index of runs orders those of one run: the last of all is found from the end of the log, which a run begins near
+    // the index of runs is ordered within one run: the last run of all is searched from the end of the log, which it begins near
     const isAnyRun = type === "RunStarted" && runId === undefined
     return Effect.map(
       isAnyRun
@@ -109,7 +109,7 @@ export const make = (sql: SqlClient.SqlClient, steps: EventMigrations.Steps): Se
   return { add, check, lastOf, cursor }
 }
 
-/** The events of `rows`, of which the first is event `from`; refuses rows that are missing, damaged, or of a newer version. */
+/** The events of `rows`, the first of which is event `from`; refuses rows that are missing, damaged, or of a newer version. */
 const toEvents = (
   sessionId: string,
   from: number,

@@ -1,5 +1,5 @@
 /**
- * Logs as streams, of which a pull is a page: to an end, or on and on.
+ * Logs as streams, a page for each pull: up to an end, or without end.
  *
  * Does not own how a page is read (`SessionLog`), nor who wakes a watcher (`SessionSignals`).
  */
@@ -29,7 +29,7 @@ export const make = (options: {
 }): SessionReading => {
   const { asked, claims, log, signals } = options
 
-  /** The next page. While its session is being removed a log looks damaged. */
+  /** The next page. While its session is being removed, a log looks damaged. */
   const pageOf = (row: SessionRows.SessionRow, cursor: SessionLog.Cursor, to: number) =>
     Effect.catch(
       asked(cursor(to)),

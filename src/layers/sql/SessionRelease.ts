@@ -1,5 +1,5 @@
 /**
- * Gives sessions back: takes the owner out of their rows, in the background where the database does not answer at once.
+ * Gives sessions back: clears the owner in their rows, in the background when the database does not answer at once.
  *
  * Does not own who may take a session; that is `SessionClaims`.
  */
@@ -10,7 +10,7 @@ import type * as SqlClient from "effect/sql/SqlClient"
 import type * as Answered from "./Answered.ts"
 import * as SessionDialect from "./SessionDialect.ts"
 
-/** A session that its owner holds no more, with `head` events in it. */
+/** A session that its owner no longer holds, with `head` events in it. */
 interface GivenBack {
   readonly sessionId: string
   readonly owner: string
@@ -20,9 +20,9 @@ interface GivenBack {
 interface SessionRelease {
   /** Whether an owner has given its session back, from the call of `now` or `later` on, although the row may say otherwise. */
   readonly isGiven: (owner: string) => boolean
-  /** Takes a session away that holds nothing. Does nothing where another has it. A try that fails goes on as `later`. */
+  /** Gives it back, or removes it when it has no events. Does nothing where another has it. Continues as `later` on failure. */
   readonly now: (given: GivenBack) => Effect.Effect<void>
-  /** Tries again and again, until one got through, the lease is over, or the scope closes. Does not wait for it. */
+  /** Tries again until one try succeeds, the lease is over, or the scope closes. Does not wait for that. */
   readonly later: (given: GivenBack) => Effect.Effect<void>
 }
 
@@ -40,7 +40,7 @@ export const make = Effect.fnUntraced(function*(
 
   const give = Effect.fnUntraced(function*({ head, owner, sessionId }: GivenBack) {
     if (head === 0) yield* sql`DELETE FROM fiberloop_sessions WHERE id = ${sessionId} AND owner = ${owner} AND head = 0`
-    // what this writer sent and still is on its way must not arrive in a session that is free
+    // what this writer sent, and is still on its way, must not arrive in a free session
     yield* sql`
       UPDATE fiberloop_sessions SET owner = NULL, lease = 0, epoch = epoch + 1 ${caughtUp}
       WHERE id = ${sessionId} AND owner = ${owner}`

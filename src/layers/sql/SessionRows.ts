@@ -1,5 +1,5 @@
 /**
- * How sessions and events stand in their tables, and back. No fact is stored twice: a body holds what no column does.
+ * Converts sessions and events to rows and back. No fact is stored twice: a body holds only what no column does.
  *
  * Does not own the tables (`SessionTables`), nor how engines find rows in them (`SessionDialect`).
  */
@@ -8,7 +8,7 @@ import type * as RunEvent from "../../run/RunEvent.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import type { Owner } from "../OwnerLiveness.ts"
 
-/** Drivers give 64-bit integers as numbers or as texts. */
+/** Drivers return 64-bit integers as numbers or as texts. */
 type Integer = number | string
 
 interface InfoRow {
@@ -28,19 +28,19 @@ export interface SessionRow extends InfoRow {
   readonly lease: Integer
 }
 
-/** Who has a session, as a row that was looked at tells. */
+/** The owner of a session, as of when its row was looked at. */
 export interface OwnedRow extends Pick<SessionRow, "owner"> {
-  /** whether the lease of its owner was still running then */
+  /** whether the owner's lease was still running then */
   readonly leased: boolean | number
 }
 
-/** A row as it was looked at. */
+/** A row with the state of its lease when it was looked at. */
 export interface SeenRow extends SessionRow, OwnedRow {}
 
 /** The same, as far as a list needs it. */
 export interface ListedRow extends InfoRow, OwnedRow {}
 
-/** As values in the order of the query: a third faster to read than objects. */
+/** Values in the order of the query: a third faster to read than objects. */
 export type EventRow = readonly [
   seq: number,
   run: string,
@@ -60,14 +60,14 @@ export const toInfo = (row: InfoRow): SessionStore.SessionInfo => ({
   end: (row.ended ?? undefined) as SessionStore.SessionInfo["end"]
 })
 
-/** `undefined` in a session that is free, also where the column is damaged: the fence protects the log. */
+/** `undefined` in a free session, and where the column is damaged: the fence protects the log. */
 export const toOwner = (row: Pick<SessionRow, "owner">): Owner | undefined =>
   row.owner === null ? undefined : parseObject(row.owner) as Owner | undefined
 
 /** A title that every database can keep. */
 export const toTitle = (title: string): string => title.replaceAll("\0", "\ufffd").toWellFormed()
 
-/** What no column holds, as JSON, which leaves out what is undefined. */
+/** The fields that no column holds, as JSON, which leaves out those that are undefined. */
 const toBody = ({ _tag: _1, at: _2, runId: _3, seq: _4, version: _5, ...body }: RunEvent.Durable): string =>
   JSON.stringify(body)
 
@@ -80,7 +80,7 @@ export const toRow = (event: RunEvent.Durable): EventRow => [
   toBody(event)
 ]
 
-/** `undefined` where one may be of more than `maxEventBytes`, or is of more than a text can hold. */
+/** `undefined` where an event may exceed `maxEventBytes`, or does exceed what a text can hold. */
 export const toSmallRows = (
   events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>
 ): Arr.NonEmptyReadonlyArray<EventRow> | undefined => {
@@ -97,8 +97,8 @@ const isSmall = ([, run, type, , , body]: EventRow): boolean =>
   (run.length + type.length + body.length) * 6 + 512 <= SessionStore.maxEventBytes
 
 /**
- * `undefined` where the body is no JSON object. Its keys stand in a fixed order: those of columns, then the body's. Takes
- * columns by their place: taking the row apart makes reading a tenth slower.
+ * `undefined` where the body is not a JSON object. The keys are in a fixed order: those of columns, then the body's. Reads
+ * columns by position: destructuring the row makes reading a tenth slower.
  */
 export const toEvent = (row: EventRow): RunEvent.Durable | undefined => {
   const body = parseObject(row[5])

@@ -1,6 +1,6 @@
 /**
- * The tables of sessions and events, as versioned migrations, in SQL that SQLite and Postgres share; the third one is SQLite's.
- * How they are read is in `SessionDialect`.
+ * The tables of sessions and events, as versioned migrations, in SQL that SQLite and Postgres share; the third is for SQLite
+ * only. How they are read is in `SessionDialect`.
  *
  * JSON is kept as text: Postgres can hold NUL neither in `jsonb` nor in text, and JSON escapes it.
  */
@@ -13,9 +13,9 @@ import * as SessionErrors from "../store/SessionErrors.ts"
 import type * as Answered from "./Answered.ts"
 
 /**
- * `session` is a small number that stands for the id in each event; never used again, it fences off the writers of a
- * session that was removed. `epoch` counts the writers of a session: it is the fence between them. A row with `head` 0 is
- * held by a writer that has not written, or was left behind by one that died so: it is not a session.
+ * `session` is a small number that replaces the id in each event. It is never used again, which fences off the writers of a
+ * removed session. `epoch` counts the writers of a session: it is the fence between them. A row with `head` 0 is held by a
+ * writer that has not written yet, or was left behind by one that died before it did: it is not a session.
  */
 const createSessions = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
@@ -51,7 +51,7 @@ const createSessions = Effect.gen(function*() {
     )`
 })
 
-/** Where a reader begins: few events of a log, so that an append of others costs nothing. */
+/** Indexes of the events where a reader begins: few in a log, so that appending other events costs nothing. */
 const indexLandmarks = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   yield* sql`CREATE INDEX fiberloop_compactions ON fiberloop_events (session, seq) WHERE type = 'ContextCompacted'`
@@ -59,9 +59,9 @@ const indexLandmarks = Effect.gen(function*() {
 })
 
 /**
- * Of SQLite: events under one integer each, and rows of sessions that are brought up to date every few events, of which
- * `title`, `ended` and whether `head` is 0 always hold. A row that nobody owns is up to date. `fiberloop_events` is no more,
- * so that processes which know only that fail instead of reading half of a log.
+ * For SQLite: keys events by one integer, and brings the rows of sessions up to date only every few events; `title`, `ended`
+ * and whether `head` is 0 are always current. A row without an owner is up to date. Drops `fiberloop_events`, so that
+ * processes which know only that table fail instead of reading half of a log.
  */
 const keyEvents = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
@@ -84,7 +84,7 @@ const keyEvents = Effect.gen(function*() {
   yield* sql`CREATE INDEX fiberloop_runs ON fiberloop_log (session, run, seq) WHERE type = 'RunStarted'`
   yield* sql`CREATE INDEX fiberloop_sessions_owned ON fiberloop_sessions (session) WHERE owner IS NOT NULL`
   const newer = "FROM fiberloop_log WHERE key > (row.session << 32 | row.head) AND key < (row.session + 1 << 32)"
-  // Casts: with types that differ between its halves, SQLite would make all rows of a view to find one.
+  // Casts: if types differ between its halves, SQLite builds all rows of a view to find one.
   yield* sql`
     CREATE VIEW fiberloop_sessions_now AS
     SELECT session, id, epoch, owner, lease, head, title, turns, ended, created_at, updated_at
@@ -99,7 +99,7 @@ const keyEvents = Effect.gen(function*() {
     FROM fiberloop_sessions AS row WHERE owner IS NOT NULL`
 })
 
-/** Where few sessions of many are looked for: those without an end (since then also after a shutdown), or that wait for people. */
+/** For finding few sessions among many: those without an end (since then also after a shutdown), or that wait for people. */
 const indexEnds = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const lastOf = sql.onDialectOrElse({
@@ -112,13 +112,13 @@ const indexEnds = Effect.gen(function*() {
   yield* sql`CREATE INDEX fiberloop_sessions_ended ON fiberloop_sessions (ended, updated_at, id) WHERE head > 0`
 })
 
-/** The claims that somebody asks to abort their run, until they have heard that. No two claims have the same `owner`. */
+/** The claims that were asked to abort their run and have not heard of it yet. Each claim has its own `owner`. */
 const createAborts = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   yield* sql`CREATE TABLE fiberloop_aborts (owner TEXT PRIMARY KEY, asked_at BIGINT NOT NULL)`
 })
 
-/** By `<number>_<name>`; what is released never changes, what comes is added. */
+/** Named `<number>_<name>`; a released migration never changes, new ones are added. */
 const migrations = {
   "1_sessions": createSessions,
   "2_landmarks": indexLandmarks,
@@ -131,9 +131,9 @@ const migrationsOf = (sql: SqlClient.SqlClient) =>
 const table = "fiberloop_migrations"
 
 /**
- * Brings the tables up to date; processes that do so at once take turns. Refuses, and leaves alone, what a newer version has
- * changed. Tables that are up to date are only looked at: on Postgres, to change them takes a lock on all who use them, and
- * permissions that a writer does not need.
+ * Brings the tables up to date; processes that do so at once take turns. Refuses tables that a newer version has changed, and
+ * leaves them alone. Tables that are up to date are only looked at: on Postgres, changing them locks out all who use them, and
+ * needs permissions that a writer does not.
  */
 export const migrate = (
   explain: (error: SqlError.SqlError) => SessionStore.StoreError,
@@ -146,7 +146,7 @@ export const migrate = (
       orElse: () => Effect.map(sql`SELECT 1 FROM sqlite_schema WHERE name = ${table}`, (rows) => rows.length > 0)
     })
     const version = Effect.flatMap(isThere, (isThere) => isThere ? versionOf(sql) : Effect.succeed(0))
-    // takes the lock of a writer: a file that is locked is found here and not by the first message
+    // takes a writer's lock, so that a locked file is noticed here and not by the first message
     const look = sql.onDialectOrElse({ pg: () => version, orElse: () => sql.withTransaction(version) })
     const known = migrationsOf(sql)
     const latest = Math.max(...Object.keys(known).map((name) => Number.parseInt(name, 10)))

@@ -3,7 +3,7 @@
  *
  *     Claimed --append--> Claimed     it is stored, or refused with nothing written
  *        |
- *        +--the answer got lost--> Unsettled --the fence is raised--> Claimed     what is stored now is all there will be
+ *        +--the answer was lost--> Unsettled --the fence is raised--> Claimed     what is stored now is all there will be
  *        |                             |
  *        |                             +--no answer--> Unsettled     reported as failed; the next append asks again
  *        |                             |
@@ -11,7 +11,7 @@
  *        |                             |
  *        +--close----------------------+--> Released
  *
- * Does not own the statement that appends (`SessionAppend`), what its errors tell (`AppendFaults`), nor who may take a
+ * Does not own the statement that appends (`SessionAppend`), what its errors say (`AppendFaults`), nor who may take a
  * session (`SessionClaims`).
  */
 import * as Arr from "effect/Array"
@@ -39,7 +39,7 @@ interface Options {
   readonly onAppend: () => void
 }
 
-/** An append that may be stored or not; `next` is what the session is if it was. */
+/** An append that may or may not be stored; `next` is the session if it was. */
 interface Unsettled {
   readonly _tag: "Unsettled"
   readonly events: Events
@@ -54,13 +54,13 @@ const claimed: State = { _tag: "Claimed" }
 const asking = Schedule.min([Schedule.exponential("50 millis"), Schedule.spaced("500 millis")]).pipe(
   Schedule.upTo({ duration: "5 seconds" })
 )
-/** How often an append is made that each time got lost on its way. */
+/** How often an append is made when it is lost each time. */
 const mostTries = 3
 
 export class SessionWriter {
   readonly #options: Options
   #state: State = claimed
-  /** with the fence as it was raised last */
+  /** with the fence as it was last raised */
   #claim: SessionClaims.Claim
   /** as of the last event that is known to be stored */
   #info: SessionStore.SessionInfo
@@ -76,9 +76,9 @@ export class SessionWriter {
   readonly head = (): number => this.#info.head
 
   /**
-   * An append of which it is not known whether it was stored, because the connection was lost, fails only where the
-   * database does not tell within a few seconds, or where it got lost each time. It may be made again then, with the same
-   * events first: those that are stored by now are not stored twice.
+   * An append that may or may not be stored, because the connection was lost, fails only when the database does not answer
+   * within a few seconds, or when the append was lost each time. It may then be made again, with the same events first: those
+   * that are stored by now are not stored twice.
    */
   readonly append = (events: Events): Appending =>
     Effect.uninterruptible(this.#permit.withPermit(Effect.suspend(() => this.#append(events))))
@@ -129,7 +129,7 @@ export class SessionWriter {
     })
   }
 
-  /** After an append that was reported as failed: stores those events that are not, of which the first may be its own. */
+  /** After an append that was reported as failed: stores the events that are not stored; the first ones may be that append's. */
   #again(events: Events, failed: Unsettled): Appending {
     return Effect.flatMap(this.#settle(failed), () => {
       const isStored = (event: RunEvent.Durable, i: number) => event.seq <= this.#info.head && isSame(event, events[i])
@@ -138,7 +138,7 @@ export class SessionWriter {
     })
   }
 
-  /** Asks what became of an append: raises the fence, and is where `#info` stands then. */
+  /** Finds out what became of an append: raises the fence, and sets `#info` to what is stored then. */
   #settle({ next }: Unsettled): Appending {
     const { claims, explain } = this.#options
     return Effect.matchEffect(Effect.retry(claims.refence(this.#claim), asking), {

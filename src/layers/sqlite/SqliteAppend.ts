@@ -1,8 +1,8 @@
 /**
- * The hot path of a session in SQLite: the events behind their fence, as prepared statements, all or nothing. Mostly it is one
- * statement, and the row of the session follows in few of the appends.
+ * The hot path of a session in SQLite: appends events under the fence, by prepared statements, all or nothing. Mostly that is
+ * one statement; few appends also update the row of the session.
  *
- * Does not own what follows where its answer gets lost (`SessionWriter`), nor events that need no fence (`SessionLog`).
+ * Does not own what follows when the answer is lost (`SessionWriter`), nor events that need no fence (`SessionLog`).
  */
 import type * as Arr from "effect/Array"
 import type * as Effect from "effect/Effect"
@@ -10,7 +10,7 @@ import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
 import * as SessionAppend from "../sql/SessionAppend.ts"
 
-/** Runs statements as one transaction that the first one guards: when that changes no row, nothing is written and it is `false`. */
+/** Runs statements as one transaction that the first one guards: when that changes no row, nothing is written; returns `false`. */
 type Transact = (statements: SessionAppend.Statements) => Effect.Effect<boolean, SqlError.SqlError>
 
 export const make = (sql: SqlClient.SqlClient, transact: Transact): SessionAppend.Append => {
@@ -18,10 +18,10 @@ export const make = (sql: SqlClient.SqlClient, transact: Transact): SessionAppen
   return (head, rows) => transact(toStatements(head, rows))
 }
 
-/** How many events the row of a session may be behind. */
+/** How many events the row of a session may lag. */
 const rowEvery = 128
 
-/** The events are stored where the row of the session is still as the fence has it; that row follows where it is due. */
+/** Stores the events if the row of the session still matches the fence, and updates that row when that is due. */
 const throughFence = (sql: SqlClient.SqlClient) => {
   const fence = "SELECT session FROM fiberloop_sessions WHERE session = ? AND epoch = ? AND owner IS NOT NULL"
   const toFenced = SessionAppend.inserting(SessionAppend.insertByKey(fence))
@@ -37,7 +37,7 @@ const throughFence = (sql: SqlClient.SqlClient) => {
   }
 }
 
-/** What the view of sessions does not make of the events newer than a row must stand in the row. */
+/** The row must hold whatever the view of sessions does not derive from the events newer than it. */
 const isDue = ({ before, next }: SessionAppend.Head): boolean =>
   before.head === 0 || before.title !== next.title || before.end !== next.end
   || Math.floor(before.head / rowEvery) !== Math.floor(next.head / rowEvery)

@@ -1,4 +1,4 @@
-/** What the errors of SQLite mean: to effect/sql, and to who uses a store, in one line that names the file and what to check. */
+/** What the errors of SQLite mean: to effect/sql, and to the user of a store, in one line that names the file and what to check. */
 import * as SqlError from "effect/sql/SqlError"
 import { closeSync, constants, existsSync, openSync } from "node:fs"
 import { dirname, resolve } from "node:path"
@@ -60,7 +60,7 @@ export const explain = (filename: string) => (error: SqlError.SqlError): Session
   }
 }
 
-/** SQLite says no more than "unable to open database file": opening it, as it is, tells why. */
+/** SQLite says no more than "unable to open database file"; opening the file tells why. */
 const unopened = (filename: string, database: string): SessionStore.StoreError => {
   const folder = dirname(resolve(filename))
   switch (openingFault(filename)) {
@@ -91,7 +91,7 @@ const openingFault = (filename: string): unknown => {
   }
 }
 
-/** SQLite's result code, extended, where `cause` came from SQLite. */
+/** SQLite's extended result code, where `cause` came from SQLite. */
 const codeOf = (cause: unknown): number | undefined =>
   cause instanceof Error && "errcode" in cause && typeof cause.errcode === "number" ? cause.errcode : undefined
 
@@ -101,7 +101,7 @@ export const isLocked = (cause: unknown): boolean => {
   return code !== undefined && ((code & 0xff) === 5 || (code & 0xff) === 6)
 }
 
-/** As an error of effect/sql, which is what a client fails with. */
+/** Converts to the error of effect/sql, with which a client fails. */
 export const toSqlError = (cause: unknown, operation: string): SqlError.SqlError => {
   const code = codeOf(cause)
   return new SqlError.SqlError({

@@ -1,13 +1,13 @@
 /**
- * Whether the file at a path is ours to write to: no other program's, and still the one that was opened. SQLite goes on
- * writing to a file that was deleted, moved away or replaced: what is stored there is gone with the process, and nobody else
- * reads it.
+ * Whether the file at a path is ours to write to: not another program's, and still the one that was opened. SQLite goes on
+ * writing to a file that was deleted, moved away or replaced: what it stores there is lost with the process, and nobody else
+ * can read it.
  */
 import { chmodSync, type Stats, statSync } from "node:fs"
 import { dirname } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 
-/** SQLITE_READONLY_DBMOVED, see sqlite.org/rescode.html: SQLite itself finds this only where it keeps a rollback journal. */
+/** SQLITE_READONLY_DBMOVED, see sqlite.org/rescode.html: SQLite itself notices this only where it keeps a rollback journal. */
 export const moved = 1032
 
 /** The database holds tables, and none of them is the one that was asked for. */
@@ -19,7 +19,7 @@ export class Foreign extends Error {
   }
 }
 
-/** Throws `Foreign` where another program's tables are. Writes nothing; an empty database is everybody's. */
+/** Throws `Foreign` where the tables are another program's. Writes nothing; an empty database belongs to nobody. */
 export const checkOwner = (db: DatabaseSync, table: string): void => {
   const rows = db.prepare(
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
@@ -29,23 +29,24 @@ export const checkOwner = (db: DatabaseSync, table: string): void => {
 }
 
 /**
- * Runs statements, but fails with the code `moved` once a file is not the one that was there before. Databases in memory
- * have none. Costs a look at the folder for each statement outside of transactions, and one at the files where that has changed
- * and once a second: Linux gives a file that was looked at a new time with its next write, which an fsync then waits for.
+ * Runs statements, but fails with the code `moved` once a file is not the one that was there before. Databases in memory have
+ * no files. Costs a stat of the folder for each statement outside a transaction, and of the files when the folder has changed
+ * and once a second. Not more often, because Linux gives a file that was looked at a new time on its next write, and an fsync
+ * then waits for that.
  */
 export const guarded = (db: DatabaseSync): <A>(statement: () => A) => A => {
   const path = db.location()
   if (path === null) return (statement) => statement()
   const [folder, beside] = [dirname(path), `${path}-wal`]
   const main = fileAt(path)
-  // comes with the first statement that reads, and stays for as long as a connection is open
+  // comes with the first statement that reads, and stays as long as a connection is open
   let wal: File
-  /** the folder that the files were found in, and for how long it is enough that this is as it was */
+  /** the folder in which the files were found, and until when it is enough that the folder is unchanged */
   let found: File
   let until = 0
   const look = () => {
     const day = Date.now()
-    // the time of day may be set back
+    // `Date.now()` may be set back
     const now = performance.now()
     const there = fileAt(folder)
     if (now < until && isSame(there, found) && there?.ctimeMs === found?.ctimeMs) return
@@ -65,8 +66,8 @@ export const guarded = (db: DatabaseSync): <A>(statement: () => A) => A => {
 }
 
 /**
- * Lets the files beside a database be written by whom it lets. SQLite makes them with the mode that it has: opened while it
- * was read-only, it is as good as that for ever.
+ * Lets everyone who may write the database also write the files beside it. SQLite creates them with the database's mode: if it
+ * was read-only then, the database would stay read-only for ever.
  */
 export const unlock = (db: DatabaseSync): void => {
   const path = db.location()
@@ -77,22 +78,22 @@ export const unlock = (db: DatabaseSync): void => {
       const missing = statSync(path).mode & ~mode & 0o222
       if (missing !== 0) chmodSync(beside, mode | missing)
     } catch {
-      // it is not there, or another user's: SQLite says what comes of that
+      // the file is missing, or another user's: SQLite reports what comes of that
     }
   }
 }
 
 type File = Pick<Stats, "dev" | "ino" | "ctimeMs"> | undefined
 
-/** `undefined` where there is none. */
+/** `undefined` where there is no file. */
 const fileAt = (path: string): File => statSync(path, { throwIfNoEntry: false })
 
-/** Whether two are one file, whatever it is called. */
+/** Whether both are the same file, whatever its name. */
 const isSame = (one: File, other: File): boolean => one?.ino === other?.ino && one?.dev === other?.dev
 
 /**
- * Whether the next change of a folder is sure to give it another time. File systems tell times apart that are 10 ms apart,
- * some old ones only every other second.
+ * Whether the next change of a folder is sure to give it another time. File systems distinguish times 10 ms apart, some old
+ * ones only 2 seconds apart.
  */
 const isSettled = (folder: File, day: number): boolean =>
   folder !== undefined && day - folder.ctimeMs > (Number.isInteger(folder.ctimeMs / 1000) ? 3000 : 30)

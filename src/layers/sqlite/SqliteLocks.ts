@@ -9,10 +9,10 @@ import * as SqliteErrors from "./SqliteErrors.ts"
 import * as SqliteFile from "./SqliteFile.ts"
 
 /**
- * Runs a statement on the files that were opened, at once when it is called; the effect runs it again while another connection
- * holds a lock that it needs, at most for `timeout`, and `inTurn` makes of that what other fibers are to wait for. Outside of
- * a transaction what found a lock has done nothing. Waits on the clock instead of in SQLite, which would block the process,
- * and with it the very transaction it waits for when that is another connection of this process.
+ * Runs a statement on the opened files, at once when it is called. The effect runs it again while another connection holds a
+ * lock that it needs, for `timeout` at most; `inTurn` wraps that wait, so that other fibers can wait for it. Outside a
+ * transaction, a statement that met a lock has done nothing. Waits on the clock and not in SQLite, which would block the
+ * process, and with it the very transaction it waits for when that is another connection of this process.
  */
 export const unlocked = (db: DatabaseSync, timeout: Duration.Input) => {
   const guarded = SqliteFile.guarded(db)

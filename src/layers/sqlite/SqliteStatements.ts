@@ -1,5 +1,5 @@
 /**
- * Runs statements on a database, at once, each text prepared once.
+ * Runs statements on a database, synchronously, and prepares each text once.
  *
  * Does not own whether the files are still there (`SqliteFile`), nor locks that others hold (`SqliteLocks`).
  */
@@ -8,18 +8,18 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
 
 export type Rows = ReadonlyArray<any>
 
-/** As what rows come; `raw` is what SQLite says of a statement that gives none. */
+/** The form of rows; `raw` is what SQLite reports for a statement that returns none. */
 export type Shape = "objects" | "arrays" | "raw"
 
 type Values = ReadonlyArray<SQLInputValue>
 
-/** Statements of one transaction, of which the first is a guard: it lets the others run when it gives or changes a row. */
+/** Statements of one transaction; the first is a guard, which lets the others run when it returns or changes a row. */
 export type Guarded = Arr.NonEmptyReadonlyArray<readonly [text: string, values: Values]>
 
 interface SqliteStatements {
-  /** Takes values as effect/sql gives them. */
+  /** Takes values as effect/sql passes them. */
   readonly execute: (text: string, params?: ReadonlyArray<unknown>, shape?: Shape) => Rows
-  /** `false`, and nothing is written, when the guard neither gives nor changes a row. Takes no turns with other transactions. */
+  /** `false`, and nothing is written, when the guard neither returns nor changes a row. Takes no turns with other transactions. */
   readonly transaction: (statements: Guarded) => boolean
 }
 
@@ -28,7 +28,7 @@ interface Prepared {
   readonly returnsRows: boolean
 }
 
-/** How many texts are kept: for a client that is used for more than a store, whose texts are few. */
+/** How many texts are kept, for a client that is used for more than a store, which has few texts. */
 const cacheSize = 200
 
 export const make = (db: DatabaseSync): SqliteStatements => {

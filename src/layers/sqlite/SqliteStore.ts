@@ -1,5 +1,5 @@
 /**
- * The SQL store over the client of a file. Does not own the connection (`SqliteClient`), nor what errors mean to a caller
+ * The SQL store over a client of a file. Does not own the connection (`SqliteClient`), nor what errors mean to a caller
  * (`SqliteErrors`).
  */
 import * as Effect from "effect/Effect"
@@ -14,12 +14,12 @@ import * as SessionErrors from "../store/SessionErrors.ts"
 import * as SqliteAppend from "./SqliteAppend.ts"
 import * as SqliteErrors from "./SqliteErrors.ts"
 
-/** SQLite would make a database that is gone with its connection. */
+/** Without a name, SQLite would make a database that is gone with its connection. */
 const unnamed = SessionErrors.refused(
   "The session database has no file name: it is blank. Name a file, or \":memory:\" for sessions that go with the process."
 )
 
-/** As `SessionStoreSqlite.make`, which loads it. */
+/** See `SessionStoreSqlite.make`, which loads this. */
 export const make = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<SessionStore.SessionStore["Service"], SessionStore.StoreError, Scope.Scope> {

@@ -1,6 +1,6 @@
 /**
- * What numbers of callers mean, whatever they are: they come from URLs and command lines, and databases take integers of
- * their range only. What is no number at all is as if it had not been given.
+ * Makes sense of callers' numbers, whatever they are: they come from URLs and command lines, and databases take only integers
+ * in their range. NaN counts as not given.
  */
 
 /** `seq` of the first event from `from` on. */

@@ -5,7 +5,7 @@ import * as RunError from "../../run/RunError.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 
-/** `runId` is absent where the owner is not known yet, having just come. */
+/** `runId` is absent where the owner has only just come and is not known yet. */
 export const busy: (sessionId: string, runId?: string) => SessionStore.StoreError = RunError.sessionBusy
 
 export const notFound: (sessionId: string) => SessionStore.StoreError = RunError.sessionNotFound
@@ -28,7 +28,7 @@ export const closed = (): SessionStore.StoreError =>
     "The session store is closed: the scope that it was made in has ended. Keep that open for as long as it is used."
   )
 
-/** `near` are the events next to `at` after which the log may be cut; empty where the log has none. */
+/** `near` are the events next to `at` after which the log may be cut; empty where it has none. */
 export const noPlace = (
   sessionId: string,
   at: number | undefined,
@@ -50,7 +50,7 @@ export const taken = (sessionId: string): SessionStore.StoreError =>
     `There is a session "${sessionId}" already; nothing was changed. Fork to another id.`
   )
 
-/** A log that a newer version wrote to; nothing of it is delivered from this event on. */
+/** A newer version wrote to the log; nothing is delivered from this event on. */
 export const newerVersion = (
   sessionId: string,
   event: { readonly seq: number; readonly version: number }
@@ -60,7 +60,7 @@ export const newerVersion = (
       `${RunEvent.version}; nothing was changed. Update fiberloop to read it.`
   )
 
-/** An event of which `EventMigrations` makes none of this version. */
+/** An event that `EventMigrations` cannot bring to this version. */
 export const unreadable = (
   sessionId: string,
   event: { readonly seq: number; readonly version: number }
@@ -72,7 +72,7 @@ export const unreadable = (
 export const damaged = (sessionId: string, seq: number, how: string): SessionStore.StoreError =>
   refused(`Event ${seq} of session "${sessionId}" ${how}: its log is damaged. Nothing was changed; restore a backup.`)
 
-/** The first of `events` with more than `maxEventBytes` of JSON, as an error. */
+/** An error for the first of `events` with more than `maxEventBytes` of JSON. */
 export const tooLarge = (events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>): SessionStore.StoreError | undefined => {
   if (Bounds.isSurelyWithin(events, SessionStore.maxEventBytes)) return undefined
   for (const event of events) {
@@ -84,7 +84,7 @@ export const tooLarge = (events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>): S
   return undefined
 }
 
-/** The defect of a caller whose events do not go on from `head`, one by one. */
+/** The defect of a caller whose events do not continue from `head`, one by one. */
 export const checkSeq = (head: number, events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>): Error | undefined => {
   for (let i = 0; i < events.length; i++) {
     if (events[i]!.seq !== head + 1 + i) {

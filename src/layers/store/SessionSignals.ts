@@ -1,6 +1,6 @@
 /**
- * Wakes the watchers of a session in this process. Carries no events: a watcher reads the log from its own cursor, which
- * is why it sees each event once, in order, whatever is signalled.
+ * Wakes the watchers of a session in this process. Carries no events: a watcher reads the log from its own cursor, so it sees
+ * each event once, in order, whatever is signalled.
  */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -14,7 +14,7 @@ export interface SessionSignals {
   readonly notifyAll: () => void
   /** A latch that opens when the session changes. Close it, then read, then wait for it: no change is missed. */
   readonly listen: (sessionId: string) => Effect.Effect<Latch.Latch, never, Scope.Scope>
-  /** How long a watcher waits at most until it looks for what nobody signalled: other processes may not. */
+  /** How long a watcher waits at most before it looks by itself, since other processes may not signal. */
   readonly pollEvery: () => Duration.Input
 }
 

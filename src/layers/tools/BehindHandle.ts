@@ -1,5 +1,6 @@
 /**
- * One call of a handler that only a toolkit's `handle` reaches: made from tools known at run time, or by somebody who wraps it.
+ * Calls a handler that can only be reached through a toolkit's `handle`, because its tools became known at run time or somebody
+ * wraps `handle`.
  *
  * Does not own what becomes of a failure (`Settling`).
  */
@@ -17,7 +18,7 @@ import * as ToolCodecs from "./ToolCodecs.ts"
 /** How many preliminary results a handler may be ahead of their reader. */
 const progressBuffer = 16
 
-/** The last element of what `handle` gives. */
+/** The last element that `handle` emits. */
 export const run = (
   handlers: ToolExecutor.Handlers,
   tool: Tool.Any,
@@ -30,7 +31,7 @@ export const run = (
     last = result
     return Effect.void
   }
-  // one that throws is a handler that fails
+  // a handler that throws is one that fails
   return Effect.suspend(() => ToolCodecs.of(tool).fitting(call.params)).pipe(
     Effect.flatMap((params) => handlers.handle(call.name, Frozen.thawed(params), call.identity.callId)),
     Effect.flatMap((results) => Stream.runForEach(results, take)),

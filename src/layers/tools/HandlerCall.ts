@@ -1,7 +1,7 @@
 /**
- * One call of a handler, however that is reached: it costs no fiber where the handler is known and waits for nothing.
+ * Calls a handler, however it is reached; costs no fiber where the handler is known and waits for nothing.
  *
- * Does not own what it ends with (`KnownHandler`, `BehindHandle`), what its end means (`Settling`), nor how long it may take
+ * Does not own how it is run (`KnownHandler`, `BehindHandle`), what its exit means (`Settling`), nor how long it may take
  * (`ToolExecutorToolkit`).
  */
 import type * as Tool from "effect/ai/Tool"
@@ -21,8 +21,8 @@ import type * as ToolCodecs from "./ToolCodecs.ts"
 type Running = Fiber.Fiber<ToolCodecs.Result | undefined, unknown>
 
 /**
- * Calls the handler in `context`, the one of the fiber that runs this code. Gives its exit where it has ended by then, else the
- * fiber that it goes on in, which ends once its progress was handed on.
+ * Calls the handler in `context`, that of the current fiber. Returns its exit if it has ended by then, else the fiber on which
+ * it continues; that fiber ends only after its progress was handed on.
  */
 export const start = (
   handlers: ToolExecutor.Handlers,
@@ -41,7 +41,7 @@ export const start = (
     fiber = Detached.start(BehindHandle.run(handlers, tool, call, progress), context)
   } else {
     const run = () => KnownHandler.run(tool, handler, call, progress, () => fiber?.pollUnsafe() !== undefined)
-    // a tracer may show the span of the fiber to the handler's own code: it sees the shield there too
+    // a tracer may show the fiber's span to the handler's own code: run that under the shield too
     const running = Context.get(context, Tracer.Tracer).context === undefined ? run() : Effect.suspend(run)
     if (isExit(running)) return running
     fiber = Detached.start(running, KnownHandler.contextOf(handler, context, call))

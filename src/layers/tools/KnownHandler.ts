@@ -1,8 +1,8 @@
 /**
- * One call of a handler that is known by itself: what `Toolkit.handle` makes of it, without the queue, the fiber and the
- * stream for preliminary results that most handlers never give.
+ * Calls a handler that can be reached directly: does what `Toolkit.handle` does, without the queue, the fiber and the stream
+ * for preliminary results, which most handlers never emit.
  *
- * Does not own how arguments are read and results written (`ToolCodecs`), on which fiber it goes on (`HandlerCall`), nor what
+ * Does not own how arguments are read and results written (`ToolCodecs`), on which fiber it continues (`HandlerCall`), nor what
  * becomes of a failure (`Settling`).
  */
 import type * as AiError from "effect/ai/AiError"
@@ -18,13 +18,13 @@ import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import * as Shield from "./Shield.ts"
 import * as ToolCodecs from "./ToolCodecs.ts"
 
-/** The handler of a toolkit's tool; nothing where the handlers are behind a `handle` of somebody else's making. */
+/** The handler of a toolkit's tool; nothing where handlers are only reached through somebody else's `handle`. */
 export const find = (
   { foundIn }: ToolExecutor.Handlers,
   tool: Tool.Any
 ): Tool.Handler<string> | undefined => foundIn?.mapUnsafe.get(tool.id) as Tool.Handler<string> | undefined
 
-/** With the services that the tool's schemas may ask for: its handler has them, where that is known. */
+/** Adds the services that the tool's schemas may need: its handler has them, where that is known. */
 export const inContext = <A, E>(
   handlers: ToolExecutor.Handlers,
   tool: Tool.Any,
@@ -38,7 +38,7 @@ export const inContext = <A, E>(
 
 /**
  * What the handler sees: the agent's services, the caller's over them, and its own call. What it writes into the span around
- * it goes nowhere (`Shield`); spans of its own are below that one.
+ * it is dropped (`Shield`); its own spans have that span as their parent.
  */
 export const contextOf = (
   { context }: Tool.Handler<string>,
@@ -46,7 +46,7 @@ export const contextOf = (
   { identity }: ToolExecutor.Call
 ): Context.Context<never> => Context.add(together(context, given), ToolCall, identity)
 
-/** Both stay the same while a drive does: they are put together once for all of its calls. */
+/** Both stay the same during a drive, so they are merged once for all of its calls. */
 const together = (context: Context.Context<never>, given: Context.Context<never>): Context.Context<never> => {
   let below = seen.get(context)
   if (below === undefined) seen.set(context, below = new WeakMap())
@@ -55,13 +55,13 @@ const together = (context: Context.Context<never>, given: Context.Context<never>
   return both
 }
 
-/** The contexts that handlers see, by their agent's and the one that is given. */
+/** The merged contexts, by the agent's and the given one. */
 const seen = new WeakMap<Context.Context<never>, WeakMap<Context.Context<never>, Context.Context<never>>>()
 
 /**
- * Calls the handler: gives an `Exit` where it waits for nothing, else what is to be run on a fiber of its own, in the context that
- * `contextOf` gives; `isOver` says that this fiber has ended. Fails with what the tool failed with, an `AiError` where its
- * arguments or its result do not fit.
+ * Calls the handler: returns an `Exit` where it waits for nothing, else an effect to run on a fiber of its own, in the context
+ * that `contextOf` returns; `isOver` says that this fiber has ended. Fails with what the tool failed with, or an `AiError` when
+ * its arguments or its result do not fit.
  */
 export const run = (
   tool: Tool.Any,
@@ -75,7 +75,7 @@ export const run = (
     let line: Semaphore.Semaphore | undefined
     let refused: AiError.AiError | undefined
     let hasEnded = false
-    /** In order, and each handed on before the handler goes on; one that does not fit ends the call. */
+    /** In order, each handed on before the handler continues; one that does not fit ends the call. */
     const preliminary = (value: unknown) =>
       Effect.suspend(() => hasEnded || isOver() ? Effect.void : encoded(value, progress)).pipe(
         Effect.catch((error) => {

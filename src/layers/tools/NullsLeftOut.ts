@@ -1,9 +1,9 @@
 /**
- * Arguments in which `null` says that an optional property is left out, as models write that have to name every property
- * (OpenAI's strict mode) or like to.
+ * Reads `null` in arguments as an optional property left out, since models write it when they must name every property (OpenAI's
+ * strict mode), or by habit.
  *
- * Only what does not fit is read so: a property that takes `null` keeps it, one that must be there fails, and entries of
- * records and lists are what they are. Does not own what the model is told (`ToolCodecs`).
+ * Only what does not fit is read so: a property that takes `null` keeps it, a required one fails, and entries of records and
+ * lists stay as they are. Does not own what the model is told (`ToolCodecs`).
  */
 import * as Effect from "effect/Effect"
 import type * as SchemaAST from "effect/SchemaAST"
@@ -11,7 +11,7 @@ import type * as SchemaIssue from "effect/SchemaIssue"
 
 type Path = ReadonlyArray<PropertyKey>
 
-/** The properties that a schema names, of which an issue says that they are `null` and may not be. */
+/** The named properties of a schema that are `null`, according to an issue, and may not be. */
 const nullsOf = (issue: SchemaIssue.Issue, value: unknown, path: Path): ReadonlyArray<Path> => {
   switch (issue._tag) {
     case "Composite": {
@@ -47,7 +47,7 @@ const without = (value: unknown, paths: ReadonlyArray<Path>): unknown => {
   return copy
 }
 
-/** The properties of which an issue says that they are missing. */
+/** The properties that are missing, according to an issue. */
 const missingIn = (issue: SchemaIssue.Issue, path: Path): ReadonlyArray<Path> => {
   switch (issue._tag) {
     case "MissingKey":
@@ -78,7 +78,7 @@ interface Fitting {
   readonly decoded: unknown
 }
 
-/** What does not fit because of `first`, without the nulls that may be left out. */
+/** Arguments that do not fit because of `first`, without the nulls that may be left out. */
 const fitted = <R>(
   decode: Decode<R>,
   value: unknown,
@@ -93,7 +93,7 @@ const fitted = <R>(
       return Effect.matchEffect(decode(params, { errors: "all" }), {
         onSuccess: (decoded) => Effect.succeed({ params, decoded }),
         onFailure: (left) => {
-          // what has to be there is told as the null that it is
+          // report a required property as the null that it is
           const missing = new Set(missingIn(left, []).map(nameOf))
           const optional = paths.filter((path) => !missing.has(nameOf(path)))
           if (optional.length === 0) return Effect.fail(first)
@@ -108,15 +108,15 @@ const fitted = <R>(
   })
 }
 
-/** Decodes as before, and once more what does not fit; where it fits, that costs nothing. */
+/** Decodes as before, and tries again what does not fit; costs nothing where it fits. */
 export const decoding = <R>(decode: Decode<R>) => (value: unknown): Effect.Effect<unknown, SchemaIssue.Issue, R> =>
   Effect.catchEager(decode(value), (issue) => Effect.map(fitted(decode, value, issue), ({ decoded }) => decoded))
 
-/** The arguments for who decodes them otherwise and takes a null as it is. Those without one are not looked at. */
+/** The arguments for those who decode them otherwise and accept a null. Arguments without one are not looked at. */
 export const fitting = <R>(decode: Decode<R>) => (value: unknown): Effect.Effect<unknown, never, R> =>
   !holdsNull(value) ? Effect.succeed(value) : Effect.as(decode(value), value).pipe(
     Effect.catch((issue) => Effect.map(fitted(decode, value, issue), ({ params }) => params)),
-    // what does not fit, or breaks the decoding, is told by whoever decodes it then
+    // whoever decodes it then will report what does not fit, or breaks the decoding
     Effect.catchCause(() => Effect.succeed(value))
   )
 

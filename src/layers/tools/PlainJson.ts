@@ -1,6 +1,6 @@
 /**
- * What a tool's code gives, as the JSON that a log can keep: made once, and read back only where somebody needs the value. A
- * text stands for itself, nothing at all is `null`, bytes are base64.
+ * What a tool's code returns, as the JSON that a log can keep: encoded once, and parsed only where somebody needs the value.
+ * A text stays itself, nothing at all is `null`, bytes are base64.
  */
 import * as Base64 from "effect/encoding/Base64"
 import type * as Schema from "effect/Schema"
@@ -34,7 +34,7 @@ export const value = ({ isText, text }: Json): Schema.Json => isText ? text : JS
 
 const isBytes = (value: unknown): boolean => value instanceof Uint8Array || value instanceof ArrayBuffer
 
-/** Bytes are a number a line in JSON; those that are the value, or a field of it, are base64. */
+/** In JSON, bytes would take a line of digits each; bytes that are the value, or a field of it, become base64. */
 const withoutBytes = (value: unknown): unknown => {
   if (value instanceof Uint8Array) return Base64.encode(value)
   if (value instanceof ArrayBuffer) return Base64.encode(new Uint8Array(value))

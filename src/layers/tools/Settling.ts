@@ -1,5 +1,5 @@
 /**
- * What a handler's end means: the outcome of its call, with as much of it as a model will read. Code that is not ours made it.
+ * What a handler's exit means: the outcome of its call, with as much of it as a model will read. The handler is foreign code.
  *
  * Does not own how a handler is called (`HandlerCall`), nor what a time limit makes of a call (`ToolExecutorToolkit`).
  */
@@ -17,16 +17,16 @@ import * as PlainJson from "./PlainJson.ts"
 import * as ToolCodecs from "./ToolCodecs.ts"
 import { truncate } from "./Truncation.ts"
 
-/** How a handler ends; one behind a `handle` may do so without a result. */
+/** How a handler ends; one reached through `handle` may do so without a result. */
 export type Exited = Exit.Exit<ToolCodecs.Result | undefined, unknown>
 
-/** A call that waits for other runs, where its handler says so. */
+/** Whether the call waits for other runs, as its handler says. */
 export const paused = (exit: Exited): ToolExecutor.Paused | undefined => {
   const waitsFor = Exit.isFailure(exit) ? Pausing.waitsFor(exit.cause) : undefined
   return waitsFor === undefined ? undefined : { waitsFor }
 }
 
-/** What is settled of a call of `tool` with `params`; what is longer than `limit` characters is cut. */
+/** Settles a call of `tool` with `params`; what is longer than `limit` characters is cut. */
 export const of = (tool: Tool.Any, params: Schema.Json, exit: Exited, limit: number): ToolExecutor.Settlement => {
   if (Exit.isFailure(exit)) return cut(explained(outcomeOfCause(tool, exit.cause), params), limit)
   const result = exit.value
@@ -58,7 +58,7 @@ const settled = (_tag: "Failed" | "Succeeded", json: PlainJson.Json, limit: numb
     : { outcome: { _tag, result: text }, originalSize }
 }
 
-/** Cuts what a model will read of an outcome that is no handler's result. */
+/** Cuts an outcome that is not a handler's result to what a model will read. */
 const cut = (outcome: ToolOutcome.ToolOutcome, limit: number): ToolExecutor.Settlement => {
   if ("message" in outcome) return { outcome: { ...outcome, message: truncate(outcome.message, limit).text } }
   if (!("result" in outcome)) return { outcome }
@@ -78,7 +78,7 @@ const outcomeOfCause = (tool: Tool.Any, cause: Cause.Cause<unknown>): ToolOutcom
   return { _tag: "Failed", result: `The tool failed unexpectedly: ${describe(Cause.squash(cause))}` }
 }
 
-/** Arguments that are still a text did not parse, of which a schema only says that they are no object. */
+/** Arguments that are still a text did not parse; a schema would only say that they are not an object. */
 const explained = (outcome: ToolOutcome.ToolOutcome, params: Schema.Json): ToolOutcome.ToolOutcome => {
   if (outcome._tag !== "InvalidArguments" || typeof params !== "string") return outcome
   try {
@@ -89,7 +89,7 @@ const explained = (outcome: ToolOutcome.ToolOutcome, params: Schema.Json): ToolO
   }
 }
 
-/** What the call itself was refused for; what a handler met with in its own calls is its failure, whatever that was. */
+/** What the call itself was refused for. An error from a handler's own AI calls is the handler's failure, whatever it is. */
 const outcomeOfAiError = (tool: Tool.Any, error: AiError.AiError): ToolOutcome.ToolOutcome => {
   const { module, reason } = error
   const isOfCall = module === "Toolkit" && "toolName" in reason && reason.toolName === tool.name
@@ -107,14 +107,14 @@ const outcomeOfAiError = (tool: Tool.Any, error: AiError.AiError): ToolOutcome.T
   }
 }
 
-/** A typed failure as its schema encodes it; one that does not fit it, or that it cannot write at once, as a sentence. */
+/** A typed failure as its schema encodes it; a sentence when it does not fit, or cannot be encoded at once. */
 const encodeFailure = (tool: Tool.Any, error: unknown): Schema.Json => {
   const encoded = ToolCodecs.failureOf(tool, error)
   const json = PlainJson.of(Option.getOrUndefined(encoded))
   return Option.isSome(encoded) && json._tag === "Json" ? PlainJson.value(json) : `The tool failed: ${describe(error)}`
 }
 
-/** What an error says of itself; code that is not ours made it, so even asking may throw. */
+/** An error's own description; the error is foreign code, so even asking may throw. */
 export const describe = (error: unknown): string => {
   try {
     if (typeof error === "string") return error

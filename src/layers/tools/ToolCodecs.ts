@@ -1,8 +1,8 @@
 /**
- * How a tool's arguments are read, and its results and failures written: as `Toolkit.handle` does it, made once for each tool.
- * What a schema needs of services, the context of a handler has: its requirements say so.
+ * Reads a tool's arguments, and writes its results and failures, as `Toolkit.handle` does; made once for each tool. The services
+ * that a schema needs are in a handler's context: its requirements say so.
  *
- * Does not own when each of them is asked (`KnownHandler`), nor what a failure makes of a call (`Settling`).
+ * Does not own when each codec is used (`KnownHandler`), nor what a failure makes of a call (`Settling`).
  */
 import * as AiError from "effect/ai/AiError"
 import * as Tool from "effect/ai/Tool"
@@ -14,19 +14,19 @@ import * as SchemaIssue from "effect/SchemaIssue"
 import * as SchemaParser from "effect/SchemaParser"
 import * as NullsLeftOut from "./NullsLeftOut.ts"
 
-/** What a handler gave in the end. */
+/** What a handler returned in the end. */
 export type Result = Omit<Tool.HandlerResult<Tool.Any>, "preliminary">
 
 type Codec = (value: unknown) => Effect.Effect<unknown, SchemaIssue.Issue>
 
 interface ToolCodecs {
-  /** `null` for an optional property that does not take it is as if that were left out. */
+  /** Treats `null` for an optional property that does not take it as if the property were left out. */
   readonly decode: Codec
-  /** The arguments with such properties left out, for who decodes them otherwise. */
+  /** The arguments with such properties left out, for those who decode them otherwise. */
   readonly fitting: (params: unknown) => Effect.Effect<unknown>
-  /** What arguments that do not fit fail with. */
+  /** Fails as arguments that do not fit. */
   readonly unfit: (cause: Cause.Cause<SchemaIssue.Issue>) => Effect.Effect<never, AiError.AiError>
-  /** Goes on with a result, which may be a preliminary one, as its schema encodes it. */
+  /** Continues with a result, which may be a preliminary one, as its schema encodes it. */
   readonly encoded: <A>(
     result: unknown,
     then: (encoded: unknown) => Effect.Effect<A>
@@ -34,7 +34,7 @@ interface ToolCodecs {
   /** A result from its JSON, for `settled`. */
   readonly success: (json: unknown) => Effect.Effect<unknown, Schema.SchemaError>
   readonly settled: (result: unknown) => Effect.Effect<Result, AiError.AiError>
-  /** A failure that the tool gives as its result, or fails with. */
+  /** A failure that the tool returns as its result, or fails with. */
   readonly failed: (thrown: unknown) => Effect.Effect<Result, unknown>
 }
 
@@ -52,9 +52,9 @@ const make = (tool: Tool.Any): ToolCodecs => {
   const { name, parametersSchema } = tool
   const parse = Schema.isSchema(parametersSchema) ? SchemaParser.decodeUnknownEffect(parametersSchema) : Effect.succeed
   const encodeSuccess = SchemaParser.encodeUnknownEffect(tool.successSchema) as Codec
-  // made for the first failure that is a result: it has all that an `AiError` may be
+  // made for the first failure that is a result, because it covers all that an `AiError` can be
   let encodeFailure: Codec | undefined
-  // and for the first result that a person gives
+  // made for the first result that a person gives
   let decodeSuccess: Codec | undefined
   const failure = (reason: AiError.AiErrorReason) =>
     AiError.make({ module: "Toolkit", method: `${name}.handle`, reason })
@@ -105,7 +105,7 @@ const make = (tool: Tool.Any): ToolCodecs => {
   }
 }
 
-/** What the tool fails with, as JSON; nothing where it does not fit its schema, or that waits, needs a service or has a bug. */
+/** The tool's failure as JSON; nothing where it does not fit its schema, or the schema waits, needs a service or has a bug. */
 export const failureOf = (tool: Tool.Any, error: unknown): Option.Option<Schema.Json> => {
   try {
     return Schema.encodeUnknownOption(Schema.toCodecJson(tool.failureSchema as Schema.Codec<unknown>))(error)

@@ -2,7 +2,7 @@
 
 interface Truncated {
   readonly text: string
-  /** characters there were; absent where nothing was cut */
+  /** characters before the cut; absent where nothing was cut */
   readonly originalSize?: number
 }
 
@@ -21,13 +21,13 @@ export const truncate = (text: string, limit: number): Truncated => {
   }
 }
 
-/** `at`, moved back out of a surrogate pair or a JSON escape. */
+/** `at`, moved back to the start of a surrogate pair or JSON escape that it is inside. */
 const endOfUnit = (text: string, at: number): number => unitAt(text, at)[0]
 
-/** `at`, moved on out of a surrogate pair or a JSON escape. */
+/** `at`, moved on to the end of a surrogate pair or JSON escape that it is inside. */
 const startOfUnit = (text: string, at: number): number => unitAt(text, at)[1]
 
-/** Where the unit that `at` lies inside of begins and ends; `at` twice between two units. */
+/** Where the unit around `at` begins and ends; `at` twice between two units. */
 const unitAt = (text: string, at: number): readonly [number, number] => {
   for (let start = Math.max(0, at - longestSequence); start < at; start++) {
     const end = start + (sequenceLength(text, start) || escapeLength(text, start))
@@ -36,7 +36,7 @@ const unitAt = (text: string, at: number): readonly [number, number] => {
   return isLow(text, at) && isHigh(text, at - 1) ? [at - 1, at + 1] : [at, at]
 }
 
-/** How long the JSON escape is that begins at `start`; 0 where none does. A backslash after an odd number is escaped. */
+/** The length of the JSON escape that begins at `start`; 0 where none does. A backslash after an odd number is escaped. */
 const escapeLength = (text: string, start: number): number => {
   if (text[start] !== "\\") return 0
   let before = start
@@ -47,13 +47,13 @@ const escapeLength = (text: string, start: number): number => {
 
 const escape = /^\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/
 
-/** How long the escape sequence of a terminal is that begins at `start`; 0 where none does. */
+/** The length of the terminal escape sequence that begins at `start`; 0 where none does. */
 const sequenceLength = (text: string, start: number): number =>
   text[start] === "\u001b" || text.startsWith("\\u001b", start)
     ? sequence.exec(text.slice(start, start + longestSequence))?.[0].length ?? 0
     : 0
 
-/** Colours and the like are a few characters; what is longer is no sequence that somebody would miss. */
+/** Colours and the like are a few characters; nobody would miss a longer sequence. */
 const longestSequence = 64
 
 const esc = String.raw`(?:\u001b|\\u001b)`
