@@ -1,3 +1,3 @@
-/** What needs `@ai-sdk/provider`: models of the Vercel AI SDK. */
+/** The exports that need `@ai-sdk/provider`: models of the Vercel AI SDK. */
 export * as LanguageModelAiSdk from "../layers/LanguageModelAiSdk.ts"
 export * as ModelAiSdk from "../layers/ModelAiSdk.ts"

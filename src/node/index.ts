@@ -1,3 +1,3 @@
-/** What needs Node itself: sessions in a file, over the SQLite that is built into it. */
+/** The exports that need Node itself: sessions in a file, over its built-in SQLite. */
 export * as SessionStoreSqlite from "../layers/SessionStoreSqlite.ts"
 export * as SqliteClient from "../layers/SqliteClient.ts"

@@ -1,5 +1,5 @@
 /**
- * The process that dies: started by `CrashSweep` with a module, a subject of it, its place, and the point of its death.
+ * The process that dies: `CrashSweep` starts it with a module, one of its subjects, a place, and the point of its death.
  */
 import * as Effect from "effect/Effect"
 import { enableCompileCache, flushCompileCache } from "node:module"
@@ -13,7 +13,7 @@ enableCompileCache()
 const [module = "", name = "", place = "", at = ""] = process.argv.slice(2)
 
 const { subjects } = await UserModule.load<{ readonly subjects: Subjects }>(module)
-// what a process that is killed compiled is not kept otherwise
+// compiled code that is not flushed is lost when the process is killed
 flushCompileCache()
 const subject = subjects[name]!(JSON.parse(place) as Place)
 

@@ -1,6 +1,6 @@
 /**
- * The moments at which a process may die that matter: before and after each write to the store and each tool call,
- * counted from 1. Wraps the services that make them. Does not own who kills whom; that is `CrashSweep`.
+ * The moments at which a process's death matters: before and after each write to the store and each tool call, counted
+ * from 1. Wraps the services that make them. Does not own who kills whom (`CrashSweep`).
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -8,12 +8,12 @@ import * as Layer from "effect/Layer"
 import * as SessionStore from "../services/SessionStore.ts"
 import * as ToolExecutor from "../services/ToolExecutor.ts"
 
-/** Called at every point, with what happens there; a process that is to die does not return from it. */
+/** Called at every point, with what happens there; in a process that is to die, it does not return. */
 export type OnPoint = (n: number, what: string) => void
 
 type Services = SessionStore.SessionStore | ToolExecutor.ToolExecutor
 
-/** The services of `below`, with a point before and after everything that lasts. */
+/** The services of `below`, with a point before and after everything that has a lasting effect. */
 export const layer = <E, R>(below: Layer.Layer<Services, E, R>, onPoint: OnPoint): Layer.Layer<Services, E, R> =>
   Layer.effectContext(Effect.map(Layer.build(below), (context) => {
     let n = 0

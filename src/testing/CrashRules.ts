@@ -1,4 +1,4 @@
-/** What must hold of a session whose process was killed, before and after it goes on. Pure. */
+/** What must hold of a session whose process was killed, before and after the session goes on. Pure. */
 import * as Cause from "effect/Cause"
 import type * as RunEvent from "../run/RunEvent.ts"
 import * as OpenCall from "../run/state/OpenCall.ts"
@@ -9,7 +9,7 @@ export interface Done {
   /** the `ToolCall.idempotencyKey` that it was done with */
   readonly key: string
   /**
-   * it may have been done twice: its tool is declared read-only or idempotent, or its reconciler said that it was not
+   * whether it may have been done twice: its tool is declared read-only or idempotent, or its reconciler said that it was not
    * done
    */
   readonly mayRepeat: boolean
@@ -19,14 +19,14 @@ type Log = ReadonlyArray<RunEvent.Durable>
 type Effects = ReadonlyArray<Done> | undefined
 
 /**
- * Of what the killed process left: nothing is done whose intent is not stored, and nothing is said that was not done.
+ * What the killed process left: nothing was done without a stored intent, and no outcome is stored for what was not done.
  */
 export const afterDeath = (log: Log, effects: Effects): ReadonlyArray<string> => [
   ...LogRules.violations(log, true),
   ...effectsWithoutIntent(log, effects)
 ]
 
-/** Of a session that goes on: what was stored stays, every run has its end, nothing was done twice. */
+/** A session that went on: what was stored is unchanged, every run has its end, nothing was done twice. */
 export const afterRecovery = (before: Log, after: Log, effects: Effects): ReadonlyArray<string> => [
   ...LogRules.violations(after),
   ...lost(before, after),
@@ -35,7 +35,7 @@ export const afterRecovery = (before: Log, after: Log, effects: Effects): Readon
   ...doneTwice(effects)
 ]
 
-/** Which of these events a log does not have as they were. */
+/** The events among these that the log has lost or changed. */
 export const lost = (events: Log, log: Log): ReadonlyArray<string> =>
   events.flatMap((event) =>
     JSON.stringify(log[event.seq - 1]) === JSON.stringify(event)
@@ -43,7 +43,7 @@ export const lost = (events: Log, log: Log): ReadonlyArray<string> =>
       : [`event ${event.seq} (${event._tag}) is not as it was stored`]
   )
 
-/** The key of a call as its handler gets it. */
+/** Whether something was done with the key that the handler of this call gets. */
 const isOf = (event: { readonly runId: string; readonly callId: string }) => (done: Done) =>
   done.key.endsWith(`/${encodeURIComponent(event.runId)}/${encodeURIComponent(event.callId)}`) ||
   done.key === OpenCall.idempotencyKey(event.runId, event.runId, event.callId)
@@ -53,7 +53,7 @@ const effectsWithoutIntent = (log: Log, effects: Effects = []) =>
     .filter((done) => !log.some((event) => event._tag === "ToolStarted" && isOf(event)(done)))
     .map(({ key }) => `${key} was done without a stored intent`)
 
-/** What a person gave in a tool's place needs nothing done. */
+/** A call whose result a person gave needs nothing done. */
 const answersIn = (log: Log): ReadonlySet<string> =>
   new Set(log.flatMap((event) =>
     event._tag === "ApprovalResolved" && event.approved && event.result !== undefined

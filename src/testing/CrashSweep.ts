@@ -1,10 +1,10 @@
 /**
- * Kills a process of an agent with SIGKILL before and after every write and every tool call in turn, and looks at what
- * is left: the log, what was done outside, and whether the session goes on. For agents of one's own, with their own
- * tools and store.
+ * Kills an agent's process with SIGKILL before and after every write and every tool call in turn, and looks at what is
+ * left: the log, what was done outside, and whether the session goes on. For agents of your own, with their own tools
+ * and store.
  *
  * ```ts
- * // subjects.ts, loaded by the processes that die and by the one that looks
+ * // subjects.ts, loaded by the processes that die and by the one that checks
  * export const subjects: CrashSweep.Subjects = {
  *   "one payment": ({ folder, sessionId }) =>
  *     CrashSweep.subject({ agent: Payer, layer, store: storeIn(folder), input: { input: "pay", sessionId } })
@@ -37,20 +37,20 @@ export {
 } from "./Subject.ts"
 
 /**
- * How a session goes on after a death: its run is resumed and then a message sent, or a message sent at once. With `recover` the agent
- * takes its runs up itself in place of that, all that it finds: for subjects with a store of their own in each `Place`.
+ * How a session goes on after a death. `resume`: its run is resumed, then a message is sent. `hello`: a message is sent at once.
+ * `recover`: the agent takes up all the runs that it finds, then a message is sent; needs a separate store for each `Place`.
  */
 export type GoOn = "resume" | "recover" | "hello"
 
 /** What `sweep` takes. */
 export interface Sweep {
-  /** of a module that exports `subjects`; Node loads it, TypeScript too where its types can be stripped */
+  /** of a module that exports `subjects`; Node loads it, also as TypeScript if its types can be stripped */
   readonly module: URL
-  /** given to the subjects in every process, such as the URL of a database; default "" */
+  /** passed to the subjects in every process, such as the URL of a database; default "" */
   readonly argument?: string
   /** the names of the subjects to try; default all */
   readonly only?: ReadonlyArray<string>
-  /** default `resume` and `hello`: each takes a death of its own */
+  /** default `resume` and `hello`: each needs a death of its own */
   readonly goOn?: ReadonlyArray<GoOn>
   /** try every n-th point; default 1, all of them */
   readonly every?: number
@@ -58,9 +58,9 @@ export interface Sweep {
   readonly concurrency?: number
 }
 
-/** Something that must hold and did not. */
+/** Something that did not hold. */
 export interface Failure {
-  /** its name */
+  /** the subject's name */
   readonly subject: string
   /** the number of the point, and what happened there: `3, after storing ToolStarted` */
   readonly point: string
@@ -70,17 +70,17 @@ export interface Failure {
 }
 
 export interface Report {
-  /** deaths, over all subjects and ways to go on; 0 says that nothing was tried */
+  /** deaths, over all subjects and ways to go on; 0 means that nothing was tried */
   readonly points: number
-  /** empty where all held */
+  /** empty where everything held */
   readonly failures: ReadonlyArray<Failure>
 }
 
 /**
  * Plays every subject again and again, in a process that is killed at its first point, its second, and so on until it
- * ends by itself; looks at what each death left and at how the session goes on. What does not hold is in the report,
- * also a process that ended with an error of its own, after which no point of its subject and way to go on is tried. A
- * module that cannot be loaded is a defect.
+ * ends by itself. Looks at what each death left and at how the session goes on, and reports what does not hold. It also
+ * reports a process that ended with an error of its own, and then tries no further point of that subject and way to go
+ * on. A module that cannot be loaded is a defect.
  */
 export const sweep = Effect.fnUntraced(function*(options: Sweep): Effect.fn.Return<Report> {
   const { subjects } = yield* Effect.promise(() =>
@@ -108,7 +108,7 @@ const sweepOne = Effect.fnUntraced(
   function*({ argument, every, make, module, name, ways }: One): Effect.fn.Return<Report> {
     const failures: Array<Failure> = []
     let points = 0
-    // ways with points to try: a process that ends by itself has none left for any of them
+    // the ways to go on that still have points; once a process ends by itself, none of them has
     let left = ways
     for (let at = 1; left.length > 0; at += every) {
       for (const goOn of left) {
@@ -128,7 +128,7 @@ const sweepOne = Effect.fnUntraced(
           return death._tag
         }))
         if (died === "Finished") return { points, failures }
-        // it does not come as far as the points after this one either
+        // later points cannot be reached either
         if (died === "Broke") left = left.filter((way) => way !== goOn)
       }
     }
@@ -138,13 +138,13 @@ const sweepOne = Effect.fnUntraced(
 
 type Death =
   | { readonly _tag: "Killed"; readonly point: string }
-  /** there are not so many points */
+  /** the process has fewer points */
   | { readonly _tag: "Finished" }
   | { readonly _tag: "Broke"; readonly point: string; readonly output: string }
 
 const child = fileURLToPath(new URL(`./CrashChild.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`, import.meta.url))
 
-/** Starts a process that dies at a point, and awaits its end. */
+/** Starts a process that dies at a point, and waits for its end. */
 const kill = (module: URL, name: string, place: Place, at: number): Effect.Effect<Death> =>
   Effect.callback<Death>((resume) => {
     const args = [
@@ -170,7 +170,7 @@ const kill = (module: URL, name: string, place: Place, at: number): Effect.Effec
     return Effect.sync(() => dying.kill("SIGKILL"))
   })
 
-/** What is wrong with what a death left, and with how it goes on. */
+/** What is wrong with what a death left, and with how the session goes on. */
 const look = (subject: Subject, { sessionId }: Place, goOn: GoOn): Effect.Effect<ReadonlyArray<string>> => {
   const log = logOf(subject, sessionId)
   const effects = subject.effects ?? Effect.succeed(undefined)
@@ -186,7 +186,7 @@ const look = (subject: Subject, { sessionId }: Place, goOn: GoOn): Effect.Effect
         const { refused, runs } = yield* client.recover({ answered: true })
         found.push(...refused.map(({ error }) => `it cannot be taken up: ${error.message}`))
         yield* Effect.forEach(runs, ({ result }) => subject.forgive(result), { concurrency: "unbounded" })
-        // one that died before waits for its turn
+        // a run that had died before waits for its turn
         const isOpen = crashes === 0 && RunState.isOpen((yield* log).reduce(RunState.evolve, RunState.empty))
         if (isOpen) found.push("its run was not taken up")
       }

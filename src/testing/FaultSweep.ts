@@ -1,7 +1,7 @@
 /**
- * Lets the n-th operation of an agent's store fail, n = 1, 2, 3 ... until a run has no such operation, and looks at
+ * Makes the n-th operation of an agent's store fail, for n = 1, 2, 3 ... until a run has no such operation, and looks at
  * what is left: how the run ended, the log, what was done outside, and whether the session goes on, here and in a new
- * store. For the same subjects as `CrashSweep`, in one process.
+ * store. Takes the same subjects as `CrashSweep`, in one process.
  *
  * ```ts
  * const report = yield* FaultSweep.sweep({ subjects })
@@ -21,33 +21,33 @@ import * as Subject from "./Subject.ts"
 
 /** Something that happens to the store itself, such as a lock on its file. */
 export interface Outage extends Omit<StoreFaults.Outage, "begin"> {
-  /** What it gives ends the outage; what else it leaves goes with the scope. */
+  /** Its result ends the outage; whatever else it started ends with the scope. */
   readonly begin: Effect.Effect<Effect.Effect<void>, never, Scope.Scope>
-  /** the one reason of the store that runs may fail with while it lasts; default any */
+  /** the only store reason that runs may fail with during the outage; default any */
   readonly reason?: "StoreUnavailable" | "StoreRefused"
   /**
-   * which stores take no message while it lasts: the one that it happened to, and one that is opened then; default none
+   * which stores refuse messages during the outage: the one that it hits, and one opened during it; default none
    */
   readonly refuses?: ReadonlyArray<"open" | "new">
-  /** when it is over, the store that it happened to stays out of order, and one that is opened then is not */
+  /** whether the store that was hit stays out of order afterwards, while one opened then works */
   readonly needsRestart?: boolean
 }
 
 /** What `sweep` takes. */
 export interface Sweep {
-  /** as a `CrashSweep` has them: made by `CrashSweep.subject` */
+  /** the same as for `CrashSweep`: made by `CrashSweep.subject` */
   readonly subjects: Subject.Subjects
   /** default all: see `StoreFaults.Fault` */
   readonly faults?: ReadonlyArray<StoreFaults.Fault>
-  /** what may happen to the store in this place, the same for all of them; default nothing */
+  /** what may happen to the store in this place, the same list for every place; default nothing */
   readonly outages?: (place: Subject.Place) => ReadonlyArray<Outage>
   /** try every n-th operation; default 1, all of them */
   readonly every?: number
 }
 
-/** Something that must hold and did not. */
+/** Something that did not hold. */
 export interface Failure {
-  /** its name */
+  /** the subject's name */
   readonly subject: string
   /** the fault, or the outage's name */
   readonly fault: string
@@ -58,21 +58,21 @@ export interface Failure {
 }
 
 export interface Report {
-  /** operations that failed, over all subjects and faults; 0 says that nothing was tried */
+  /** operations that failed, over all subjects and faults; 0 means that nothing was tried */
   readonly points: number
-  /** empty where all held */
+  /** empty where everything held */
   readonly failures: ReadonlyArray<Failure>
 }
 
 /**
- * Plays every subject again and again in this process, and for every fault lets the first operation of its store fail,
- * the second, and so on until there are no more. What does not hold is in the report.
+ * Plays every subject again and again in this process. For every fault, makes the first operation of the store fail, then
+ * the second, and so on until there are no more. Reports what does not hold.
  */
 export const sweep = Effect.fnUntraced(function*(options: Sweep): Effect.fn.Return<Report> {
   const { every = 1, faults = StoreFaults.faults, outages = () => [], subjects } = options
   const failures: Array<Failure> = []
   let points = 0
-  // those that are left out are others each time
+  // different operations are skipped each time
   let way = 0
   const ofPlace = (place: Subject.Place) => [...faults, ...outages(place)]
   const kinds = ofPlace({ folder: "", sessionId: "", argument: "" }).length
@@ -100,7 +100,7 @@ export const sweep = Effect.fnUntraced(function*(options: Sweep): Effect.fn.Retu
 const scoped = (outage: Outage) =>
   Effect.map(Effect.scope, (scope) => ({ ...outage, begin: Scope.provide(outage.begin, scope) }))
 
-/** What was found; `undefined` where nothing failed, because there are not so many operations. */
+/** What was wrong; `undefined` where nothing failed because there are fewer operations. */
 const attempt = Effect.fnUntraced(function*(
   subject: Subject.Subject,
   { sessionId }: Subject.Place,
@@ -166,10 +166,10 @@ const untyped = (exit: Exit.Exit<unknown, unknown>, expected: Reason): ReadonlyA
     : [`the run ended with ${reason?._tag}, not ${expected}: ${CrashRules.words(exit.cause)}`]
 }
 
-/** A store that is out of order takes no message, and says why. */
+/** A store that is out of order refuses messages, and says why. */
 const accepted = (exit: Exit.Exit<unknown, unknown>, expected: Reason): ReadonlyArray<string> =>
   Exit.isSuccess(exit) ? ["a message was taken by a store that is out of order"] : untyped(exit, expected)
 
-/** A store that takes the end has it. */
+/** If the store takes the end, the log has it. */
 const unended = (log: ReadonlyArray<RunEvent.Durable>, faults: StoreFaults.StoreFaults): ReadonlyArray<string> =>
   faults.mayLackEnd() ? [] : LogRules.violations(log)

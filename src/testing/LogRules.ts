@@ -1,7 +1,7 @@
 /**
- * What every log must be, whatever happened while it was written: the guarantees that can be read off one. Pure.
+ * What must hold of every log, whatever happened while it was written: the guarantees that can be checked on a log alone. Pure.
  *
- * Does not own what happened outside, such as what tools did; see `CrashSweep`.
+ * Does not own what happened outside, such as what tools did (`CrashSweep`).
  */
 import type * as DurableEvent from "../run/DurableEvent.ts"
 import * as Message from "../run/Message.ts"
@@ -16,12 +16,12 @@ import * as StrictModel from "./StrictModel.ts"
 /**
  * What is wrong with a log, in words that name the event; empty when nothing is:
  *
- * - `seq` from 1, without gap or double
- * - events only inside drives, and one end a drive; a last drive without an end is wrong unless `mayBeOpen`
- * - one outcome a call; one intent a call and drive; an intent before the outcome of a call that ran
- * - one answer a question, and none without one; a yes to its arguments before the intent of a call that was asked
- *   about
- * - what was queued is received at most once, never after an end that gave it up, and not lost
+ * - `seq` counts from 1, without gaps or duplicates
+ * - events only inside drives, and one end per drive; a last drive without an end is wrong unless `mayBeOpen`
+ * - one outcome per call; one intent per call and drive; an intent before the outcome of a call that ran
+ * - one answer per question, and none without a question; if a call was asked about, a yes to its arguments before its
+ *   intent
+ * - what was queued is received at most once, never after an end that gave it up, and is not lost
  * - messages that `StrictModel` accepts after every event
  */
 export const violations = (log: ReadonlyArray<RunEvent.Durable>, mayBeOpen = false): Array<string> => {
@@ -42,7 +42,7 @@ export const violations = (log: ReadonlyArray<RunEvent.Durable>, mayBeOpen = fal
   return found
 }
 
-/** Drives, one after the other. `isOpenCall`: a call of the last message that has no outcome. */
+/** Checks that drives follow one another. `isOpenCall`: a call of the last message that has no outcome. */
 const makeDrives = (isOpenCall: (callId: string) => boolean) => {
   let isDriven = false
   const look: Rule = (event, say) => {
@@ -55,8 +55,8 @@ const makeDrives = (isOpenCall: (callId: string) => boolean) => {
 }
 
 /**
- * May stand where no drive is: what one left open when it died or was suspended is answered then, or settled before the
- * next message's run begins, and what was said to it received; a context is compacted by hand where nothing runs.
+ * Whether an event may come where no drive is: an answer or an outcome for a call that the last drive left open when it died or
+ * was suspended, the receipt of what was queued for it, or a manual compaction.
  */
 const isBetweenDrives = (event: RunEvent.Durable, isOpenCall: (callId: string) => boolean): boolean => {
   switch (event._tag) {
@@ -74,7 +74,7 @@ const isBetweenDrives = (event: RunEvent.Durable, isOpenCall: (callId: string) =
   }
 }
 
-/** What is said to runs under way. */
+/** Checks what is said to runs under way. */
 const makeInputs = (): Rule => {
   let queue: Queue.Queue = []
   return (event, say) => {
@@ -90,7 +90,7 @@ const isReceived = (queued: Queue.Queued, event: DurableEvent.Of<"InputReceived"
   queued.seq === event.queued && JSON.stringify([queued.kind, queued.messages]) ===
     JSON.stringify([event.kind, event.messages])
 
-/** What the strictest provider has against a transcript that a user message is added to. */
+/** What the strictest provider would refuse in a transcript with one more user message. */
 const illegal = (transcript: Transcript.Transcript): ReadonlyArray<string> => {
   const messages = Transcript.messages(transcript)
   const awaited = messages.at(-1)?.role === "assistant" ? [...messages, Message.user("go on")] : messages

@@ -1,6 +1,6 @@
 /**
- * A model that says what a test scripted, one turn a request or as the request says, and remembers what it was asked.
- * Every request is held against `StrictModel`; one that was not scripted dies and fails the test.
+ * A model that says what a test scripted, one turn per request or chosen by the request, and remembers what it was asked.
+ * Every request is checked by `StrictModel`; one that was not scripted dies and fails the test.
  */
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -32,53 +32,53 @@ export type Step =
  */
 export type Turn = Step | ReadonlyArray<Step>
 
-/** Holds a turn until the test lets it go on. Of one use: a turn that comes to it again finds it released. */
+/** Holds a turn until the test releases it. Single use: a later turn at the same gate finds it released. */
 export interface Gate {
-  /** awaits a turn that has come to the gate */
+  /** waits until a turn has come to the gate */
   readonly started: Effect.Effect<void>
-  /** lets the turn go on, also one that has yet to come */
+  /** releases the turn, even one that has yet to come */
   readonly release: Effect.Effect<void>
-  /** awaits the turn's leaving of the gate: released, or because its stream was closed */
+  /** waits until the turn has left the gate: released, or because its stream was closed */
   readonly closed: Effect.Effect<void>
   /** what the model does at the gate */
   readonly wait: Effect.Effect<void>
-  /** what the model does when it leaves it */
+  /** what the model does when it leaves the gate */
   readonly close: Effect.Effect<void>
 }
 
 /** What the model was asked so far, and how many of its streams are open. */
 export class Script extends Context.Service<Script, {
-  /** in their order, with those of attempts that failed */
+  /** in order, including those of failed attempts */
   readonly requests: Effect.Effect<ReadonlyArray<Model.ModelRequest>>
   readonly openStreams: Effect.Effect<number>
 }>()("fiberloop/testing/ScriptedModel/Script") {}
 
 export interface Options {
-  /** what the model says of itself; default: provider and name `scripted`, no sizes */
+  /** the model's description; default: provider and name `scripted`, no sizes */
   readonly info?: Model.ModelInfo
 }
 
 const defaultInfo: Model.ModelInfo = { provider: "scripted", name: "scripted" }
 
-/** Usage of a turn that does not say: 10 tokens in, 5 out. */
+/** Usage of a turn that does not say otherwise: 10 tokens in, 5 out. */
 export const usage: Usage.Usage = { inputTokens: 10, outputTokens: 5 }
 
 /** A text, as one delta or as the given pieces. */
 export const text = (...pieces: ReadonlyArray<string>): Step =>
   parts(...pieces.map((delta): Model.ModelPart => ({ type: "text-delta", block: "text", delta })))
 
-/** A piece of reasoning; pieces of one turn are one part, to which `metadata` belongs. */
+/** A piece of reasoning; the pieces of a turn make one part, which has `metadata`. */
 export const reasoning = (delta: string, metadata?: Message.Metadata): Step =>
   parts({ type: "reasoning-delta", block: "reasoning", delta, ...(metadata === undefined ? {} : { metadata }) })
 
-/** A tool call, whole. `params` that are text stand for arguments that did not parse. `id` is the provider's. */
+/** A whole tool call. `params` that are a text stand for arguments that did not parse. `id` is the provider's. */
 export const call = (tool: string, params: Schema.Json, id = "call"): Step =>
   parts({ type: "tool-call", id, name: tool, params })
 
 /** Any parts, delivered as one array. */
 export const parts = (...parts: ReadonlyArray<Model.ModelPart>): Step => ({ _tag: "Parts", parts })
 
-/** The end of an answer, which the turn gets by itself where it says nothing else. */
+/** The end of an answer; a turn without one gets it by itself. */
 export const finish = (reason: RunEvent.FinishReason, used: Usage.Usage = usage): Step =>
   parts({ type: "finish", reason, usage: used })
 
@@ -91,13 +91,13 @@ export const fail = (error: RunError.ModelError): Step => ({ _tag: "Fail", error
 /** The stream dies here, as that of a model with a bug does. */
 export const die = (defect: unknown): Step => ({ _tag: "Die", defect })
 
-/** The stream ends here, without a finish. */
+/** The stream ends here without a finish. */
 export const cut: Step = { _tag: "Cut" }
 
 /** The turn waits here; see `makeGate`. */
 export const gate = (gate: Gate): Step => ({ _tag: "Gate", gate })
 
-/** A gate that nobody waits at yet. */
+/** A new gate, at which no turn waits yet. */
 export const makeGate: Effect.Effect<Gate> = Effect.sync(() => {
   const started = Deferred.makeUnsafe<void>()
   const released = Deferred.makeUnsafe<void>()
@@ -113,14 +113,14 @@ export const makeGate: Effect.Effect<Gate> = Effect.sync(() => {
 })
 
 /**
- * Turns in the order of the requests, retries among them; or what a request is answered with, the same in every process
- * that makes it. `undefined`, like a turn too few, is a request that was not scripted.
+ * Turns in the order of the requests, retries included; or a function of the request, the same in every process that makes
+ * it. A missing turn, or `undefined`, means that the request was not scripted.
  */
 export type Turns = ReadonlyArray<Turn> | ((request: Model.ModelRequest) => Turn | undefined)
 
 /**
  * The model, and what it was asked. A request that is illegal (`StrictModel`) or was not scripted dies where it was
- * made, and once more when the scope closes, so that the test fails also where the code under test swallowed the first.
+ * made, and again when the scope closes, so that the test fails even if the code under test swallowed the first.
  */
 export const make = Effect.fnUntraced(function*(
   turns: Turns,
@@ -157,7 +157,7 @@ export const make = Effect.fnUntraced(function*(
   )
 })
 
-/** A scripted model as a layer, in whose scope it lives. */
+/** A scripted model as a layer; lives in the layer's scope. */
 export const layer = (turns: Turns, options?: Options): Layer.Layer<Model.Model | Script> =>
   Layer.effectContext(make(turns, options))
 

@@ -1,6 +1,6 @@
 /**
- * What every session store does, as tests for vitest: `suite(name, layer)` in a test file declares them. Each test
- * builds the layer anew and needs it empty.
+ * What every session store must do, as tests for vitest: `suite(name, layer)` in a test file declares them. Each test
+ * builds the layer anew and expects it to be empty.
  *
  * Does not own what only some stores have: files, processes, connections.
  */

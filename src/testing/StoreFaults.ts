@@ -1,8 +1,8 @@
 /**
- * A store that fails at its n-th operation, counted from 1 over everything an agent asks of it, until it is told that
- * the fault is over.
+ * A store that fails at its n-th operation, counted from 1 over everything an agent asks of it, until the fault is
+ * cleared.
  *
- * Does not own which operations that are (`Operations`), nor what must hold of an agent then; that is `FaultSweep`.
+ * Does not own how operations are counted (`Operations`), nor what must then hold of an agent (`FaultSweep`).
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -23,26 +23,26 @@ type Store = SessionStore.SessionStore["Service"]
 
 /** The fault of one try. */
 export interface StoreFaults {
-  /** Lets the store of `below` go wrong. */
+  /** The store of `below`, with this fault. */
   readonly around: <E>(below: Layer.Layer<Services, E>) => Layer.Layer<Services, E>
   /** the first operation that failed, in words; `undefined` while none has */
   readonly hit: () => string | undefined
-  /** whether the last drive may be without an end, because the store did not take that, or not even its beginning */
+  /** whether the last drive may lack its end, because the store did not take the end, or not even the drive's beginning */
   readonly mayLackEnd: () => boolean
-  /** the events that the store has said it stored, so far */
+  /** the events that the store has confirmed so far */
   readonly acknowledged: () => ReadonlyArray<RunEvent.Durable>
-  /** Ends the fault. What could not be given back is given back now. */
+  /** Ends the fault. Sessions that could not be given back are given back now. */
   readonly clear: Effect.Effect<void>
 }
 
-/** `at`: the operation that goes wrong, or with which that begins, from 1. */
+/** `at`: the operation that fails, or with which the fault begins, from 1. */
 export const make = (fault: Operations.Fault | Operations.Outage, at: number): StoreFaults => {
   const operations = Operations.make(fault, at)
   let [hasBegun, wasEnd] = [false, false]
   let kept: ReadonlyArray<Effect.Effect<void>> = []
   const acknowledged: Array<RunEvent.Durable> = []
 
-  /** A session that is not given back now is given back when the fault is over. */
+  /** A session that cannot be given back now is given back when the fault is over. */
   const giveBack = (scope: Scope.Closeable) =>
     Effect.flatMap(operations.take("giving the session back"), (fate) => {
       const close = Scope.close(scope, Exit.void)
@@ -93,7 +93,7 @@ export const make = (fault: Operations.Fault | Operations.Outage, at: number): S
 
 const begins = ({ _tag }: RunEvent.Durable) => _tag === "RunStarted" || _tag === "RunResumed"
 
-/** What is asked of a store besides a session. */
+/** The operations of a store outside a session. */
 const over = (store: Store, operations: Operations.Operations): Omit<Store, "open"> => ({
   read: (sessionId, range) => Operations.stream(operations, "reading", store.read(sessionId, range)),
   watch: (sessionId, from) => Operations.stream(operations, "watching", store.watch(sessionId, from)),

@@ -1,6 +1,6 @@
 /**
- * A model that checks what it is asked: it holds every request against what the strictest provider accepts, and fails
- * the test that made an illegal one, also where the code under test swallows the error.
+ * A model that checks what it is asked: it compares every request with what the strictest provider accepts, and fails the
+ * test that made an illegal one, even if the code under test swallows the error.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -58,7 +58,7 @@ export const violations = (request: Model.ModelRequest): ReadonlyArray<string> =
   return found
 }
 
-/** What OpenAI takes, which is the least: of tools and of calls. */
+/** The names that OpenAI takes, the narrowest of all providers: of tools and of calls. */
 const isName = (name: string): boolean => /^[a-zA-Z0-9_-]{1,64}$/.test(name)
 
 const nameRule = "providers take 1 to 64 letters, digits, _ and -"
@@ -108,8 +108,8 @@ const strings = function*(value: unknown): Generator<string> {
 }
 
 /**
- * `model`, checked: an illegal request dies where it was made, and once more when the scope closes, so that the test
- * fails whatever became of the first.
+ * `model`, checked: an illegal request dies where it was made, and again when the scope closes, so that the test fails
+ * whatever became of the first.
  */
 export const make = Effect.fnUntraced(function*(
   model: Model.Model["Service"]

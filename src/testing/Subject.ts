@@ -1,7 +1,7 @@
 /**
- * What a sweep is tried on: an agent with its store, made anew wherever it is played, and what its tools did outside.
+ * What a sweep tests: an agent with its store, made anew wherever it is played, and what its tools did outside.
  *
- * Does not own what is done to it (`CrashSweep`, `FaultSweep`), nor what must hold of it then (`CrashRules`).
+ * Does not own what is done to it (`CrashSweep`, `FaultSweep`), nor what must then hold (`CrashRules`).
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -21,34 +21,34 @@ import type * as CrashRules from "./CrashRules.ts"
 
 /** Where one death, or one fault, takes place. */
 export interface Place {
-  /** the path of a folder of its own, which is removed afterwards: for the store, and for what tools do */
+  /** the path of a folder for this place alone, removed afterwards: for the store, and for what tools do */
   readonly folder: string
-  /** of a session of its own; the subject's input must name it */
+  /** of a session for this place alone; the subject's input must name it */
   readonly sessionId: string
   /** `Sweep.argument` of a `CrashSweep`, else "" */
   readonly argument: string
 }
 
-/** What `subject` takes: an agent of which every process that makes it anew makes the same. */
+/** What `subject` takes: an agent that is the same in every process that makes it. */
 export interface Options<I, A, E> {
-  /** gives the client of the agent under test: its class, or `Agent.make` */
+  /** returns the client of the agent under test: its class, or `Agent.make` */
   readonly agent: Effect.Effect<Agent.Client<A>, never, I>
   /**
-   * The agent with its model, handlers and all, but for the two services that the sweep watches. The model must answer
-   * a request the same in every process: a `ScriptedModel` by a function of the request.
+   * The agent with its model, handlers and all, except for the two services that the sweep watches. The model must answer a
+   * request the same in every process, such as a `ScriptedModel` by a function of the request.
    */
   readonly layer: Layer.Layer<I, E, SessionStore.SessionStore | ToolExecutor.ToolExecutor>
   /** a store that outlives its process: a file in `Place.folder`, a database */
   readonly store: Layer.Layer<SessionStore.SessionStore, E>
-  /** its `sessionId` is that of the `Place` */
+  /** its `sessionId` must be that of the `Place` */
   readonly input: RunInput.RunInput
   /** what the process does, in that session; default: `run` the input */
   readonly play?: (client: Agent.Client<A>) => Effect.Effect<unknown, unknown, Scope.Scope>
-  /** the reason that its runs fail with, where they are made to fail; default: they do not */
+  /** the reason with which its runs are meant to fail; default: they do not fail */
   readonly fails?: RunError.RunError["reason"]["_tag"]
   /**
-   * What the tools have done, as it is known outside of the process: each with the `ToolCall.idempotencyKey` it was
-   * done with. Default: nothing is known, and whether something was done twice is not looked at.
+   * What the tools have done, as known outside the process: each effect with the `ToolCall.idempotencyKey` it was done
+   * with. Default: not known, so nobody checks whether something was done twice.
    */
   readonly effects?: Effect.Effect<ReadonlyArray<CrashRules.Done>>
 }
@@ -58,25 +58,25 @@ export type Around = <E>(
   below: Layer.Layer<SessionStore.SessionStore | ToolExecutor.ToolExecutor, E>
 ) => Layer.Layer<SessionStore.SessionStore | ToolExecutor.ToolExecutor, E>
 
-/** An agent with its store, made anew wherever it is used. Made by `subject`. */
+/** An agent with its store, made anew wherever it is used; see `subject`. */
 export interface Subject extends Pick<Options<never, unknown, unknown>, "input" | "effects" | "store"> {
   /**
-   * Makes the agent with all it needs, `around` its store and executor, for as long as `body` works with its client.
+   * Makes the agent with all it needs, with `around` applied to its store and executor, while `body` works with its client.
    */
   readonly use: <B, E2>(
     body: (client: Agent.Client<unknown>) => Effect.Effect<B, E2, Scope.Scope>,
     around?: Around
   ) => Effect.Effect<B, unknown>
-  /** what is done to it, forgiven */
+  /** what is done to it, with expected failures forgiven */
   readonly play: (client: Agent.Client<unknown>) => Effect.Effect<unknown, unknown, Scope.Scope>
-  /** Goes on where a run fails as `Options.fails` says; other errors stay. */
+  /** Continues where a run fails as `Options.fails` says; other errors stay. */
   readonly forgive: <R>(self: Effect.Effect<unknown, unknown, R>) => Effect.Effect<unknown, unknown, R>
 }
 
-/** By a name that reports call them by. */
+/** Subjects by the names that reports use. */
 export type Subjects = Readonly<Record<string, (place: Place) => Subject>>
 
-/** An agent as sweeps try it. Its executor is that of toolkits. */
+/** An agent for sweeps to test. Its executor is that of toolkits. */
 export const subject = <I, A, E>({ agent, effects, fails, input, layer, play, store }: Options<I, A, E>): Subject => {
   const below = Layer.merge(store, ToolExecutorToolkit.layer)
   const plays = (play as Subject["play"] | undefined) ?? ((client) => client.run(input))
@@ -97,14 +97,14 @@ export const subject = <I, A, E>({ agent, effects, fails, input, layer, play, st
   }
 }
 
-/** What is stored of a session, read by a store of its own; nothing where that cannot be read. */
+/** What is stored of a session, read by a store of its own; empty where it cannot be read. */
 export const logOf = (subject: Subject, sessionId: string): Effect.Effect<ReadonlyArray<RunEvent.Durable>> =>
   Effect.provide(
     SessionStore.SessionStore.use((store) => Stream.runCollect(store.read(sessionId))),
     subject.store
   ).pipe(Effect.orElseSucceed((): Array<RunEvent.Durable> => []))
 
-/** A folder that goes with its scope. */
+/** A folder that is removed with its scope. */
 export const temporary: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
   Effect.promise(() => mkdtemp(join(tmpdir(), "fiberloop-crash-"))),
   (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true }))

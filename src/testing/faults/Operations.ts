@@ -1,8 +1,8 @@
 /**
- * The operations of a store, counted from 1 over all that is asked of it: one of them, or all from there on, goes wrong,
+ * Counts the operations of a store, from 1 over all that is asked of it: one of them, or all from there on, goes wrong,
  * until the fault is over.
  *
- * Does not own what the operations of a store are; those are in `StoreFaults`.
+ * Does not own what the operations of a store are (`StoreFaults`).
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -12,36 +12,36 @@ import type * as SessionStore from "../../services/SessionStore.ts"
 /**
  * What goes wrong:
  * - `fails`: the n-th operation is not carried out, and fails
- * - `answerLost`: it is carried out, and reported as failed
+ * - `answerLost`: it is carried out, but reported as failed
  * - `down`: it and all that follow are not carried out, and fail
- * - `answerLostThenDown`: it is carried out and reported as failed; all that follow fail
+ * - `answerLostThenDown`: it is carried out, but reported as failed; all that follow fail
  */
 export type Fault = "fails" | "answerLost" | "down" | "answerLostThenDown"
 
-/** Something that happens to the store itself, just before the n-th operation; what `begin` gives ends it. */
+/** Something that happens to the store itself, just before the n-th operation; the result of `begin` ends it. */
 export interface Outage {
   readonly name: string
-  /** it is over at once, so that the store takes the end of the run; default `false` */
+  /** whether it is over at once, so that the store takes the end of the run; default `false` */
   readonly passes?: boolean
   readonly begin: Effect.Effect<Effect.Effect<void>>
 }
 
-/** What operations that go wrong fail with: a `StoreUnavailable`. */
+/** The error of operations that go wrong: a `StoreUnavailable`. */
 export const unavailable = SessionErrors.unavailable("The store cannot be reached (a fault of the test). Try again.")
 
-/** What becomes of an operation. In an outage all are carried out: the store itself is out of order. */
+/** What happens to an operation. During an outage all are carried out: the store itself is out of order. */
 type Fate = "carriedOut" | "refused" | "answerLost"
 
 export interface Operations {
-  /** Counts the next operation, and says what becomes of it. */
+  /** Counts the next operation, and returns what happens to it. */
   readonly take: (what: string) => Effect.Effect<Fate>
   /** whether the fault begins with the next operation */
   readonly isDue: () => boolean
   /** the first operation of the fault, in words; `undefined` while none was */
   readonly hit: () => string | undefined
-  /** the fault goes on until it is ended */
+  /** whether the fault lasts until it is ended */
   readonly lasts: boolean
-  /** Ends the fault: what comes then is carried out. */
+  /** Ends the fault: later operations are carried out. */
   readonly end: Effect.Effect<void>
 }
 
@@ -78,7 +78,7 @@ export const make = (fault: Fault | Outage, at: number): Operations => {
   }
 }
 
-/** `self` as an operation of the store. */
+/** Runs `self` as an operation of the store. */
 export const call = <A, R>(
   { take }: Operations,
   what: string,
@@ -89,7 +89,7 @@ export const call = <A, R>(
     return fate === "refused" ? Effect.fail(unavailable) : Effect.andThen(self, Effect.fail(unavailable))
   })
 
-/** `self` as an operation of the store that gives a stream. */
+/** `self`, which returns a stream, as an operation of the store. */
 export const stream = <A>(
   { take }: Operations,
   what: string,

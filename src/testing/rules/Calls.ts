@@ -1,5 +1,5 @@
 /**
- * Of the tool calls of a log: one outcome each, one intent a drive, and that before the outcome where the handler ran.
+ * The rules for the tool calls of a log: one outcome each, one intent per drive, before the outcome if the handler ran.
  */
 import type * as DurableEvent from "../../run/DurableEvent.ts"
 import * as Message from "../../run/Message.ts"
@@ -11,7 +11,7 @@ import type { Rule } from "./Rule.ts"
 export const make = () => {
   let outcomes = new Map<string, number>()
   let hasRun = new Set<string>()
-  /** by the drive under way */
+  /** of the drive under way */
   const intents = new Set<string>()
   const count = (callId: string) => outcomes.set(callId, (outcomes.get(callId) ?? NaN) + 1)
   const close = (say: (what: string) => void) => {
@@ -43,7 +43,7 @@ export const make = () => {
         if (!intents.has(`${event.runId} ${event.callId}`)) say(`${event.callId} paused without an intent`)
         break
       case "ApprovalResolved":
-        // a result that a person gives stands for the run of its handler
+        // a result that a person gives replaces the run of its handler
         if (event.approved && event.result !== undefined) hasRun.add(event.callId)
         break
       case "ToolSettled":
@@ -59,7 +59,7 @@ export const make = () => {
   return { look, isOpen: (callId: string) => outcomes.get(callId) === 0 }
 }
 
-/** Its handler ran, or may have; what a hook gave in its place needs none. */
+/** Whether its handler ran, or may have; a result from a hook needs no intent. */
 const needsIntent = ({ hook, outcome }: DurableEvent.Of<"ToolSettled">): boolean =>
   hook === undefined && ofHandlers.has(outcome._tag)
 
@@ -72,5 +72,5 @@ const ofHandlers: ReadonlySet<string> = new Set([
   "NotEncodable"
 ])
 
-/** The next drive goes on with the calls of this one. */
+/** Whether the next drive continues the calls of this one. */
 const leavesOpen = (end: RunEvent.End): boolean => end._tag === "RunSuspended" || RunEvent.isCrash(end)

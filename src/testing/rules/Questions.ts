@@ -1,6 +1,6 @@
 /**
- * Of the questions of a log: one answer each, and no call that was asked about runs without a yes to its arguments. A yes is none
- * any more where a result is needed by then.
+ * The rules for the questions of a log: one answer each, and a call that was asked about runs only after a yes to its arguments.
+ * A yes no longer counts once a result is needed.
  */
 import { canonical } from "../../run/Canonical.ts"
 import type * as DurableEvent from "../../run/DurableEvent.ts"
@@ -34,7 +34,7 @@ export const make = (): Rule => {
 }
 
 /**
- * `params` are those that a yes is to; `edited`: to others than were asked about, of which hooks may make those again;
+ * `params` are those of the yes; `edited`: a yes to other arguments than were asked about, which hooks may change again;
  * `result`: nothing is left to run.
  */
 interface Question extends Pick<DurableEvent.Of<"ApprovalRequested">, "approvalId" | "digest" | "params"> {

@@ -1,5 +1,5 @@
 /** What a rule of `LogRules` is. */
 import type * as RunEvent from "../../run/RunEvent.ts"
 
-/** Is shown the events of a log in turn, and says what is wrong with one. */
+/** Gets the events of a log in turn, and says what is wrong with one. */
 export type Rule = (event: RunEvent.Durable, say: (what: string) => void) => void

@@ -1,4 +1,4 @@
-/** Who hears that his run is to be aborted, in every session store in which that can be asked; a part of `SessionStoreSuite`. */
+/** Which owner hears a request to abort its run, in every session store that supports it; a part of `SessionStoreSuite`. */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
@@ -6,14 +6,14 @@ import * as SessionStore from "../../services/SessionStore.ts"
 import { open, started } from "./Fixtures.ts"
 import { assert, describe, type Test } from "./TestRunner.ts"
 
-/** Asks, and says whether somebody can be; nobody can in a store that does not know that. */
+/** Asks, and returns whether anybody can be asked; nobody can in a store that does not support it. */
 const ask = (sessionId: string, runId: string) =>
   Effect.flatMap(
     SessionStore.SessionStore,
     (store) => store.askToAbort === undefined ? Effect.undefined : store.askToAbort(sessionId, runId)
   )
 
-/** A writer that listens, with the runs that it was asked to abort. */
+/** A writer that listens, and the runs that it was asked to abort. */
 const listening = Effect.fnUntraced(function*(options: Partial<SessionStore.OpenOptions> = {}) {
   const heard: Array<string> = []
   const { runId = "run-1" } = options

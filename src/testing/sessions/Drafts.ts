@@ -1,4 +1,4 @@
-/** Logs written by hand: drafts of durable events with everything filled in that a test does not care about. */
+/** Logs written by hand: drafts of durable events, with everything filled in that does not matter to a test. */
 import * as Message from "../../run/Message.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunInput from "../../run/RunInput.ts"
@@ -14,7 +14,7 @@ export const totals: RunEvent.Totals = Totals.zero
 
 export type Placed = RunEvent.Draft & { readonly runId?: string; readonly at?: number }
 
-/** A log of these events, one a millisecond, of one run unless a draft says otherwise. */
+/** A log of these events, one per millisecond, of one run unless a draft says otherwise. */
 export const log = <Drafts extends ReadonlyArray<Placed>>(
   ...drafts: Drafts
 ): { readonly [I in keyof Drafts]: RunEvent.Durable } =>

@@ -1,4 +1,4 @@
-/** Events, and calls of a session store, that the tests of stores share. */
+/** Events, and uses of a session store, that the tests of stores share. */
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -59,16 +59,16 @@ export const readAll = (
 
 export const seqs = (events: ReadonlyArray<Durable>) => events.map((event) => event.seq)
 
-/** Lets other fibers go on until they wait. */
+/** Lets other fibers run until they wait. */
 export const idle = Effect.repeat(Effect.yieldNow, { times: 50 })
 
-/** What `effect` fails with. Where it does not, the test fails at the line that asked for it. */
+/** The error of `effect`. If it does not fail, the test fails at the line of the call. */
 export const refused = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<E, never, R> => {
   const accepted = new Error("The store did what it has to refuse; the test's name says what, and the stack where.")
   return Effect.matchEffect(effect, { onFailure: Effect.succeed, onSuccess: () => Effect.die(accepted) })
 }
 
-/** The reason that `effect` fails with. */
+/** The reason of `effect`'s error. */
 export const reasonOf = <A, R>(effect: Effect.Effect<A, RunError.RunError | SessionStore.StoreError, R>) =>
   Effect.map(refused(effect), (error): RunError.RunReason | RunError.RunRefusal => error.reason)
 

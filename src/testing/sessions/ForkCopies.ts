@@ -1,4 +1,4 @@
-/** What the copy that `fork` makes is, in every session store; a part of `SessionStoreSuite`. */
+/** What the copy made by `fork` contains, in every session store; a part of `SessionStoreSuite`. */
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"

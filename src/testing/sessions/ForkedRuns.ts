@@ -1,4 +1,4 @@
-/** How the copy of a session ends that was cut inside a run; a part of `SessionStoreSuite`. */
+/** How the copy of a session ends when it was cut inside a run; a part of `SessionStoreSuite`. */
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"

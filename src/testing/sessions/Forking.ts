@@ -1,4 +1,4 @@
-/** A session that may be forked, and forking it. */
+/** A session that may be forked, and helpers to fork it. */
 import type * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Message from "../../run/Message.ts"

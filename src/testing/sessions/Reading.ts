@@ -1,4 +1,4 @@
-/** What `read` gives in every session store; a part of `SessionStoreSuite`. */
+/** What `read` returns in every session store; a part of `SessionStoreSuite`. */
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"

@@ -1,13 +1,13 @@
 /**
- * The functions of vitest that the suites are written with, loaded only where vitest runs: who takes a model from
- * `fiberloop/testing` elsewhere needs neither vitest nor @effect/vitest.
+ * The functions of vitest that the suites are written with, loaded only where vitest runs: a program that imports a model
+ * from `fiberloop/testing` needs neither vitest nor @effect/vitest.
  */
 import type * as Vitest from "@effect/vitest"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as SessionStore from "../../services/SessionStore.ts"
 
-/** Declares a test of a session store: `body` runs on a store of its own, on virtual time. */
+/** Declares a test of a session store: `body` runs on a store of its own, in virtual time. */
 export type Test = <A, E>(claim: string, body: Effect.Effect<A, E, SessionStore.SessionStore | Scope.Scope>) => void
 
 const isVitest = globalThis.process?.env["VITEST"] !== undefined
@@ -16,7 +16,7 @@ const loaded: typeof Vitest | Error = isVitest
   ? await import("@effect/vitest").catch((cause: unknown) => new Error("@effect/vitest cannot be loaded", { cause }))
   : new Error("no vitest runs this file")
 
-// Of which nothing is used before `check` has passed.
+// nothing of it is used before `check` has passed
 const runner = (loaded instanceof Error ? {} : loaded) as typeof Vitest
 
 export const assert: typeof Vitest.assert = runner.assert

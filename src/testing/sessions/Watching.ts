@@ -1,4 +1,4 @@
-/** What `watch` gives in every session store; a part of `SessionStoreSuite`. */
+/** What `watch` emits in every session store; a part of `SessionStoreSuite`. */
 import * as Arr from "effect/Array"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
