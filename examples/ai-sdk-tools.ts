@@ -1,10 +1,10 @@
 /**
- * Tools of the Vercel AI SDK, taken over: their schemas check the arguments, their `execute` runs, what it yields is progress, and
- * a call's interruption is its `abortSignal`. What fails is read by the model; `needsApproval` asks a person, as it did; of one
- * without `execute` a person gives the result.
+ * Reuses tools of the Vercel AI SDK: their schemas check the arguments, their `execute` runs, what it yields is progress, and the
+ * interruption of a call aborts its `abortSignal`. The model reads failures; `needsApproval` asks a person, as before; a person
+ * gives the result of a tool without `execute`.
  *
- * Not taken over are `toModelOutput` (the model reads the result as JSON), `onInputStart` and its kin, `strict`, `inputExamples`,
- * `providerOptions`, `title`, `metadata`, descriptions that are functions, and tools that a provider defines. `execute` is told of no
+ * Not reused: `toModelOutput` (the model reads the result as JSON), `onInputStart` and its kin, `strict`, `inputExamples`,
+ * `providerOptions`, `title`, `metadata`, descriptions that are functions, and provider-defined tools. `execute` gets no
  * `messages`, and its `context` is the run's `data`.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then `node examples/ai-sdk-tools.ts "How warm is it in Oslo?"`
@@ -15,7 +15,7 @@ import { Console, Effect, Schema } from "effect"
 import { Tool, Toolkit } from "effect/ai"
 import { Agent, Fiberloop, ModelOpenAi, NeedsResult, SessionStoreMemory, ToolCall } from "fiberloop"
 
-/** What the program had before: with zod, `inputSchema` is `z.object({ city: z.string() })`. */
+/** What the program already had: with zod, `inputSchema` is `z.object({ city: z.string() })`. */
 export const existing = {
   getWeather: tool({
     description: "Current temperature of a city",
@@ -28,7 +28,7 @@ export const existing = {
   })
 }
 
-/** Which of them may be called again after a crash, nobody but you knows: annotate those with `Tool.Readonly`. */
+/** Only you know which of them may be called again after a crash: annotate those with `Tool.Readonly`. */
 const toolOf = Effect.fnUntraced(function*(
   name: string,
   { description, execute, inputSchema, needsApproval }: ToolSet[string]
@@ -38,7 +38,7 @@ const toolOf = Effect.fnUntraced(function*(
     description: typeof description === "string" ? description : name,
     parameters: parameters as { readonly type: "object" },
     failure: Schema.String,
-    // one that is asked of the arguments has no counterpart for all it may look at: each call asks
+    // a function of the arguments has no full counterpart here, because of all that it may look at: so each call asks
     needsApproval: needsApproval !== undefined && needsApproval !== false
   }).addDependency(ToolCall).annotate(NeedsResult, execute === undefined)
 })

@@ -10,7 +10,7 @@ const main = { name: "main", size: { x: 10, y: 10 }, bosses: [ice, storm] }
 const fire = { id: "main-3", element: "fire", spawn: null } as const
 const { call, text } = ScriptedModel
 
-/** A whole conversation: what was called and what came of it, what the model read, what became of the world. */
+/** A whole conversation: what was called and what came of it, what the model read, and the final state of the world. */
 const conversation = (input: string, ...turns: ReadonlyArray<ScriptedModel.Turn>) =>
   Effect.gen(function*() {
     const events = yield* Stream.runCollect((yield* GameMaster).stream({ input }))

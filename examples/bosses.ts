@@ -1,7 +1,7 @@
 /**
- * The loop of reasoning and acting on a tiny game world: the model looks things up, changes them in typed steps, reads what
- * came of each and goes on until it can answer. Tools that only look are `Tool.Readonly`, so that they may be run again after
- * a crash; the others say how they fail, and the model reads that too. The test holds whole conversations.
+ * The loop of reasoning and acting on a tiny game world: the model looks things up, changes them in typed steps, reads the
+ * result of each and goes on until it can answer. Tools that only look are `Tool.Readonly`, so they may run again after a crash;
+ * the others declare how they fail, and the model reads that too. The test checks whole conversations.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then
  * `node examples/bosses.ts "create a fire boss in world main and set its spawn point"`
@@ -16,7 +16,7 @@ export const Point = Schema.Struct({ x: Schema.Int, y: Schema.Int })
 export const Boss = Schema.Struct({ id: Schema.String, element: Element, spawn: Schema.NullOr(Point) })
 export const World = Schema.Struct({ name: Schema.String, size: Point, bosses: Schema.Array(Boss) })
 
-/** The state of the game; in yours a database. */
+/** The state of the game; in your application a database. */
 export class Game extends Context.Service<Game, Ref.Ref<ReadonlyArray<typeof World.Type>>>()("bosses/Game") {
   static readonly layer = (worlds: ReadonlyArray<typeof World.Type>) => Layer.effect(Game, Ref.make(worlds))
 }
@@ -50,7 +50,7 @@ export const BossesLive = Bosses.toLayer(Effect.gen(function*() {
     const world = (yield* Ref.get(game)).find(is)
     return world ?? (yield* Effect.fail(new NotPossible({ why })))
   })
-  /** Puts the boss in its world, in the place of the one with its id. */
+  /** Puts the boss in its world, replacing the one with its id. */
   const put = (name: string, boss: typeof Boss.Type) =>
     Ref.update(game, (worlds) =>
       worlds.map((world) => {

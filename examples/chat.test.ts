@@ -4,7 +4,7 @@ import { Fiberloop, RunError, SessionStore, SessionStoreMemory } from "fiberloop
 import { ScriptedModel } from "fiberloop/testing"
 import { chat, Companion } from "./chat.ts"
 
-/** Types `lines` into a chat with a model that follows the script; gives what stood on the screen in the end. */
+/** Types `lines` into a chat with a model that follows the script; returns the final screen. */
 const typed = (
   lines: ReadonlyArray<string>,
   turns: ReadonlyArray<ScriptedModel.Turn>,

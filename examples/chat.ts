@@ -1,8 +1,8 @@
 /**
- * A conversation in the terminal: every line is a message to one session, the answer streams as it comes. Ctrl-C during an
- * answer aborts it, and the session takes the next line at once; at the prompt it leaves, as the end of the input does.
- * What was said is in `chat.db`, so the next start goes on where this one stopped. Everything goes through effect's `Stdio`,
- * which is why the test needs no terminal.
+ * A conversation in the terminal: every line is a message to one session, and the answer streams as it comes. Ctrl-C during
+ * an answer aborts it, and the session takes the next line at once. At the prompt, Ctrl-C leaves the chat, and so does the end
+ * of the input. The session is kept in `chat.db`, so the next start goes on where this one stopped. All input and output goes
+ * through effect's `Stdio`, so the test needs no terminal.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then `node examples/chat.ts`
  */
@@ -14,7 +14,7 @@ export class Companion extends Agent.Service<Companion>()("chat/Companion", {
   instructions: "You chat in a terminal. Be brief, and use no Markdown."
 }) {}
 
-/** Talks until the input ends. `ctrlC` completes when the answer that streams meanwhile is no longer wanted. */
+/** Talks until the input ends. `ctrlC` completes when the answer that is streaming is no longer wanted. */
 export const chat = Effect.fnUntraced(function*(options: {
   readonly sessionId: string
   readonly ctrlC: Effect.Effect<void>
@@ -39,7 +39,7 @@ export const chat = Effect.fnUntraced(function*(options: {
     Stream.splitLines,
     Stream.runForEach((line) =>
       (line.trim() === "" ? Effect.void : answer(line)).pipe(
-        // whoever leaves a stream aborts its run, and is gone when that has ended
+        // leaving a stream aborts its run, and waits until that has ended
         Effect.raceFirst(Effect.andThen(options.ctrlC, say(" (aborted)"))),
         Effect.andThen(say("\n> "))
       )
@@ -60,6 +60,6 @@ if (process.argv[1] === import.meta.filename) {
     SessionStoreSqlite.layer({ filename: process.env.CHAT_DB ?? "chat.db" }),
     ModelOpenAi.layer({ model: process.env.FIBERLOOP_MODEL ?? "gpt-5.5" })
   ]))
-  // not runMain, which would take Ctrl-C as the end of the whole program
+  // not runMain, for which Ctrl-C ends the whole program
   await Effect.runPromise(Effect.provide(chat({ sessionId: "chat", ctrlC: sigint }), [Live, NodeStdio.layer]))
 }

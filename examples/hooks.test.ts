@@ -7,7 +7,7 @@ import { ask, Clerk, ClerkLive } from "./hooks.ts"
 const Test = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
   ClerkLive.pipe(Layer.provideMerge([SessionStoreMemory.layer, ScriptedModel.layer(turns)]))
 
-/** What the model read last of its calls. */
+/** The last results that the model read of its calls. */
 const lastRead = Effect.gen(function*() {
   const requests = yield* (yield* ScriptedModel.Script).requests
   const last = requests.at(-1)?.messages.at(-1)

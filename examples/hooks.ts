@@ -1,7 +1,7 @@
 /**
- * Two guards around an agent's tools. One takes card numbers out of whatever a tool says, before it is stored or shown to
- * anyone, the model included. The other one denies refunds above what the person at the desk may give: the application says
- * who that is in the run's `data`, which no model sees. A guard that fails, or is late, lets nothing through.
+ * Two guards around an agent's tools. One removes card numbers from all that a tool says, before it is stored or shown to
+ * anyone, the model included. The other denies refunds above what the person at the desk may give: the application names that
+ * person in the run's `data`, which no model sees. A guard that fails or is late lets nothing through.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then `node examples/hooks.ts "Refund all of order 7"`
  */
@@ -29,7 +29,7 @@ export const ShopLive = Shop.toLayer({
 
 const cardNumber = /\b(?:\d[ -]?){12,15}(\d{4})\b/g
 
-/** Outcomes are plain JSON, failures among them. */
+/** Outcomes are plain JSON, including failures. */
 export const masksCards: Hook = {
   name: "masks-cards",
   afterToolCall: ({ outcome }) =>
@@ -39,7 +39,7 @@ export const masksCards: Hook = {
 const Refund = Schema.Struct({ euros: Schema.Finite })
 const Desk = Schema.Struct({ mayRefund: Schema.Finite })
 
-/** Arguments come as the model wrote them: where they do not decode, the guard fails, and the call is denied. */
+/** Arguments come as the model wrote them: if they do not decode, the guard fails, and the call is denied. */
 export const limitsRefunds: Hook = {
   name: "limits-refunds",
   beforeToolCall: Effect.fnUntraced(function*({ data, params, tool }) {

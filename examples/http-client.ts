@@ -1,6 +1,6 @@
 /**
- * The other side of `http-server.ts`: asks, reads the events of a run as a stream, and comes back to where it was. Works
- * with any `HttpClient` of effect whose base is the server; the tests use it over loopback.
+ * The client of `http-server.ts`: asks, reads the events of a run as a stream, and reconnects where it left off. Works with
+ * any effect `HttpClient` whose base URL is the server; the tests use it over loopback.
  */
 import { Effect, Stream } from "effect"
 import { Sse } from "effect/encoding"
@@ -13,7 +13,7 @@ export type Response = Effect.Effect<
   HttpClient.HttpClient
 >
 
-/** `id` is that of the last event that had one, as browsers keep it: where to go on. */
+/** `id` is that of the last event that had one, as in browsers: where to continue. */
 export interface Seen {
   readonly id: string | undefined
   readonly event: RunEvent.RunEvent
@@ -27,22 +27,22 @@ export interface Ask {
 /** Runs the agent; leaving the response aborts the run. */
 export const stream = (session: string, ask: Ask): Response => post(`${of(session)}/stream`, ask)
 
-/** Runs the agent, whoever leaves; its events are for `watch`. */
+/** Runs the agent even if this client leaves; read its events with `watch`. */
 export const start = (session: string, ask: Ask): Response => post(`${of(session)}/start`, ask)
 
-/** Aborts what runs, waits or was left in the session. */
+/** Aborts a run that is live, waiting or left behind in the session. */
 export const abort = (session: string): Response => HttpClient.del(`${of(session)}/run`)
 
 export const answer = (session: string, ask: Ask): Response => post(`${of(session)}/answer`, ask)
 
-/** Reads along, after the event `lastId`. */
+/** Reads along, from the event after `lastId`. */
 export const watch = (session: string, lastId?: string): Response =>
   HttpClient.get(`${of(session)}/events`, lastId === undefined ? {} : { headers: { "last-event-id": lastId } })
 
-/** What was said so far. */
+/** The conversation so far. */
 export const messages = (session: string): Response => HttpClient.get(`${of(session)}/messages`)
 
-/** The events of a response, to the end of the run. */
+/** The events of a response, up to the end of the run. */
 export const events = (response: Response) =>
   Stream.unwrap(Effect.map(response, (opened) => opened.stream)).pipe(
     Stream.decodeText,
@@ -51,7 +51,7 @@ export const events = (response: Response) =>
     Stream.takeUntil(({ event }) => RunEvent.isEnd(event))
   )
 
-/** An id may hold anything, slashes too. */
+/** An id may contain anything, even slashes. */
 const of = (session: string) => `/sessions/${encodeURIComponent(session)}`
 
 const post = (path: string, body: object): Response =>

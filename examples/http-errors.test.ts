@@ -7,7 +7,7 @@ import * as Client from "./http-client.ts"
 import { toResponse } from "./http-errors.ts"
 import { serving } from "./http-loopback.ts"
 
-/** What is refused: status, `retry-after`, the error's name. */
+/** What a refusal says: status, `retry-after`, the error's name. */
 const refusal = Effect.fnUntraced(function*(response: Client.Response) {
   const { headers, json, status } = yield* response
   return [status, headers["retry-after"], ((yield* json) as { readonly error: string }).error]

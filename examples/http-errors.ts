@@ -1,13 +1,13 @@
 /**
- * What a backend answers when a run fails, for every error there is: the types make the table complete. The two tags say
- * whether the caller may try again as it is; the status says who has to change what. Used by `http-server.ts`.
+ * How a backend responds when a run fails, for every error there is: the types make the table complete. The two tags say
+ * whether the caller may try again unchanged; the status says who has to change what. Used by `http-server.ts`.
  */
 import { Duration } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { RunError } from "fiberloop"
 
 const status: Record<RunError.RunReason["_tag"] | RunError.RunRefusal["_tag"], number> = {
-  // the caller's to change
+  // the caller has to change it
   InvalidInput: 400,
   SessionNotFound: 404,
   EventTooLarge: 413,
@@ -20,11 +20,11 @@ const status: Record<RunError.RunReason["_tag"] | RunError.RunRefusal["_tag"], n
   NothingToResume: 409,
   AbortedBeforeStart: 409,
   StaleWriter: 409,
-  // of no use to try at once
+  // trying again at once is of no use
   RetriesExhausted: 503,
   StoreUnavailable: 503,
   ShuttingDown: 503,
-  // ours to change: the key, the bill, the request, the agent
+  // we have to change it: the key, the bill, the request, the agent
   Authentication: 502,
   QuotaExhausted: 502,
   InvalidRequest: 502,

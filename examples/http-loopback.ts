@@ -1,4 +1,4 @@
-/** `http-server.ts` on a loopback socket with a scripted model, and a client for it: what its tests share. */
+/** `http-server.ts` on a loopback socket with a scripted model, and a client for it, for the tests to share. */
 import { NodeHttpClient, NodeHttpServer } from "@effect/platform-node"
 import { Layer } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"

@@ -6,7 +6,7 @@ import { abort, answer, events, messages, type Response, start, stream, watch } 
 import { serving } from "./http-loopback.ts"
 import { Assistant } from "./http-server.ts"
 
-// Real sockets take real time, hence `it.live`.
+// Real sockets take real time, so these tests use `it.live`.
 
 const facts = (response: Response) => Stream.filter(events(response), ({ event }) => RunEvent.isDurable(event))
 
@@ -87,7 +87,7 @@ it.live("what a process left under way that died goes on, and whoever reads alon
       Effect.flatMap(({ append }) => append([left]))
     )
     yield* Effect.scoped(writes)
-    // after the end of the drive that died, which is the first thing that is written
+    // after the end of the drive that died, which is written first
     const reading = yield* Effect.forkChild(Stream.runCollect(facts(watch("two", "2"))))
     yield* Layer.build(Agent.recovering(Assistant))
     const seen = yield* Fiber.join(reading)
@@ -107,7 +107,7 @@ it.live("a reader of a session in which nothing happens is connected at once", (
   Effect.gen(function*() {
     yield* answer("one", { text: "Hi" })
     const { head } = (yield* (yield* SessionStore).info("one"))!
-    // until the first bytes there is no head, and a proxy may wait no longer
+    // there is no head before the first bytes, and a proxy may not wait longer
     const bytes = Stream.unwrap(Effect.map(watch("one", String(head)), (opened) => opened.stream))
     const connected = yield* Effect.timeoutOption(Stream.runHead(bytes), "5 seconds")
     assert.isTrue(Option.isSome(connected))

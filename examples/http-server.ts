@@ -1,15 +1,15 @@
 /**
- * An agent behind HTTP. `POST /sessions/:id/stream` runs it and streams its events as server-sent events; whoever leaves
- * that stream aborts the run, and the model's connection closes. `POST /sessions/:id/start` runs it, whoever leaves, until
- * `DELETE /sessions/:id/run` aborts it, now or after a restart.
- * `GET /sessions/:id/events` reads along, in any number of tabs, from `Last-Event-ID` on: facts have their place in the log as
- * `id`, so a reader that comes back misses none and sees none twice, also after a restart. `POST /sessions/:id/answer` waits for
- * the end instead, and `GET /sessions/:id/messages` has what was said so far, for a page that opens. Errors: `http-errors.ts`.
- * Who may see which session is for your middleware to say.
+ * An agent behind HTTP. `POST /sessions/:id/stream` runs it and streams its events as server-sent events; a client that leaves
+ * that stream aborts the run, and the model's connection closes. `POST /sessions/:id/start` runs it even if the client leaves,
+ * until `DELETE /sessions/:id/run` aborts it, now or after a restart.
+ * `GET /sessions/:id/events` reads along from `Last-Event-ID`, in any number of tabs: the `id` of a fact is its place in the
+ * log, so a reader that comes back misses none and sees none twice, even after a restart. `POST /sessions/:id/answer` waits for
+ * the end instead, and `GET /sessions/:id/messages` has the conversation so far, for a page that opens. Errors:
+ * `http-errors.ts`. Your middleware decides who may see which session.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, `node examples/http-server.ts`, then
  * `curl -N localhost:3000/sessions/one/stream --json '{"text":"Tell me a story"}'`. It listens on 127.0.0.1, for this machine
- * alone; the variable HOST says otherwise: `HOST=0.0.0.0` for all that reach it.
+ * only; set HOST to change that: `HOST=0.0.0.0` for all that can reach it.
  */
 import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
 import { Effect, Layer, Option, Schedule, Schema, Sink, Stream } from "effect"
@@ -32,7 +32,7 @@ export class Assistant extends Agent.Service<Assistant>()("http/Assistant", { in
 
 const Ask = Schema.Struct({
   pathParams: Schema.Struct({ id: Schema.String }),
-  /** `runId`, made by the client, makes it safe to send the same request again */
+  /** `runId`, made by the client, makes it safe to repeat the request */
   body: Schema.Struct({ text: Schema.String, runId: Schema.optionalKey(Schema.String) })
 })
 const asked = Effect.map(HttpRouter.schemaJson(Ask), ({ body, pathParams }) => ({
@@ -46,7 +46,7 @@ const Read = Schema.Struct({
   headers: Schema.Struct({ "last-event-id": Schema.optionalKey(Schema.FiniteFromString) })
 })
 
-/** All that was said in a session, also what its model is not sent any more; and nothing that the runtime said in between. */
+/** The whole conversation of a session, even what its model is no longer sent; without what the runtime said in between. */
 const conversation = (events: Stream.Stream<RunEvent.Durable, RunError.RunError>) =>
   events.pipe(
     Stream.filter(({ _tag }) => _tag !== "ContextCompacted" && _tag !== "NoticeAdded"),
@@ -55,8 +55,8 @@ const conversation = (events: Stream.Stream<RunEvent.Durable, RunError.RunError>
   )
 
 /**
- * The facts of a session that follow `after`, once and in order, and between them what happens live of a run in this process: of an
- * answer under way what was said of it so far, as one delta, and then each.
+ * The facts of a session after `after`, once and in order, and between them the live events of a run in this process. Of an
+ * answer under way, that is first one delta with the text so far, and then each new one.
  */
 const follow = Effect.fnUntraced(function*(
   assistant: Assistant["Service"],
@@ -69,17 +69,17 @@ const follow = Effect.fnUntraced(function*(
     return Stream.unwrap(Effect.map(assistant.live(fact.runId, id), (run) =>
       run === undefined
         ? Stream.make(fact)
-        // where it fails, RunFailed has said so
+        // if it fails, RunFailed has said so already
         : Stream.concat(store.read(id, { from: fact.seq }), Stream.catch(run.events, () => Stream.empty))))
   }
-  // the run that may be live is found by its first fact
+  // a run that may be live is found by its first fact
   const begun = (yield* store.lastOf(id, "RunStarted")) ?? 1
   let seen = after
   let at = 0
   return store.watch(id, Math.min(after + 1, begun)).pipe(
     Stream.flatMap(onward),
     Stream.filter((event) => {
-      // what was shown before a fact that the reader has is told by it
+      // live events before a fact that the reader already has are covered by that fact
       if (!RunEvent.isDurable(event)) return at >= seen
       at = event.seq
       const isNew = at > seen
@@ -94,13 +94,13 @@ const send = (event: string, data: unknown, id?: number) =>
 
 const ping = ": ping\n\n"
 
-/** Facts carry an id. What fails the stream is said last, as `Broken`: after `RunFailed`, or alone where the store failed. */
+/** Facts carry an id. If the stream fails, `Broken` comes last: after `RunFailed`, or alone when the store failed. */
 const sse = (events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>) =>
   HttpServerResponse.stream(
     events.pipe(
       Stream.map((event) => send(event._tag, event, RunEvent.isDurable(event) ? event.seq : undefined)),
       Stream.catch(({ reason }) => Stream.make(send("Broken", { error: reason._tag, message: reason.message }))),
-      // the first one at once: until something is sent a page does not know that it is connected
+      // the first ping goes out at once: until something is sent, a page does not know that it is connected
       Stream.merge(
         Stream.concat(Stream.make(ping), Stream.as(Stream.fromSchedule(Schedule.spaced("15 seconds")), ping)),
         {
@@ -112,7 +112,7 @@ const sse = (events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>) =>
     { contentType: "text/event-stream", headers: { "cache-control": "no-cache, no-transform" } }
   )
 
-/** An id has up to 200 characters, of which each takes up to nine in an address; a router takes a hundred by default. */
+/** An id has up to 200 characters, each of up to nine characters in a URL; a router allows only a hundred by default. */
 export const routerConfig = { maxParamLength: 1800 }
 
 export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
@@ -127,7 +127,7 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
   })
 
   const stream = Effect.gen(function*() {
-    // the first event says that the run began: what goes wrong before it still has a status
+    // the first event says that the run began: an error before it can still set the status
     const [first, rest] = yield* Stream.peel(assistant.stream(yield* asked), Sink.head())
     return sse(Stream.concat(Stream.fromIterable(Option.toArray(first)), rest))
   })
@@ -158,7 +158,7 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
     const { pathParams: { id } } = yield* HttpRouter.schemaNoBody(Read)
     const { head = 0 } = (yield* store.info(id)) ?? {}
     const said = yield* conversation(store.read(id, { to: head }))
-    // where `events` goes on after them
+    // where `events` continues after these messages
     return HttpServerResponse.jsonUnsafe(said, { headers: { "last-event-id": String(head) } })
   })
 

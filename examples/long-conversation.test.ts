@@ -6,7 +6,7 @@ import { ask, compact, condensedBy, lastTen, ReaderLive } from "./long-conversat
 
 const { call, text } = ScriptedModel
 
-/** The agent over a model that says this, with a context that is kept small in this way. */
+/** The agent with a model that says this, and a context kept small by this strategy. */
 const Test = (context: Layer.Layer<ContextManager>, ...turns: ReadonlyArray<ScriptedModel.Turn>) =>
   ReaderLive.pipe(Layer.provideMerge([context, SessionStoreMemory.layer, ScriptedModel.layer(turns)]))
 
@@ -14,7 +14,7 @@ const noSummary = condensedBy(ScriptedModel.layer([]))
 
 const read = (...pages: ReadonlyArray<number>) => pages.map((page) => call("read_page", { page }))
 
-/** What the model was sent last, whole. */
+/** The last request to the model, whole. */
 const lastSent = Effect.gen(function*() {
   const requests = yield* (yield* ScriptedModel.Script).requests
   return JSON.stringify(requests.at(-1)?.messages)

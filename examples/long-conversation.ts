@@ -1,8 +1,8 @@
 /**
- * A conversation that outgrows its model: an agent reads a long manual page by page, and is asked about it for weeks in one
- * session. Before a request is more than 8,000 tokens, old pages become notes, which costs nothing and can be read again; where
- * that is not enough, a cheaper model sums up the older part. What was asked last is always sent word for word, and the log
- * keeps everything. `lastTen` is a strategy of one's own. The test has both models scripted.
+ * A conversation that outgrows its model: an agent reads a long manual page by page, and answers questions about it for weeks
+ * in one session. Before a request exceeds 8,000 tokens, old pages become notes, which costs nothing, and the model can read
+ * those pages again. If that is not enough, a cheaper model sums up the older part. The latest question is always sent word for
+ * word, and the log keeps everything. `lastTen` is a strategy of your own. The test scripts both models.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then `node examples/long-conversation.ts "What is on page 3?"`,
  * again and again; `--compact` makes the context smaller at once
@@ -32,7 +32,7 @@ export const Manual = Toolkit.make(
     .annotate(Tool.Readonly, true)
 )
 
-/** In your application files, or a database. */
+/** In your application, files or a database. */
 export const ManualLive = Manual.toLayer({
   read_page: ({ page }) =>
     Effect.succeed(
@@ -47,14 +47,14 @@ export class Reader extends Agent.Service<Reader>()("manual/Reader", {
 
 const maxTokens = 8_000
 
-/** Old output of tools goes first; then `cheap` sums up, with its own price and its own window. */
+/** Removes old tool output first; then `cheap` sums up, with its own price and its own window. */
 export const condensedBy = <E>(cheap: Layer.Layer<Model, E>): Layer.Layer<ContextManager, E> =>
   ContextChain.layer(
     ContextPruning.layerWith({ maxTokens }),
     ContextSummary.layerWith({ maxTokens, budget: 500 }).pipe(Layer.provide(cheap))
   )
 
-/** Of a conversation of more than 60 messages, the last ten questions and what came of them. */
+/** Keeps the last ten questions and what followed them, once a conversation has more than 60 messages. */
 export const lastTen = Layer.succeed(ContextManager, {
   plan: (view) => {
     const isTooMuch = view.force !== undefined || (view.inARow === 0 && Transcript.size(view.transcript) > 60)
@@ -70,7 +70,7 @@ export const lastTen = Layer.succeed(ContextManager, {
   }
 })
 
-/** The place in the log up to which messages go; undefined where none do. */
+/** The place in the log up to which messages are left out; undefined where none are. */
 const endOfOlder = (transcript: Transcript.Transcript): number | undefined => {
   const questions = Transcript.entries(transcript).filter(({ message }) => message.role === "user")
   return questions.length > 10 ? questions.at(-10)!.seq - 1 : undefined
@@ -78,7 +78,7 @@ const endOfOlder = (transcript: Transcript.Transcript): number | undefined => {
 
 export const ReaderLive = Reader.layer.pipe(Layer.provide([ManualLive, ToolExecutorToolkit.layer, RunsLocal.layer]))
 
-/** Answers in the session "manual", and tells of each compaction on the way. */
+/** Answers in the session "manual", and reports each compaction on the way. */
 export const ask = Effect.fnUntraced(function*(input: string) {
   const shortened: Array<string> = []
   const answer = yield* (yield* Reader).stream({ sessionId: "manual", input }).pipe(
@@ -94,7 +94,7 @@ export const ask = Effect.fnUntraced(function*(input: string) {
   return { answer, shortened }
 })
 
-/** The same by hand, between two questions; where nothing can be left out, it says so. */
+/** Compacts by hand, between two questions; says so when nothing can be left out. */
 export const compact = Effect.gen(function*() {
   const { strategy, tokens } = yield* (yield* Reader).compact("manual")
   return `${strategy}: ${tokens.before} to ${tokens.after} tokens`

@@ -1,7 +1,7 @@
 /**
- * An agent whose tools come from an MCP server: `McpClient` of effect finds them when the agent is made, and they are then
- * tools like all others, in its log, limits, spans and policy. What a server says of its tools is not believed: a call waits for
- * a person, and is not made again after a crash, unless it is of a tool that you know to read only.
+ * An agent whose tools come from an MCP server: effect's `McpClient` finds them when the agent is made, and they are then tools
+ * like any other, in the agent's log, limits, spans and policy. What a server says about its tools is not trusted: a call waits
+ * for a person and is not repeated after a crash, unless you know that its tool only reads.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then
  * `node examples/mcp.ts https://example.com/mcp "What can you look up?"`
@@ -11,7 +11,7 @@ import { Console, Effect, Layer } from "effect"
 import { McpClient, McpProtocol, Tool } from "effect/ai"
 import { Agent, Fiberloop, ModelOpenAi, SessionStoreSqlite } from "fiberloop"
 
-/** The tools that the server has now, by the names `docs_...`. */
+/** The tools that the server has now, named `docs_...`. */
 const toolsOf = Effect.fnUntraced(function*(client: McpClient.McpClient, readOnly: ReadonlyArray<string>) {
   const found = yield* McpClient.toolkit(client, "docs_")
   const tools = Object.entries(found.tools).map(([name, tool]) =>
@@ -20,7 +20,7 @@ const toolsOf = Effect.fnUntraced(function*(client: McpClient.McpClient, readOnl
   return { ...found, tools: Object.fromEntries(tools) }
 })
 
-/** An agent of these tools; it may be used as long as the client's scope is open. */
+/** An agent with these tools; usable while the client's scope is open. */
 export const makeGuide = (readOnly: ReadonlyArray<string>) =>
   Agent.make({
     name: "mcp/Guide",
@@ -29,7 +29,7 @@ export const makeGuide = (readOnly: ReadonlyArray<string>) =>
     toolPolicy: { requireApprovalByDefault: true }
   })
 
-/** A connection to a server over HTTP; `McpClient.layerStdio` starts one as a child process. */
+/** A connection to a server over HTTP; `McpClient.layerStdio` starts a server as a child process. */
 export const connection = (url: string) =>
   McpClient.layerHttp({ name: "guide", version: "1.0.0", url, protocol: McpProtocol.v2025_11_25 })
 

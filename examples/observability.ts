@@ -1,12 +1,12 @@
 /**
- * An agent in the traces, metrics and logs that you have already. Spans by the OpenTelemetry conventions for generative AI,
- * metrics, and a debug line a step go to a collector over OTLP; `/metrics` gives the same metrics to Prometheus; an observer
- * hears of every end. The agent knows of none of it.
+ * An agent in the traces, metrics and logs that you already have. Spans by the OpenTelemetry conventions for generative AI,
+ * metrics, and a debug line per step go to a collector over OTLP; `/metrics` serves the same metrics to Prometheus; an observer
+ * hears of every end. The agent itself knows nothing of this.
  *
  * `npm run build`, a collector on port 4318 (`docker run -p 4318:4318 otel/opentelemetry-collector`), OPENAI_API_KEY, then
  * `node examples/observability.ts "Is the red kettle in stock, and what is it?"`, and `curl localhost:9464/metrics` meanwhile.
- * `/metrics` listens on 127.0.0.1, for this machine alone; the variable HOST says otherwise: `HOST=0.0.0.0` for a Prometheus
- * elsewhere.
+ * `/metrics` listens on 127.0.0.1, for this machine only; set HOST to change that: `HOST=0.0.0.0` for a Prometheus on another
+ * machine.
  */
 import { NodeHttpClient, NodeHttpServer, NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Layer, References, Schema } from "effect"
@@ -28,7 +28,7 @@ export class Clerk extends Agent.Service<Clerk>()("shop/Clerk", {
   toolPolicy: { maxParallel: 4 }
 }) {}
 
-/** Hears of every end, also of runs that nobody waits for; it is told once the fact is stored, and holds up nothing. */
+/** Hears of every end, even of runs that nobody waits for; called once the end is stored, and holds up nothing. */
 export const tellEnds = (tell: (line: string) => Effect.Effect<void>): Observer => ({
   name: "ends",
   observe: ({ agent, events, runId }) =>
@@ -43,7 +43,7 @@ export const ClerkLive = (tell: (line: string) => Effect.Effect<void> = Console.
   Clerk.layer.pipe(
     Layer.provide([
       Shop.toLayer({
-        // a handler's own spans stand below `execute_tool get_stock`
+        // a handler's own spans are children of `execute_tool get_stock`
         get_stock: ({ item }) =>
           Effect.succeed(item === "red kettle" ? 3 : 0).pipe(Effect.withSpan("ask the warehouse")),
         get_price: ({ item }) => item === "red kettle" ? Effect.succeed("24 EUR") : Effect.fail(`no price for ${item}`)
@@ -53,7 +53,7 @@ export const ClerkLive = (tell: (line: string) => Effect.Effect<void> = Console.
     ])
   )
 
-/** Traces, metrics and logs to a collector; closing the layer sends the rest. */
+/** Sends traces, metrics and logs to a collector; closing the layer sends the rest. */
 export const telemetry = (baseUrl: string) =>
   Otlp.layerJson({ baseUrl, resource: { serviceName: "shop" }, loggerMergeWithExisting: false }).pipe(
     Layer.provide(NodeHttpClient.layerUndici)
@@ -81,7 +81,7 @@ if (process.argv[1] === import.meta.filename) {
       )
     ),
     Effect.provide([telemetry(process.env.OTEL_EXPORTER_OTLP_ENDPOINT ?? "http://localhost:4318"), prometheus]),
-    // the lines of each step
+    // for the debug line of each step
     Effect.provideService(References.MinimumLogLevel, "Debug"),
     NodeRuntime.runMain
   )

@@ -1,6 +1,6 @@
 /**
- * The same agent on the OpenTelemetry SDK, for applications that have it already: processors, samplers and exporters are the
- * SDK's, and spans of other libraries stand in the same traces. Needs `npm install @effect/opentelemetry@4.1.0` and the SDK:
+ * The same agent with the OpenTelemetry SDK, for applications that already use it: processors, samplers and exporters are the
+ * SDK's, and spans of other libraries are in the same traces. Needs `npm install @effect/opentelemetry@4.1.0` and the SDK:
  * `@opentelemetry/api`, `api-logs`, `resources`, `sdk-logs`, `sdk-metrics`, `sdk-trace-base`, `sdk-trace-node` and an exporter.
  *
  * `npm run build`, a collector on port 4318, OPENAI_API_KEY, then `node examples/opentelemetry.ts "Is the red kettle in stock?"`
@@ -14,7 +14,7 @@ import { Console, Effect, Layer } from "effect"
 import { ModelOpenAi, SessionStoreMemory } from "fiberloop"
 import { ask, ClerkLive } from "./observability.ts"
 
-/** Traces to a collector, and metrics to whatever reader there is; closing the layer sends the rest. */
+/** Sends traces to a collector, and metrics to the reader if there is one; closing the layer sends the rest. */
 export const telemetry = (baseUrl: string, metricReader?: MetricReader) =>
   NodeSdk.layer(() => ({
     resource: { serviceName: "shop" },

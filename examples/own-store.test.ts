@@ -7,7 +7,7 @@ import { fileOf, layer, make } from "./own-store.ts"
 
 const temporaryFolder = Effect.flatMap(FileSystem.FileSystem, (fs) => fs.makeTempDirectoryScoped())
 
-// what every store must do, whoever wrote it; the folder goes last, when the store below has closed
+// what every store must do; the folder goes last, after the store below has closed
 SessionStoreSuite.suite(
   "own-store",
   Layer.unwrap(Effect.map(temporaryFolder, (folder) => Layer.provide(layer(folder), SessionStoreMemory.layer))).pipe(
@@ -15,7 +15,7 @@ SessionStoreSuite.suite(
   )
 )
 
-/** A store that copies to a folder, the one below it, and an agent with `answers` that uses it. */
+/** A store that copies to a folder, the store below it, and an agent with `answers` that uses it. */
 const using = (answers: number) =>
   Effect.gen(function*() {
     const fs = yield* FileSystem.FileSystem

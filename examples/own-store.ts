@@ -1,11 +1,11 @@
 /**
- * A session store of one's own, over another one: whatever is stored is also copied to a folder, one file of JSON lines a
- * session, for people and other tools to read. A store is one service; this one changes three of its methods and hands on
- * the rest. A copy is made from the log, after the event is stored: it may lag by a crash, and catches up when the
- * session is next opened, so that it has each event once and in order. A copy that cannot be made is logged, and no run fails
- * for it. For one process; the store below may be for many.
+ * A session store of your own, over another one: whatever is stored is also copied to a folder, one file of JSON lines per
+ * session, for people and other tools to read. A store is one service; this one changes three of its methods and passes the
+ * rest on. An event is copied from the log after it is stored: the copy may lag after a crash, and catches up when the session
+ * is next opened, so it has each event once and in order. When a copy cannot be made, that is logged, and no run fails. For one
+ * process only; the store below may serve many.
  *
- * Your own database instead: implement all of them, and run `SessionStoreSuite`, as the test beside this file does.
+ * For your own database, implement all methods, and run `SessionStoreSuite`, as the test beside this file does.
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then `node examples/own-store.ts`
  */
 import { NodeFileSystem, NodeRuntime } from "@effect/platform-node"
@@ -14,21 +14,21 @@ import { Agent, Fiberloop, ModelOpenAi, SessionStore, SessionStoreMemory } from 
 import { createHash } from "node:crypto"
 import { join } from "node:path"
 
-/** The copy of a session. Ids may be anything, names of files may not. */
+/** The copy of a session, named by a hash: an id may contain what a file name may not. */
 export const fileOf = (folder: string, sessionId: string) =>
   join(folder, `${createHash("sha256").update(sessionId).digest("hex").slice(0, 32)}.jsonl`)
 
-/** A store that copies what the store in the context keeps to `folder`, which exists. */
+/** Copies what the store in the context keeps to `folder`, which must exist. */
 export const make = Effect.fnUntraced(function*(folder: string) {
   const store = yield* SessionStore
   const fs = yield* FileSystem.FileSystem
   const oneByOne = Semaphore.makeUnsafe(1)
   const counts = new Map<string, number>()
   let isClosed = false
-  // whoever has closed the store may remove the folder: what is stored later is copied when its session is next opened
+  // once the store is closed, the folder may be removed: what is stored later is copied when its session is next opened
   yield* Effect.addFinalizer(() => oneByOne.withPermit(Effect.sync(() => isClosed = true)))
 
-  /** How many events the copy has; half a line, which a crash left, is none. */
+  /** How many events the copy has; half a line, left by a crash, does not count. */
   const count = Effect.fnUntraced(function*(file: string) {
     const text = (yield* fs.exists(file)) ? yield* fs.readFileString(file) : ""
     const whole = text.slice(0, text.lastIndexOf("\n") + 1)
@@ -36,7 +36,7 @@ export const make = Effect.fnUntraced(function*(folder: string) {
     return whole.split("\n").length - 1
   })
 
-  /** Appends what the log has and the copy has not: `seq` is gap-free, so that the number of lines is where it is. */
+  /** Appends what the copy lacks of the log: `seq` is gap-free, so the number of lines is the last `seq` copied. */
   const copy = (sessionId: string) =>
     Effect.gen(function*() {
       if (isClosed) return
@@ -70,7 +70,7 @@ export const make = Effect.fnUntraced(function*(folder: string) {
       }
     }),
     fork: (sessionId, options) => Effect.tap(store.fork(sessionId, options), () => copy(options.to)),
-    // the copy first: one that is gone too early is made again, one that is left would be another session's
+    // the copy first: if that is too early, it can be made again; a copy left over would later be another session's
     remove: (sessionId) => Effect.andThen(forget(sessionId), store.remove(sessionId))
   })
 })

@@ -1,7 +1,7 @@
 /**
- * A support agent that pays money back, and asks a person first when it is much. The question waits in the session's log and
- * in no process: `ask` ends as soon as it stands; `approve` or `deny` may come days later from anywhere and drives nothing;
- * `resume` goes on. What was approved is paid once, whatever crashes in between: the till knows a payment again by its key.
+ * A support agent that refunds money, and asks a person first when the amount is large. The question waits in the session's log,
+ * not in a process: `ask` ends as soon as it is stored; `approve` or `deny` may come days later from anywhere and drives nothing;
+ * `resume` goes on. What was approved is paid once, whatever crashes in between: the till recognises a payment by its key.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then, each in a process of its own:
  * `node examples/refunds.ts ask lamp "My lamp (order 7, 80 euros) arrived broken. I want my money back."`
@@ -16,9 +16,9 @@ import { Agent, Fiberloop, ModelOpenAi, RunEvent, RunResult, SessionStoreSqlite,
 const Payment = Schema.Struct({ key: Schema.String, order: Schema.String, euros: Schema.Finite })
 const Line = Schema.fromJsonString(Payment)
 
-/** Where money leaves the house: a file, a payment a line. */
+/** Where money leaves the house: a file with one payment per line. */
 export class Till extends Context.Service<Till, {
-  /** Pays, once for each key; gives the receipt. */
+  /** Pays once for each key; returns the receipt. */
   readonly pay: (payment: typeof Payment.Type) => Effect.Effect<string>
 }>()("refunds/Till") {
   static readonly layer = (file: string) =>
@@ -58,7 +58,7 @@ const RefundsLive = Refunds.toLayer(Effect.map(Till, (till) => ({
 export class Support extends Agent.Service<Support>()("refunds/Support", {
   instructions: "You answer customers of a lamp shop. Refund what arrived broken, and say so in a sentence.",
   toolkit: Refunds,
-  // by tomorrow's tomorrow nobody means it any more: the call is denied then
+  // after two days nobody means it any more, so the call is denied
   toolPolicy: { approvalTimeout: 48 * 3_600_000 }
 }) {}
 
@@ -73,7 +73,7 @@ export const decide = Effect.fnUntraced(function*(sessionId: string, approved: b
   }
 })
 
-/** What is to be said to the customer, and how the run ended. */
+/** Shows what to say to the customer, and how the run ended. */
 const show = (event: RunEvent.RunEvent) => {
   if (event._tag === "AssistantMessage") {
     return Effect.forEach(event.message.content, (part) => part.type === "text" ? Console.log(part.text) : Effect.void)

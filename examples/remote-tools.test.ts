@@ -7,7 +7,7 @@ import { ScriptedModel } from "fiberloop/testing"
 import { createServer } from "node:http"
 import { Clerk, executor, Routes, Shop } from "./remote-tools.ts"
 
-/** The agent, with a worker on loopback, or with nobody where one should be. */
+/** The agent, with a worker on loopback, or with no worker where one should be. */
 const clerk = (executing: ReturnType<typeof executor>, turns: ReadonlyArray<ScriptedModel.Turn>) =>
   Clerk.layer.pipe(
     Layer.provide(executing.pipe(Layer.provide(NodeHttpClient.layerUndici))),
@@ -26,7 +26,7 @@ const withWorker = (get_stock: () => Effect.Effect<number>, turns: ReadonlyArray
 
 const stock = ScriptedModel.call("get_stock", { item: "red kettle" })
 
-/** What the model read last of its call. */
+/** The last result that the model read of its call. */
 const read = Effect.gen(function*() {
   const requests = yield* (yield* ScriptedModel.Script).requests
   const [part] = requests.at(-1)?.messages.at(-1)?.content ?? []

@@ -1,8 +1,8 @@
 /**
- * Tools that run in another process: a `ToolExecutor` of one's own sends each call to a worker, whose handlers the agent's
- * process need not have, and the worker answers with its outcome. The loop is as it was: intents before, outcomes after,
- * approvals, hooks and limits here. An abort closes the connection, which interrupts the handler over there. The worker runs what
- * anybody sends who reaches it: who may is for your middleware, or your network, to say.
+ * Tools that run in another process: a `ToolExecutor` of your own sends each call to a worker, which answers with its outcome.
+ * The agent's process does not need the handlers. The loop is unchanged: intents before, outcomes after, and approvals, hooks and
+ * limits here. An abort closes the connection, which interrupts the handler at the worker. The worker runs every call that
+ * reaches it: your middleware, or your network, decides who may call.
  *
  * `npm run build`, `node examples/remote-tools.ts worker`, and in another shell, with OPENAI_API_KEY or OPENAI_BASE_URL set,
  * `node examples/remote-tools.ts "Is the red kettle in stock?"`
@@ -54,13 +54,13 @@ const Call = Schema.Struct({
   })
 })
 
-/** An outcome; or the runs whose questions have to be answered before there is one. */
+/** An outcome; or the runs whose questions must be answered before there is one. */
 const Settlement = Schema.Union([
   Schema.Struct({ outcome: ToolOutcome.ToolOutcome, originalSize: Schema.optionalKey(Schema.Finite) }),
   Schema.Struct({ waitsFor: Schema.Array(Schema.Struct({ sessionId: Schema.String, runId: Schema.String })) })
 ])
 
-/** The agent's side. All but running a call, such as what a tool's annotations say, is as the toolkit's executor has it. */
+/** The agent's side. Everything but running a call, such as reading a tool's annotations, is left to the toolkit's executor. */
 export const executor = (url: string) =>
   Layer.effect(
     ToolExecutor,
@@ -74,10 +74,10 @@ export const executor = (url: string) =>
             Effect.flatMap(client.execute),
             Effect.flatMap(HttpClientResponse.filterStatusOk),
             Effect.flatMap(HttpClientResponse.schemaBodyJson(Settlement)),
-            // the worker keeps the limit; this is for one that does not answer
+            // the worker enforces the limit; this is for a worker that does not answer
             Effect.timeout(Duration.sum(timeout, Duration.seconds(10))),
             Effect.tapError((error) => Effect.logWarning(`nothing came back of ${call.name}: ${error.message}`)),
-            // nobody knows whether the call took effect: only what may run again is simply a failure
+            // nobody knows whether the call took effect: only a call that may run again is simply a failure
             Effect.catch(() =>
               Effect.succeed<typeof Settlement.Type>({
                 outcome: local.isRepeatable(handlers, call.name)

@@ -1,7 +1,7 @@
 /**
- * A run that stops at its turn limit in one process and goes on in another. A limit is an end like the others, stored with
- * what was used up; `resume` opens the session's last run again, with higher limits, and counts on from there. Nothing but
- * the database file is shared: no process waits in between, and what was looked up is not looked up again.
+ * A run that stops at its turn limit in one process and goes on in another. A limit is an end like the others, stored with the
+ * usage so far; `resume` opens the session's last run again, with higher limits, and counts on from there. The processes share
+ * only the database file: none waits in between, and what was looked up is not looked up again.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then
  * `node examples/resume.ts start trip "Plan two days in Oslo"` and, whenever you like, `node examples/resume.ts resume trip`

@@ -7,7 +7,7 @@ import { Desk, say, Writer } from "./steering.ts"
 const chapter = (text: string) => ScriptedModel.call("write_chapter", { text })
 const desk = Desk.toLayer({ write_chapter: () => Effect.succeed("Written.") })
 
-/** A writer whose model says this, and what the model was asked. */
+/** A writer whose model says this, and the requests to the model. */
 const withModel = (turns: Parameters<typeof ScriptedModel.layer>[0]) =>
   Writer.layer.pipe(
     Layer.provide([desk, Fiberloop.layer, SessionStoreMemory.layer]),

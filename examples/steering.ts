@@ -1,6 +1,6 @@
 /**
- * A message for a run that is at work: it is stored at once and read before the next model call; where the run ends first,
- * it is the session's next message instead. Either way it is answered once. Whoever said it may leave: that withdraws nothing.
+ * A message for a run that is at work: it is stored at once and read before the next model call; if the run ends first, it
+ * becomes the session's next message. Either way it is answered once. The sender may leave: that withdraws nothing.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then `node examples/steering.ts`: whatever you type while it
  * writes changes what comes next.
@@ -26,7 +26,7 @@ export class Writer extends Agent.Service<Writer>()("steering/Writer", {
   toolkit: Desk
 }) {}
 
-/** Says something to a run, or to its session once it is over; gives the run that answers. */
+/** Says something to a run, or to its session once the run is over; returns the run that answers. */
 export const say = Effect.fn("say")(function*(run: Agent.Run<string>, input: string) {
   const delivery = yield* run.steer(input)
   if (delivery._tag === "Delivered") return run

@@ -7,7 +7,7 @@ import { Editor, EditorLive, Researcher } from "./team.ts"
 
 const json = (value: unknown) => ScriptedModel.text(JSON.stringify(value))
 
-/** A model for each, over one store. */
+/** A model for each agent, over one store. */
 const team = (editor: ReadonlyArray<ScriptedModel.Turn>, researcher: ReadonlyArray<ScriptedModel.Turn>) =>
   EditorLive.pipe(
     Layer.provide(Researcher.layer.pipe(Layer.provide(ScriptedModel.layer(researcher)))),
@@ -16,7 +16,7 @@ const team = (editor: ReadonlyArray<ScriptedModel.Turn>, researcher: ReadonlyArr
 
 const research = ScriptedModel.call("research", { topic: "tides" })
 
-/** How the sessions of the store ended, by their first words. */
+/** How the sessions of the store ended, keyed by their first words. */
 const ends = Effect.gen(function*() {
   const sessions = yield* (yield* SessionStore).list()
   return Object.fromEntries(sessions.map(({ end, title }) => [title, end]))
@@ -41,7 +41,7 @@ it.effect("a researcher that takes too long is stopped, and the editor goes on",
     const waiting = [ScriptedModel.text("Let me "), ScriptedModel.gate(gate)]
     yield* Effect.gen(function*() {
       const fiber = yield* Effect.forkChild((yield* Editor).run({ input: "Tides." }))
-      // time is moved once the model is known to wait
+      // move time only once the model is known to wait
       yield* gate.started
       yield* TestClock.adjust("50 seconds")
       yield* gate.closed
@@ -54,7 +54,7 @@ it.effect("what the researcher spends is the editor's, who may spend so much", (
   Effect.gen(function*() {
     const result = yield* (yield* Editor).run({ input: "Tides.", limits: { maxTokens: 30 } })
     assert.strictEqual(result._tag === "Limited" && result.reason, "tokens")
-    // of each the first call
+    // the first call of each
     assert.deepStrictEqual(result.usage, { inputTokens: 20, outputTokens: 10 })
     assert.deepStrictEqual(yield* ends, { "Tides.": "RunLimited", tides: "RunLimited" })
   }).pipe(Effect.provide(team([research], [ScriptedModel.text("Two a day, I think.")]))))
@@ -71,7 +71,7 @@ it.effect("who stops the editor stops the researcher", () =>
     }).pipe(Effect.provide(team([research], [ScriptedModel.gate(gate)])))
   }))
 
-/** All sessions as they stand now, each as lines: what a process that dies here leaves. */
+/** All sessions as they are now, each as lines: what a process that dies here leaves. */
 const left = Effect.gen(function*() {
   const sessions = yield* (yield* SessionStore).list()
   return yield* Effect.forEach(sessions, ({ sessionId }) => Stream.runCollect(SessionLines.toLines(sessionId)))

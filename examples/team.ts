@@ -1,8 +1,8 @@
 /**
- * An agent that has others work for it: a sub-agent is a tool whose handler runs it. It has a session and limits of its own, and
- * its answer is a value. What it spends counts for the editor too, whose limit of tokens holds them all. The call's key is the
- * sub-agent's run: where the process dies meanwhile, the call is made again and attaches to the run that is there, which does
- * no work twice. Who stops the one stops the other, and where the one waits for a person, so does the other.
+ * An agent that delegates to others: a sub-agent is a tool whose handler runs it. It has a session and limits of its own, and
+ * its answer is a value. What it spends also counts for the editor, whose token limit covers them all. The call's key is the
+ * sub-agent's run: if the process dies meanwhile, the call is made again and attaches to the existing run, which repeats no
+ * work. Stopping one stops the other, and when one waits for a person, so does the other.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then `node examples/team.ts "Tides and lighthouses"`
  */
@@ -39,11 +39,11 @@ export class Editor extends Agent.Service<Editor>()("team/Editor", {
   output: Schema.Struct({ paragraph: Schema.String }),
   toolPolicy: { maxParallel: 4 },
   limits: { maxTokens: 100_000 },
-  // a call takes as long as a whole run: more than its limit
+  // a call takes as long as a whole run, more than the default limit
   timeouts: { tools: { research: "2 minutes" } }
 }) {}
 
-/** The editor with its team, over a store; each may have a model of its own. */
+/** The editor with its team, over a store; each may have its own model. */
 export const EditorLive = Editor.layer.pipe(Layer.provide(TeamLive))
 
 if (process.argv[1] === import.meta.filename) {

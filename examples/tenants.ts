@@ -1,6 +1,6 @@
 /**
- * One agent for many tenants: what each of them spends is counted, in a ledger by an observer and in metrics by an attribute.
- * The agent knows nothing of it: whoever calls says for whom.
+ * One agent for many tenants: each one's spending is counted, in a ledger by an observer and in metrics by an attribute.
+ * The agent knows nothing of this: the caller says for which tenant it runs.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then `node examples/tenants.ts acme "What is a lamp?"`
  */
@@ -23,8 +23,8 @@ export class Ledger extends Context.Service<Ledger, {
 }
 
 /**
- * Counts each settled call of a model, an attempt that failed and a compaction too; no event comes twice. What a process had not
- * counted when it died, and compactions by hand, are in the log alone: a bill adds up that.
+ * Counts each settled model call, including failed attempts and compactions; no event comes twice. What a process had not counted
+ * when it died, and manual compactions, are only in the log: a bill must be summed from that.
  */
 const bills = (ledger: Ledger["Service"], tenant: string): Observer => ({
   name: "bills",
@@ -47,12 +47,12 @@ export class Assistant extends Agent.Service<Assistant>()("tenants/Assistant", {
   limits: { maxCost: 0.5 }
 }) {}
 
-/** Runs the agent for a tenant. Sub-agents of a tool count as its own: they have the caller's observers and attributes too. */
+/** Runs the agent for a tenant. A tool's sub-agents count too: they inherit the caller's observers and attributes. */
 export const ask = Effect.fnUntraced(function*(tenant: string, input: string) {
   const [assistant, ledger] = [yield* Assistant, yield* Ledger]
   return yield* assistant.run({ sessionId: `${tenant}/${crypto.randomUUID()}`, input }).pipe(
     Effect.provideService(Observers, [bills(ledger, tenant)]),
-    // of every metric of the run; a tenant more is a series more of each
+    // on every metric of the run; each further tenant adds a series to each metric
     Effect.provideService(Metric.CurrentMetricAttributes, { tenant }),
     Effect.withSpan("ask", { attributes: { tenant } })
   )
@@ -60,7 +60,7 @@ export const ask = Effect.fnUntraced(function*(tenant: string, input: string) {
 
 export const prices = Layer.succeed(Prices.Prices, Prices.table({ "gpt-5.5": { input: 1.25, output: 10 } }))
 
-/** Closing it waits for what the observers have still to count. */
+/** Closing it waits for what the observers have yet to count. */
 export const AssistantLive = Assistant.layer.pipe(Layer.provide([Fiberloop.layer, prices]))
 
 if (process.argv[1] === import.meta.filename) {

@@ -15,7 +15,7 @@ import { ScriptedModel } from "fiberloop/testing"
 import { createServer } from "node:http"
 import { Assistant, Routes, ToolsLive } from "./use-chat.ts"
 
-// Real sockets take real time, hence `it.live`.
+// Real sockets take real time, so these tests use `it.live`.
 
 const serving = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
   HttpRouter.serve(Routes, { disableLogger: true, disableListenLog: true }).pipe(
@@ -23,12 +23,12 @@ const serving = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
     Layer.provideMerge([
       SessionStoreMemory.layer,
       ScriptedModel.layer(turns),
-      // a page keeps its connection for seconds
+      // a page keeps its connection open for seconds
       NodeHttpServer.layer(createServer, { port: 0, gracefulShutdownTimeout: 0 })
     ])
   )
 
-/** What `useChat` is made of, without React. */
+/** What `useChat` consists of, without React. */
 class Page extends AbstractChat<UIMessage> {
   constructor(
     init: Omit<ChatInit<UIMessage>, "messages">,
@@ -56,7 +56,7 @@ class Page extends AbstractChat<UIMessage> {
   }
 }
 
-/** A page of chat `id`, opened as one is: what was said first. */
+/** A page of chat `id`, opened as a browser would: with what was said before. */
 const open = Effect.fnUntraced(function*(
   id: string,
   onMessage: (message: UIMessage) => void = () => {},
@@ -268,7 +268,7 @@ it.live("a call of a later run is another one to the page", () =>
     Effect.timeout("10 seconds")
   ))
 
-/** A message whose first call asks; the other one asks nobody. */
+/** A message whose first call asks a person; the other call asks nobody. */
 const besides = (asking: ScriptedModel.Step) =>
   serving([asking, ScriptedModel.call("getWeather", { city: "Oslo" }, "b")], ScriptedModel.text("It is cold there."))
 

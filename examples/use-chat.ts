@@ -1,12 +1,12 @@
 /**
- * The backend of a page that is built with `useChat` of the Vercel AI SDK 7: its protocol, its questions, its reconnects.
- * `POST /api/chat` takes a message, a person's answers to questions, or what they say in a tool's place, and streams what
- * becomes of it; the run goes on whoever leaves. `GET /api/chat/:id/stream` shows a page that was reloaded the answer under
- * way from its beginning, and `GET /api/chat/:id` what was said before. `DELETE /api/chat/:id/run` aborts. Errors:
- * `http-errors.ts`. Who may see which session is for your middleware to say.
+ * The backend of a page built with `useChat` of the Vercel AI SDK 7: its protocol, its questions, its reconnects.
+ * `POST /api/chat` takes a message, a person's answers to questions, or what they say instead of a tool, and streams what
+ * follows; the run goes on even if the client leaves. `GET /api/chat/:id/stream` shows a reloaded page the answer under way from
+ * its beginning, and `GET /api/chat/:id` what was said before. `DELETE /api/chat/:id/run` aborts. Errors: `http-errors.ts`.
+ * Your middleware decides who may see which session.
  *
- * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then `node examples/use-chat.ts`, which listens on 127.0.0.1; the
- * variable HOST says otherwise. The page:
+ * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then `node examples/use-chat.ts`, which listens on 127.0.0.1; set HOST
+ * to change that. The page:
  *
  * ```ts
  * useChat({ id, messages: await (await fetch(`/api/chat/${id}`)).json(), resume: true,
@@ -56,7 +56,7 @@ const Tools = Toolkit.make(
 export class Assistant extends Agent.Service<Assistant>()("use-chat/Assistant", {
   instructions: "Be brief.",
   toolkit: Tools,
-  // a page sends answers once no call of its message is open: one by one, those after a question would stay so
+  // a page sends its answers only when no call of its message is open: one at a time, calls after a question would stay open
   toolPolicy: { maxParallel: Infinity }
 }) {}
 
@@ -64,7 +64,7 @@ type Live = Effect.Success<ReturnType<Assistant["Service"]["start"]>>
 
 const Path = Schema.Struct({ id: Schema.String })
 
-/** What the page sees. The body is server-sent events; a proxy that closes silent connections hears something now and then. */
+/** What the page sees. The body is server-sent events; pings keep proxies from closing a silent connection. */
 const respond = (events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>) =>
   HttpServerResponse.stream(
     events.pipe(
@@ -91,14 +91,14 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
     HttpServerError: () => Effect.succeed(toResponse(RunError.invalidInput("body", "the body is no JSON")))
   })
 
-  /** What a run said in drives before this one, which began at `seq`. */
+  /** What a run said in the drives before this one, which began at `seq`. */
   const before = ({ runId, sessionId }: Live, seq: number) =>
     Stream.unwrap(Effect.map(
       store.lastOf(sessionId, "RunStarted", runId),
       (begun = seq) => begun < seq ? store.read(sessionId, { from: begun, to: seq - 1 }) : Stream.empty
     ))
 
-  /** All of a run: one that waited for a person, or whose process died, began before this drive of it. */
+  /** All of a run: if it waited for a person, or its process died, it began before this drive. */
   const whole = (run: Live) => {
     let isFirst = true
     return Stream.flatMap(run.events, (event) => {
@@ -114,7 +114,7 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
     if (request._tag === "Ask") return respond(whole(yield* assistant.start(request.input)))
     const { decisions, sessionId } = request
     const waiting = new Set((yield* assistant.approvals(sessionId)).map(({ id }) => id))
-    // a page sends the answers again that it gave, or somebody else, before its last one
+    // a page repeats the answers that it, or somebody else, gave before its last one
     const open = decisions.filter(({ approvalId }) => waiting.has(approvalId))
     for (const decision of open.length > 0 ? open : decisions) yield* assistant.decide(decision)
     return respond((yield* assistant.resumeStart({ sessionId })).events)
@@ -145,7 +145,7 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
   yield* router.add("DELETE", "/api/chat/:id/run", orRefuse(abort))
 }))
 
-/** Nothing is sent here, nor measured. */
+/** Nothing is really sent or measured here. */
 export const ToolsLive = Tools.toLayer({
   sendMail: ({ to }) => Effect.succeed(`sent to ${to}`),
   askUser: () => Effect.die("the page answers"),

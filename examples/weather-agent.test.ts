@@ -11,7 +11,7 @@ const Test = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
 const forecast = (result: Schema.Json, isFailure = false) =>
   ({ type: "tool-result", id: "c00000300", name: "get_forecast", result, isFailure }) as const
 
-/** What the model read last. */
+/** The last result that the model read. */
 const lastRead = Effect.gen(function*() {
   const requests = yield* (yield* ScriptedModel.Script).requests
   return requests.at(-1)?.messages.at(-1)?.content

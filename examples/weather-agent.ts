@@ -1,8 +1,8 @@
 /**
  * An agent whose answer is a value: `output` is a schema, `result.output` has its type, and an answer that does not fit goes
- * back to the model once. Its tool is typed on both sides: arguments and results are decoded, and a city that nobody knows
- * is a typed failure, which the model reads and which does not end the run. The tool's handler takes the service it needs,
- * here a list in memory, when its layer is built; the test swaps nothing but the model.
+ * back to the model once. Its tool is typed on both sides: arguments and results are decoded, and an unknown city is a typed
+ * failure, which the model reads and which does not end the run. The tool's handler takes the service it needs, here a list in
+ * memory, when its layer is built; the test replaces only the model.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then `node examples/weather-agent.ts Oslo`
  */
@@ -16,7 +16,7 @@ export class Forecast extends Schema.Class<Forecast>("Forecast")({
   rainMillimetres: Schema.Finite
 }) {}
 
-/** Where forecasts come from: in your application an HTTP client, a database. */
+/** Where forecasts come from: in your application an HTTP client or a database. */
 export class Forecasts extends Context.Service<Forecasts, {
   readonly tomorrow: (city: string) => Effect.Effect<Option.Option<Forecast>>
 }>()("weather/Forecasts") {

@@ -12,7 +12,7 @@ const post = (signal?: AbortSignal) =>
     ...(signal === undefined ? {} : { signal })
   })
 
-/** The handler over a store that the test sees too. */
+/** The handler over a store that the test can see too. */
 const serving = Effect.fnUntraced(function*(...turns: ReadonlyArray<ScriptedModel.Turn>) {
   const world = yield* Layer.build(Layer.mergeAll(SessionStoreMemory.layer, ScriptedModel.layer(turns)))
   const { dispose, handler } = makeHandler(Layer.succeedContext(world))

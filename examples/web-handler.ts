@@ -1,8 +1,8 @@
 /**
- * The routes of `http-server.ts` as a function from `Request` to `Response`, as Hono, Next.js, SvelteKit, Bun and Deno want one:
- * nothing around it knows effect. Whoever leaves a response, or aborts its request, aborts the run. It answers whoever calls it,
- * about every session, and reads bodies of any size: who may, and how much, is for the server around it to say. It lives as long
- * as the process: a host that freezes a function between requests lets no run go on.
+ * The routes of `http-server.ts` as a function from `Request` to `Response`, as Hono, Next.js, SvelteKit, Bun and Deno expect:
+ * the code around it needs no effect. A client that leaves a response, or aborts its request, aborts the run. The handler answers
+ * every caller, about every session, and reads bodies of any size: the server around it decides who may call and how much. It
+ * lives as long as the process: on a host that freezes a function between requests, no run goes on.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then in a module of a server
  * `import { makeHandler } from "./web-handler.ts"` and, for Hono, `app.mount("/", makeHandler(Live).handler)`.
@@ -18,7 +18,7 @@ export const Live = Layer.mergeAll(
   ModelOpenAi.layer({ model: process.env.FIBERLOOP_MODEL ?? "gpt-5.5" })
 )
 
-/** Layers are built at once; where that fails, every request rejects with why. `dispose` aborts what runs and closes them. */
+/** Builds layers at once; if that fails, every request rejects with the reason. `dispose` aborts live runs and closes the layers. */
 export const makeHandler = <E>(world: Layer.Layer<Model | SessionStore, E>) =>
   HttpRouter.toWebHandler(
     Routes.pipe(

@@ -1,7 +1,7 @@
 /**
- * Several processes over one Postgres, any of which may die. A session has one writer at a time, wherever it is; what a dead
- * process left goes on in whichever process finds it first, and the others are told that the session is busy. The same goes
- * for runs that waited for people and have their answers.
+ * Several processes over one Postgres, any of which may die. A session has one writer at a time, wherever that runs. What a dead
+ * process left is taken up by whichever process finds it first, and the others are told that the session is busy. The same goes
+ * for runs that waited for people and have been answered.
  *
  * `npm run build`, set DATABASE_URL and OPENAI_API_KEY or OPENAI_BASE_URL, then in as many shells as you like
  * `node examples/workers.ts ask 1 "Tell me a long story"`, with `kill -9` for one of them, and `node examples/workers.ts recover`
@@ -14,8 +14,8 @@ import * as SessionStorePg from "fiberloop/layers/SessionStorePg"
 export class Worker extends Agent.Service<Worker>()("workers/Worker", { instructions: "Be brief." }) {}
 
 /**
- * Goes on with what was left, up to eight runs at once, to the end of each. A process that serves has a layer in place of that, which looks
- * again and again: `Agent.recovering(Worker, { answered: true })`.
+ * Takes up what was left, up to eight runs at once, and drives each to its end. A server uses a layer instead, which looks again
+ * and again: `Agent.recovering(Worker, { answered: true })`.
  */
 export const recover = Effect.gen(function*() {
   const { refused, runs } = yield* (yield* Worker).recover({ answered: true, limit: 8 })

@@ -1,6 +1,6 @@
 /**
- * What the four symptoms share: agents that read the pages of a book, over a scripted model in the place of a real one, and
- * a file that keeps their sessions for the commands of docs/troubleshooting.md.
+ * What the four symptoms share: agents that read the pages of a book, over a scripted model instead of a real one, and a file
+ * that keeps their sessions for the commands of docs/troubleshooting.md.
  */
 import { Console, Effect, Layer, Schema } from "effect"
 import { Tool, Toolkit } from "effect/ai"
@@ -21,10 +21,10 @@ export interface Symptom {
   /** the agent's name, and the session's id */
   readonly name: string
   readonly model: ScriptedModel.Turns
-  /** said in one session, one after the other */
+  /** sent in one session, one after the other */
   readonly inputs?: ReadonlyArray<string>
   readonly page?: (page: number) => string
-  /** in the place of `Fiberloop.layer` */
+  /** instead of `Fiberloop.layer` */
   readonly services?: typeof Fiberloop.layer
   readonly agent?: Partial<Agent.Options<typeof Book.tools, string>>
 }

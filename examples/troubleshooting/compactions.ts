@@ -1,6 +1,6 @@
 /**
- * Many compactions: a window that is smaller than what a task needs forgets pages as fast as they are read. The same task
- * with room enough needs none.
+ * Many compactions: a window smaller than a task needs forgets pages as fast as they are read. With enough room, the same task
+ * needs none.
  *
  * `npm run build`, then `node examples/troubleshooting/compactions.ts`, then as docs/troubleshooting.md says
  */

@@ -1,6 +1,6 @@
 /**
- * Growing memory: a conversation whose tool results are large is sent whole with every call, so that each costs more than
- * the one before. Small results keep it small.
+ * Growing memory: a conversation with large tool results is sent whole with every call, so each call costs more than the one
+ * before. Small results keep it small.
  *
  * `npm run build`, then `node examples/troubleshooting/growing.ts`, then as docs/troubleshooting.md says
  */
@@ -17,7 +17,7 @@ const conversation = (name: string, charactersOfPage: number) =>
     inputs: Array.from({ length: 6 }, (_, i) => `What is on page ${i + 1}?`),
     page: (page) => `Page ${page}. `.padEnd(charactersOfPage, "Lorem ipsum. "),
     model: ({ messages, metadata: { turn } }) => {
-      // four characters a token, as a rule of thumb
+      // four characters per token, as a rule of thumb
       const used = { inputTokens: Math.ceil(JSON.stringify(messages).length / 4), outputTokens: 10 }
       return turn === 1
         ? [

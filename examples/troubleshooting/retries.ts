@@ -1,5 +1,5 @@
 /**
- * Many retries: a provider that is overloaded two times out of three, so that every answer takes three attempts.
+ * Many retries: a provider that is overloaded two times out of three, so every answer takes three attempts.
  *
  * `npm run build`, then `node examples/troubleshooting/retries.ts`, then as docs/troubleshooting.md says
  */
