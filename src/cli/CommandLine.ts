@@ -1,4 +1,4 @@
-/** All commands, in the order in which help lists them. Their flags are where they are (`commands`). */
+/** All commands, in the order in which help lists them. Their flags are in `commands`. */
 import * as Command from "effect/cli/Command"
 import * as AgentCommands from "./commands/AgentCommands.ts"
 import * as CopyCommands from "./commands/CopyCommands.ts"

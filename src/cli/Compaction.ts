@@ -1,4 +1,4 @@
-/** A compaction by hand: what became of it in words, or why the conversation is as it was. */
+/** A manual compaction: its result in words, or why the conversation is unchanged. */
 import * as Effect from "effect/Effect"
 import type * as Agent from "../Agent.ts"
 import type * as RunError from "../run/RunError.ts"

@@ -1,6 +1,6 @@
 /**
- * The database that holds the sessions: a file, of which the folder of the default one is made and any other must be there,
- * or a Postgres, of which the password is never shown.
+ * The database that holds the sessions: a file or a Postgres. The folder of the default file is made; any other folder must
+ * exist. The password of a Postgres is never shown.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -16,8 +16,8 @@ import * as Invocation from "./render/Invocation.ts"
 import * as Settings from "./Settings.ts"
 
 /**
- * Makes the file where it is missing, and the default folder, which version control ignores: for this user alone, as sessions
- * hold what was said and what files hold. Nothing at all to go on with a session that cannot be there.
+ * Makes the file where it is missing, and the default folder, which version control then ignores: for this user only, since
+ * sessions hold conversations and contents of files. Makes nothing for a session that cannot exist.
  */
 export const prepare = Effect.fnUntraced(function*(
   { db, hasOwnDb, session }: Pick<Settings.Settings, "db" | "hasOwnDb" | "session">
@@ -41,14 +41,14 @@ export const prepare = Effect.fnUntraced(function*(
   makePrivate(db)
 })
 
-/** SQLite makes a file that everybody may read, and what stands beside it with the mode that it has. */
+/** By itself, SQLite makes a file that everybody may read; files beside it get the mode of the database. */
 const makePrivate = (db: string): void => {
-  // to SQLite this is no file
+  // not a file for SQLite
   if (db === ":memory:") return
   try {
     closeSync(openSync(db, "wx", 0o600))
   } catch {
-    // it is there, or cannot be made: opening it tells why
+    // it exists, or cannot be made: opening it tells why
   }
 }
 
@@ -58,7 +58,7 @@ export const noDatabase = (session: string, db: string): Refusal =>
       "run it in the folder where the session began, or name its database with --db"
   )
 
-/** What is said where nothing is kept yet. */
+/** What to say where no session is kept yet. */
 export const noSessions = ({ db, flags, hasOwnDb }: Pick<Settings.Settings, "db" | "flags" | "hasOwnDb">): string => {
   const folder = dirname(db)
   const place = JSON.stringify(Settings.shown(db))
@@ -67,14 +67,14 @@ export const noSessions = ({ db, flags, hasOwnDb }: Pick<Settings.Settings, "db"
     : `there are no sessions in ${place}: there is no folder ${JSON.stringify(folder)}`
 }
 
-/** Why nothing was found, to follow a sentence that says so: a database that somebody names, and that is not there, may be misspelt. */
+/** Why nothing was found, to follow a sentence that says so: a database named by the user that does not exist may be misspelt. */
 export const becauseAbsent = ({ db, hasOwnDb }: Pick<Settings.Settings, "db" | "hasOwnDb">): string =>
   !hasOwnDb && isAbsent(db) ? `: there is no database ${JSON.stringify(Settings.shown(db))}` : ""
 
 export const layer = ({ db }: Pick<Settings.Settings, "db">): Layer.Layer<SessionStore.SessionStore, Refusal> =>
   Layer.effect(SessionStore.SessionStore, open(db))
 
-/** The store of a database that is there; `undefined` where opening it would make a file. */
+/** The store of an existing database; `undefined` where opening it would make a file. */
 export const existing = (
   { db }: Pick<Settings.Settings, "db">
 ): Effect.Effect<SessionStore.SessionStore["Service"] | undefined, Refusal, Scope.Scope> =>
@@ -87,10 +87,10 @@ const open = (db: string): Effect.Effect<SessionStore.SessionStore["Service"], R
   return Effect.mapError(opened, Messages.refusal)
 }
 
-/** Loaded when it is used. */
+/** Loaded on first use. */
 const postgres = Effect.promise(() => import("../layers/SessionStorePg.ts"))
 
-/** An empty file is no database yet; of what cannot be looked at, opening it tells why. */
+/** An empty file is not a database yet. Where a file cannot be looked at, opening it tells why. */
 const isAbsent = (db: string): boolean => {
   if (PgPlace.isUrl(db)) return false
   try {

@@ -1,4 +1,4 @@
-/** Why a file or a pipe cannot be read or written, for people: in place of Node's codes. Does not own which file that is. */
+/** Why a file or a pipe cannot be read or written, in words instead of Node's codes. Does not own which file that is. */
 
 const reasons: Record<string, string> = {
   ENOENT: "it does not exist",
@@ -11,5 +11,5 @@ const reasons: Record<string, string> = {
   EFBIG: "no file may be that large"
 }
 
-/** The code itself, where it says nothing known. */
+/** The words for a code, or the code itself where it is not known. */
 export const of = (code: string): string => reasons[code] ?? code

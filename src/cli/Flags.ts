@@ -1,4 +1,4 @@
-/** How flags are written down, and the settings of the environment. */
+/** How flags are written, and the settings of the environment. */
 import * as Flag from "effect/cli/Flag"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
@@ -22,7 +22,7 @@ export const contextWindow = text(
 )
 export const noColor = switched("no-color", "No colours, no spinner, no control codes")
 
-/** A setting of the environment; blank ones are as if they were absent. */
+/** A setting of the environment; a blank one counts as absent. */
 export const environment = (name: string): Effect.Effect<string | undefined> =>
   Config.option(Config.String(name)).pipe(
     Effect.map((value) => Option.getOrUndefined(value)?.trim() || undefined),
@@ -33,7 +33,7 @@ export const environment = (name: string): Effect.Effect<string | undefined> =>
 export const windowOf = (typed: Option.Option<string>): Effect.Effect<string | undefined> =>
   Option.isSome(typed) ? Effect.succeed(typed.value) : environment("FIBERLOOP_CONTEXT_WINDOW")
 
-/** No colours are wanted, whatever the terminal can do. */
+/** Whether no colours are wanted, whatever the terminal can do. */
 export const isPlain: Effect.Effect<boolean> = Effect.gen(function*() {
   return (yield* environment("NO_COLOR")) !== undefined || (yield* environment("TERM")) === "dumb"
 })

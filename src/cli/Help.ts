@@ -7,7 +7,7 @@ type Sections = Readonly<Record<string, ReadonlyArray<string>>>
 const examplesOf = ([kind, ...examples]: (typeof Grammar.examples)[number]): ReadonlyArray<string> =>
   examples.map((example, index) => `  ${(index === 0 ? kind : "").padEnd(15)}${example}`)
 
-/** What a run has to say. */
+/** For a run. */
 const run: Sections = {
   "OUTPUT": [
     "  Standard output gets the model's text, as it comes on a terminal; a file or a pipe gets the answer only.",
@@ -45,7 +45,7 @@ const run: Sections = {
   ]
 }
 
-/** What a command that looks at kept sessions has to say. */
+/** For a command that looks at kept sessions. */
 const kept: Sections = {
   "OUTPUT": [
     "  Standard output gets what was asked for, standard error what is said about it. Colours are for terminals only;",
@@ -93,7 +93,7 @@ const show: Sections = {
   ]
 }
 
-/** What a command that shortens a conversation has to say. */
+/** For a command that shortens a conversation. */
 const compact: Sections = {
   "WHAT IS LEFT OUT": [
     "  Old output of tools first, with a note in its place. Where there is none, the model sums up the older part; the newest",
@@ -105,7 +105,7 @@ const compact: Sections = {
   "ENVIRONMENT": run["ENVIRONMENT"]!
 }
 
-/** What the command as a whole has to say. */
+/** For the command as a whole. */
 const whole: Sections = {
   "COMPLETIONS": [
     "  bash  source <(fiberloop --completions bash)",
@@ -114,7 +114,7 @@ const whole: Sections = {
   ]
 }
 
-/** What a conversation has to say first. */
+/** For a conversation, in the order shown. */
 const chat: Sections = {
   "KEYS": [
     "  Enter          sends the message; after a backslash, and in what is pasted, it goes on in the next line",
@@ -127,10 +127,10 @@ const chat: Sections = {
   ]
 }
 
-/** The keys and words of a chat, for who is in one; each line ended. */
+/** The keys and words of a chat, for a person in one; each line ended. */
 export const keys: string = chat["KEYS"]!.map((line) => `${line}\n`).join("")
 
-/** What a command has to say besides the flags, where that is not what a run has. */
+/** What a command says besides its flags, where that differs from a run. */
 const byCommand: Record<string, Sections> = {
   chat: { ...chat, ...run },
   compact,

@@ -1,4 +1,4 @@
-/** The command's agent where no run starts: it knows its tools, and its model is never asked. */
+/** The command's agent for commands that start no run: it knows its tools, and its model is never asked. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -2,20 +2,20 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 
-/** What came of asking for a message. */
+/** The result of asking for a message. */
 export type Typed =
   | { readonly _tag: "Message"; readonly text: string }
-  /** Ctrl-C at the prompt; what was typed so far is gone */
+  /** Ctrl-C at the prompt; what was typed so far is lost */
   | { readonly _tag: "Interrupted"; readonly wasEmpty: boolean }
-  /** Ctrl-D at the prompt, or the end of what is piped in */
+  /** Ctrl-D at the prompt, or the end of the piped input */
   | { readonly _tag: "Ended" }
 
 export class Input extends Context.Service<Input, {
   /** whether a person types */
   readonly isTerminal: boolean
   /**
-   * One line that is typed from `ask` on, which writes the question; what was typed before does not answer. `undefined` at
-   * the end of the input. Ctrl-C is a signal as ever. For terminals.
+   * One line typed after `ask`, which writes the question; what was typed before does not count. `undefined` at the end of
+   * the input. Ctrl-C stays a signal. For terminals.
    */
   readonly answer: (ask: Effect.Effect<void>) => Effect.Effect<string | undefined>
   /**

@@ -20,7 +20,7 @@ you have not seen, and say so when something is not there.`,
 /** For an agent that can only read. */
 export const reading = [common.place, common.look, "You can only read.", common.data, common.answer].join("\n")
 
-/** For an agent that can write, too. */
+/** For an agent that can also write. */
 export const writing = [
   common.place,
   common.look,
@@ -42,7 +42,7 @@ interface Added {
   readonly notice?: string
 }
 
-/** Reads it below the root, as the tools do. */
+/** Reads the file below the root, as the tools do. */
 export const read = (root: Root.Root): Effect.Effect<Added> =>
   Effect.gen(function*() {
     const { file } = yield* OpenFile.openPath(root, fileName)

@@ -1,4 +1,4 @@
-/** A session that is in the database, found by its id, the beginning of it, or as the last one. Makes no database. */
+/** Finds a session of the database by its id, the beginning of its id, or as the last one. Never makes a database. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as RunResult from "../run/RunResult.ts"
@@ -19,16 +19,16 @@ export interface Kept {
   readonly info: SessionStore.SessionInfo
 }
 
-/** The questions that wait in it and below it. */
+/** The questions that wait in a session and below it. */
 export const approvals = ({ info, store }: Kept): Effect.Effect<ReadonlyArray<RunResult.Approval>, Refusal> =>
   Sessions.approvals(info.sessionId).pipe(
     Effect.provideService(SessionStore.SessionStore, store),
     Effect.mapError(Messages.refusal)
   )
 
-/** Stands for the session that was changed last. */
+/** Names the session that was changed last. */
 const last = "last"
-/** The beginning of an id is at least this long. */
+/** The beginning of an id must be at least this long. */
 const least = 6
 const mostNamed = 3
 
@@ -39,7 +39,7 @@ export const find = Effect.fnUntraced(function*(
   if (typed.trim() === "") return yield* badInput("the session is empty: give an id that fiberloop sessions lists")
   const store = yield* Database.existing({ db })
   if (store === undefined) return yield* Database.noDatabase(typed, db)
-  // whatever a session is called that came from elsewhere
+  // wins even over a session with this id, which may come from elsewhere
   const isLast = typed === last
   const info = isLast ? undefined : yield* Effect.mapError(store.info(typed), Messages.refusal)
   if (info !== undefined) return { store, info }
@@ -50,7 +50,7 @@ export const find = Effect.fnUntraced(function*(
   return { store, info: all.find(({ sessionId }) => sessionId === found)! }
 })
 
-/** The settings with the whole id of their session, and its model, where they name a session. */
+/** The settings with the whole id of their session, and its model, if they name a session. */
 export const whole = (settings: Settings): Effect.Effect<Settings, Ended | Refusal, Signals> =>
   settings.session === undefined
     ? Effect.succeed(settings)
@@ -63,7 +63,7 @@ interface GoingOn {
   readonly info: SessionStore.SessionInfo
 }
 
-/** A session, and the settings to go on with it; `call` is what the program of another's would do in place of that. */
+/** A session, and the settings to go on with it; `call` is what another program would call to do the same. */
 export const goingOn = Effect.fnUntraced(function*(
   settings: Settings,
   typed: string,
@@ -76,7 +76,7 @@ export const goingOn = Effect.fnUntraced(function*(
   return { settings: { ...adopted, isSuspended, session: kept.info.sessionId }, info: kept.info }
 }, Effect.scoped)
 
-/** The one id that begins with `typed`, which is no id itself; else what is wrong with it. */
+/** The one id that begins with `typed`, which is not a whole id; else what is wrong with it. */
 export const match = (ids: ReadonlyArray<string>, typed: string): string | { readonly line: string } => {
   const begun = ids.filter((id) => id.startsWith(typed))
   const name = JSON.stringify(typed)
@@ -89,7 +89,7 @@ export const match = (ids: ReadonlyArray<string>, typed: string): string | { rea
     : { line: `${begun.length} sessions begin with ${name}, give more of the id: ${listed(begun)}` }
 }
 
-/** The ids that have the longest beginning in common with a mistyped one. */
+/** The ids that share the longest beginning with a mistyped one. */
 const near = (ids: ReadonlyArray<string>, typed: string): string => {
   const longest = ids.reduce((most, id) => Math.max(most, shared(id, typed)), 0)
   return longest < least

@@ -1,4 +1,4 @@
-/** Lines of text in files that the command was given by name, UTF-8. Does not own what the lines say. */
+/** Lines of UTF-8 text in files that the user named. Does not own what the lines say. */
 import * as NodeStream from "@effect/platform-node/NodeStream"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -8,11 +8,11 @@ import { type FileHandle, open, rm } from "node:fs/promises"
 import * as FileReason from "./FileReason.ts"
 import { badInput, type Ended, type Refusal } from "./Refusal.ts"
 
-/** In UTF-16 units: four times what the largest event takes, so that another tool may have escaped all of one. */
+/** In UTF-16 units: four times what the largest event takes, since another tool may have escaped all of it. */
 const longest = 64_000_000
 
 /**
- * The lines of a file, of standard input for `-`, as they come. What is no UTF-8 is refused, and a line that has no end in sight.
+ * The lines of a file, or of standard input for `-`, as they come. Refuses what is not UTF-8, and a line without an end in sight.
  */
 export const read = (file: string): Stream.Stream<string, Refusal> =>
   Stream.suspend(() => {
@@ -41,7 +41,7 @@ export const read = (file: string): Stream.Stream<string, Refusal> =>
     )
   })
 
-/** Whether the line that a text goes on with is not too long yet. */
+/** Whether the current line of a growing text is still short enough. */
 const lengths = () => {
   let length = 0
   return (text: string): boolean => {
@@ -51,7 +51,7 @@ const lengths = () => {
   }
 }
 
-/** All lines of it. */
+/** All lines of a file. */
 export const readWhole = (file: string): Effect.Effect<string, Refusal> =>
   Effect.map(Stream.runCollect(read(file)), (lines) => lines.join("\n"))
 
@@ -59,7 +59,7 @@ export const readWhole = (file: string): Effect.Effect<string, Refusal> =>
 export const nameOf = (file: string): string => file === "-" ? "standard input" : `the file ${JSON.stringify(file)}`
 
 /**
- * Makes a file for this user alone of what `fill` writes, page by page; none is left where it fails, and one that is there is
+ * Makes a file for this user only from what `fill` writes, page by page. If that fails, no file is left; an existing file is
  * not touched.
  */
 export const writeNew = <R>(

@@ -1,4 +1,4 @@
-/** What each error means to who typed the command: one line that names the thing and what to do. Pure. */
+/** What each error means to the user of the command: one line that names the thing and what to do. Pure. */
 import type * as RunError from "../run/RunError.ts"
 import { badInput, type Refusal } from "./Refusal.ts"
 import * as Invocation from "./render/Invocation.ts"
@@ -15,7 +15,7 @@ type Words = {
 
 const asSaid = ({ message }: { readonly message: string }): string => message
 
-/** How the command calls what the library calls by the name of a field. */
+/** The command's words for what the library calls by the name of a field. */
 const typed: Record<string, string> = {
   sessionId: "--session",
   input: "task",
@@ -24,7 +24,7 @@ const typed: Record<string, string> = {
   "limits.maxTurns": "--max-turns"
 }
 
-/** What an adapter adds to a message; where the command has better advice, that stands alone. */
+/** The advice that an adapter adds to a message; removed where the command has better advice. */
 const advice = / \((check|shorten|change|try again) [^()]*\)$/
 
 const unadvised = (message: string): string => message.replace(advice, "")
@@ -90,14 +90,14 @@ const words: Words = {
 export const ofReason = (reason: Reason, flags: ReadonlyArray<string> = []): string =>
   (words[reason._tag] as (reason: Reason, flags: ReadonlyArray<string>) => string)(reason, flags)
 
-/** What happened to an attempt that is made again. */
+/** What happened to an attempt that will be repeated. */
 export const ofAttempt = ({ message }: RunError.ProviderReason): string => unadvised(message)
 
-/** The words alone of what ended a run before it could say so itself; `flags` go into commands that they advise. */
+/** What ended a run before it could say so itself, in words alone; `flags` go into commands that they advise. */
 export const ofRun = (error: RunError.RunError, flags: ReadonlyArray<string> = []): string =>
   ofReason(error.reason, flags)
 
-/** What ended a run before it could say so itself, where the command ends with it. */
+/** What ended a run before it could say so itself, when the command ends with it. */
 export const refusal = (error: RunError.RunError): Refusal => badInput(ofRun(error))
 
 /** `fiberloop: ...`, on one line and safe to show. */

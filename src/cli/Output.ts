@@ -1,4 +1,4 @@
-/** Where the command writes. Every write is awaited until it left the process, so that none is lost at its exit. */
+/** Where the command writes. Every write is awaited until it has left the process, so that none is lost at exit. */
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -18,7 +18,7 @@ interface Screen {
 
 export class Output extends Context.Service<Output, {
   readonly stdout: Screen & { readonly write: (text: string) => Effect.Effect<void, OutputClosed> }
-  /** What cannot be written there is lost, and nobody could be told. */
+  /** What cannot be written there is lost, since nobody could be told. */
   readonly stderr: Screen & { readonly write: (text: string) => Effect.Effect<void> }
 }>()("fiberloop/cli/Output") {}
 
@@ -39,7 +39,7 @@ const screen = (stream: NodeJS.WriteStream): Screen => ({
 
 /** The standard output and error of this process. */
 export const layer: Layer.Layer<Output> = Layer.sync(Output, () => {
-  // A failed write is told to who wrote; without a listener it would also end the process.
+  // Whoever wrote learns of a failed write; without a listener it would also end the process.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {})
   const toStderr = write(process.stderr)
   return {

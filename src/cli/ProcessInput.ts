@@ -1,6 +1,6 @@
 /**
- * The standard input of this process. A terminal is in its usual mode, where it edits lines and Ctrl-C is a signal, but for
- * the time a message is edited. Nothing is read before it is asked for.
+ * The standard input of this process. A terminal stays in its usual mode, where it edits lines and Ctrl-C is a signal, except
+ * while a message is edited. Nothing is read before it is asked for.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -16,7 +16,7 @@ interface Streams {
   readonly input: Readable
   readonly output: Writable
   readonly isTerminal: boolean
-  /** the terminal knows no control codes; Node's line editor asks TERM for that by itself */
+  /** the terminal knows no control codes; Node's line editor checks TERM for that by itself */
   readonly isDumb?: boolean
 }
 
@@ -43,7 +43,7 @@ const reader = (options: Readline.ReadLineOptions): Effect.Effect<Readline.Inter
     (lines) => Effect.sync(() => lines.close())
   )
 
-/** What the terminal kept back is read and thrown away before the question is asked, so that no answer to it is lost. */
+/** Reads and drops what the terminal has buffered before it asks the question, so that only a later line can answer it. */
 const answer = (streams: Streams): Input["Service"]["answer"] => (ask) =>
   Effect.scoped(Effect.gen(function*() {
     if (hasEnded(streams)) return undefined
@@ -56,7 +56,7 @@ const answer = (streams: Streams): Input["Service"]["answer"] => (ask) =>
       if (isAsked) Deferred.doneUnsafe(typed, Effect.succeed(line))
     })
     lines.on("close", () => Deferred.doneUnsafe(typed, Effect.succeed(undefined)))
-    // a terminal gives one line at a time, however many it kept back
+    // a terminal delivers one line at a time, however many it has buffered
     for (let before = -1; before < ahead;) {
       before = ahead
       yield* whenRead
@@ -66,12 +66,12 @@ const answer = (streams: Streams): Input["Service"]["answer"] => (ask) =>
     return yield* Deferred.await(typed)
   }))
 
-/** Once what there is to read has been read: of a terminal, a line. */
+/** Completes once the available input was read: on a terminal, one line. */
 const whenRead = Effect.callback<void>((resume) => {
   setImmediate(() => setImmediate(() => resume(Effect.void)))
 })
 
-/** One line after the other; the reader stays from the first on, so that no line is lost between two. */
+/** One line after the other, with one reader for all of them, so that no line is lost between two. */
 const piped = ({ input }: Streams): Effect.Effect<Typed> => {
   let lines: AsyncIterator<string> | undefined
   return Effect.map(
@@ -87,11 +87,11 @@ const prompts = { first: "› ", more: "… " }
 /** The terminal marks what is pasted, so that its line feeds can be told from Enter. */
 const marking = { on: "\u001b[?2004h", off: "\u001b[?2004l" }
 
-/** What the line editor of one message leaves to that of the next. */
+/** What the line editor of one message passes on to the next. */
 interface Kept {
   /** the messages before, the newest first */
   readonly history: Array<string>
-  /** Ctrl-D came right after the last message */
+  /** whether Ctrl-D came right after the last message */
   hasEnded: boolean
 }
 
@@ -135,7 +135,7 @@ const edited = (streams: Streams, kept: Kept): Effect.Effect<Typed> =>
         editor.prompt(true)
       }
       editor.on("line", (line) => {
-        // A message of several lines comes back from the history of Node 24 with other ends of lines than it went in with.
+        // History in Node 24 may return a message of several lines with other line endings than it was given.
         const text = line.replaceAll("\r", "\n")
         burst.push({ text, isPasted: paste.isOpen })
         if (burst.length === 1) setImmediate(take)
@@ -155,7 +155,7 @@ const edited = (streams: Streams, kept: Kept): Effect.Effect<Typed> =>
     })
   }))
 
-/** A Ctrl-D that was typed before the terminal was told not to act on keys comes as NUL, as Ctrl-Space does from then on. */
+/** A Ctrl-D typed before the terminal passed keys on comes as NUL, which is what Ctrl-Space sends after that. */
 const endingAhead = (input: Readable, editor: Readline.Interface) => {
   const onKey = (text: string | undefined) => {
     if (text === "\0") editor.write(null, { ctrl: true, name: "d" })
@@ -169,7 +169,7 @@ const endingAhead = (input: Readable, editor: Readline.Interface) => {
 
 const mostRemembered = 200
 
-/** Puts a message in front, once, and drops the oldest of too many. */
+/** Puts a message first, only once, and drops the oldest beyond the limit. */
 const remember = (history: Array<string>, text: string): void => {
   if (text.trim() === "") return
   history.splice(0, history.length, ...[text, ...history.filter((it) => it !== text)].slice(0, mostRemembered))

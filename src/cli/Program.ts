@@ -1,4 +1,4 @@
-/** From the words on the command line to an exit code. Does not own the process (`main.ts`). */
+/** Runs a command line and returns its exit code. Does not own the process (`main.ts`). */
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import * as Cause from "effect/Cause"
 import * as CliConfig from "effect/cli/CliConfig"
@@ -20,7 +20,7 @@ import * as Print from "./render/Print.ts"
 import * as ShellCompletion from "./ShellCompletion.ts"
 import type { Signals } from "./Signals.ts"
 
-/** Says everything there is to say and never fails. */
+/** Prints all there is to say, and never fails. */
 export const program = (
   args: ReadonlyArray<string>,
   version: string
@@ -39,13 +39,13 @@ export const program = (
     )
   })
 
-/** Standard output of what effect/cli cannot see fail: the end of the command is a defect there, and found as its cause. */
+/** Standard output for effect/cli, which expects no failure: the end of the command is a defect there, and found as its cause. */
 const printer = Effect.map(
   Output,
   (output) => (text: string) => Effect.orDie(Effect.provideService(Print.print(text), Output, output))
 )
 
-/** The script for a shell, written as everything else is: to its end, and to a reader that may have left. */
+/** The script for a shell, written like everything else: to its end, and to a reader that may have left. */
 const completions = Effect.map(printer, (print) =>
   GlobalFlag.Action({
     flag: GlobalFlag.Completions.flag.pipe(
@@ -65,7 +65,7 @@ const helpLast = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
   return rest[0] === "help" ? helpLast(rest) : [...rest, "--help"]
 }
 
-/** A command that is none is an error, which effect/cli finds only where no help is asked for. */
+/** An unknown command is an error, which effect/cli notices only when no help is asked for. */
 const helpOnCommands = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
   const first = args.find((arg) => !isHelp(arg)) ?? "-"
   return first.startsWith("-") || isCommand(first) ? args : [first]
@@ -78,7 +78,7 @@ const isCommand = (word: string): boolean =>
     commands.some(({ alias, name }) => name === word || alias === word)
   )
 
-/** A task such as "-5 + 3" is no flag: an expression that begins with a sign goes after `--`. */
+/** A task such as "-5 + 3" is not a flag: an expression that begins with a sign goes after `--`. */
 const operandsLast = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
   const end = args.indexOf("--")
   const isOperand = (arg: string, index: number) => (end === -1 || index < end) && /^-(?:[\d.]+[^\d.]|\()/.test(arg)
@@ -105,7 +105,7 @@ const codeOf = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>): Effect.
   return codes.failed
 })
 
-/** Help and version on standard output; a wrong invocation is one line on standard error. */
+/** Prints help and version on standard output, and a wrong invocation as one line on standard error. */
 const presenterOf = Effect.fnUntraced(function*(args: ReadonlyArray<string>) {
   const { stderr, stdout } = yield* Output
   const print = yield* printer

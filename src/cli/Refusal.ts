@@ -1,4 +1,4 @@
-/** What the command does not do, said on one line, and the exit codes. */
+/** What the command refuses to do, in one line, and the exit codes. */
 import * as Data from "effect/Data"
 
 /** `line` names the thing and what to do about it. */
@@ -7,17 +7,17 @@ export class Refusal extends Data.TaggedError("Refusal")<{
   readonly code: 1 | 2
 }> {}
 
-/** An input that cannot be used. */
+/** Refuses an unusable input. */
 export const badInput = (line: string): Refusal => new Refusal({ line, code: 1 })
 
-/** The command ends with this code; whatever there was to say has been said. */
+/** Ends the command with this code; everything has been said. */
 export class Ended extends Data.TaggedError("Ended")<{ readonly code: number }> {}
 
 export const codes = {
   completed: 0,
   failed: 1,
   usage: 2,
-  /** like a process that SIGPIPE ended */
+  /** as for a process that SIGPIPE ended */
   readerLeft: 141,
   SIGHUP: 129,
   SIGINT: 130,

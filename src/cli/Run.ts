@@ -1,6 +1,6 @@
 /**
- * One run of the command's agent to its end: shown as it goes, aborted by a signal, its end the exit code. Does not own what
- * it looks like (`Screen.ts`), nor what the agent stands on (`Worker.ts`).
+ * Drives one run of the command's agent to its end: shows it as it goes, aborts it at a signal, and turns its end into the exit
+ * code. Does not own what it looks like (`Screen.ts`), nor what the agent is made of (`Worker.ts`).
  */
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
@@ -25,7 +25,7 @@ import type { Settings } from "./Settings.ts"
 import { type Signal, Signals } from "./Signals.ts"
 import * as Worker from "./Worker.ts"
 
-/** Ends with success when the run completed; else with the exit code, once everything was said. */
+/** Succeeds when the run completed; else fails with the exit code, once everything was said. */
 export const run = Effect.fnUntraced(function*(settings: Settings): Effect.fn.Return<
   void,
   Ended | Refusal,
@@ -43,13 +43,13 @@ export const run = Effect.fnUntraced(function*(settings: Settings): Effect.fn.Re
   if (code !== codes.completed) return yield* new Ended({ code })
 }, Effect.scoped)
 
-/** Which run it is; `isChat`: how to go on is nothing that has to be said. */
+/** Which run it is; `isChat` leaves out how to go on. */
 interface Shown {
   readonly sessionId: string
   readonly isChat?: boolean
 }
 
-/** Drives the run with a task, or the session's last one, on a screen of its own. */
+/** Drives a run for the task, or the session's last run, on a screen of its own. */
 export const show = (
   worker: Worker.Worker,
   settings: Settings,
@@ -84,7 +84,7 @@ const eventsOf = (
     : client.stream({ input: task, sessionId, createSession: session === undefined, ...limits })
 }
 
-/** Shows the run to its end. The first signal aborts it, and its end is shown like any other. */
+/** Shows the run to its end. The first signal aborts it; its end is then shown like any other. */
 export const drive = Effect.fnUntraced(function*(
   { approver, client, notices }: Worker.Worker,
   settings: Pick<Settings, "task" | "session" | "maxTurns" | "flags">,
@@ -124,22 +124,22 @@ export const drive = Effect.fnUntraced(function*(
   return { ...course, code: yield* codeOf(exit, course, { screen, flags: settings.flags }) }
 })
 
-/** What comes before it settles the calls that an older run left waiting. */
+/** Events before this one settle the calls that an older run left waiting. */
 const isBegin = (event: RunEvent.RunEvent): boolean => event._tag === "RunStarted" || event._tag === "RunResumed"
 
-/** What became known of a run while it was shown. */
+/** What was learnt of a run while it was shown. */
 interface Course {
   readonly hasBegun: boolean
   readonly end: RunEvent.End | undefined
   readonly signal: Signal | undefined
 }
 
-/** How it came out. */
+/** How the run came out. */
 interface Driven extends Course {
   readonly code: number
 }
 
-/** The exit code; says what the run could not say itself. */
+/** The exit code; reports what the run could not report itself. */
 const codeOf = Effect.fnUntraced(function*(
   exit: Exit.Exit<void, RunError.RunError | OutputClosed>,
   { end, hasBegun, signal }: Course,

@@ -1,6 +1,6 @@
 /**
- * Whose a kept session is: the agent of its last run. The command has neither the tools nor the instructions of the agents
- * of other programs, and goes on with their sessions only where it is told to.
+ * Which agent a kept session belongs to: the one of its last run. The command has neither the tools nor the instructions of
+ * other programs' agents, and goes on with their sessions only when told to.
  *
  * Does not own how the command's agent is made (`CliAgent.ts`).
  */
@@ -17,12 +17,12 @@ import type { Settings } from "./Settings.ts"
 /** The name of the command's agent in the logs of its runs. */
 export const own = "fiberloop/cli/CliAgent"
 
-/** Goes on with the session of another program all the same. */
+/** Allows going on with the session of another program. */
 const flag = "--as-fiberloop"
 
 type RunStarted = DurableEvent.Of<"RunStarted">
 
-/** How the last run began; `undefined` where there was none. */
+/** The start of the last run; `undefined` where there was none. */
 export const lastStarted = Effect.fnUntraced(function*(
   { info: { sessionId }, store }: Kept
 ): Effect.fn.Return<RunStarted | undefined, Refusal> {
@@ -35,11 +35,11 @@ export const lastStarted = Effect.fnUntraced(function*(
   return started?._tag === "RunStarted" ? started : undefined
 })
 
-/** The agent of another program whose the last run is; `undefined` where it is the command's, and where there was none. */
+/** The other program's agent that made the last run; `undefined` where that was the command's agent, or there was no run. */
 export const foreign = (kept: Kept): Effect.Effect<string | undefined, Refusal> =>
   Effect.map(lastStarted(kept), (run) => run?.agent === own ? undefined : run?.agent)
 
-/** Where its last run stands. */
+/** The state of its last run. */
 export const current = ({ info: { sessionId }, store }: Kept) =>
   Sessions.current(sessionId).pipe(
     Effect.provideService(SessionStore.SessionStore, store),
@@ -47,8 +47,8 @@ export const current = ({ info: { sessionId }, store }: Kept) =>
   )
 
 /**
- * The session to go on with where people have answered in this one: where its last run works for a call of another session's last
- * run, which has no outcome yet, that one, and so on.
+ * The session to go on with once people have answered in this one: if its last run works for an open call of another session's
+ * last run, that session, and so on.
  */
 export const outermost = Effect.fnUntraced(function*(kept: Kept): Effect.fn.Return<Kept, Refusal> {
   const seen = new Set<string>()
@@ -64,13 +64,13 @@ export const outermost = Effect.fnUntraced(function*(kept: Kept): Effect.fn.Retu
     if (runId !== call.runId || !openCalls.some(({ callId }) => callId === call.callId)) return found
     found = around
   }
-  // a log of somebody else's may say that it works for itself
+  // another program's log may claim that it works for itself
   return kept
 })
 
 /**
  * The settings to go on with the session, which must be the command's own unless they say `asFiberloop`; `call` is what its
- * program would do.
+ * program would call.
  */
 export const admit = Effect.fnUntraced(function*(
   settings: Settings,

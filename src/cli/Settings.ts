@@ -1,4 +1,4 @@
-/** What was typed, checked. Does not own what exists: folders and files are looked at when they are opened. */
+/** The checked settings of a command line. Does not own what exists: folders and files are checked when they are opened. */
 import * as Effect from "effect/Effect"
 import { join } from "node:path"
 import * as PgPlace from "../layers/postgres/PgPlace.ts"
@@ -26,22 +26,22 @@ export interface Settings {
   /** a file, or the URL of a Postgres, which may hold a password */
   readonly db: string
   readonly hasOwnDb: boolean
-  /** absent: the offline model, because nobody named one */
+  /** absent: nobody named a model, so the offline one answers */
   readonly model: string | undefined
-  /** nobody named the model: the session talked to it before */
+  /** whether nobody named the model, which is the one the session used before */
   readonly isModelOfSession: boolean
   readonly maxTurns: number | undefined
-  /** tokens that the model takes, question and answer; absent: not known */
+  /** tokens that the model takes, question and answer; absent: unknown */
   readonly contextWindow: number | undefined
   readonly session: string | undefined
-  /** the session's last run waits for people: where nobody can be asked, it goes on waiting */
+  /** whether the session's last run waits for people: where nobody can be asked, it keeps waiting */
   readonly isSuspended: boolean
   readonly json: boolean
-  /** no colours, no spinner, no control codes */
+  /** whether there are no colours, no spinner, no control codes */
   readonly isPlain: boolean
-  /** changes and commands are allowed without asking */
+  /** whether changes and commands are allowed without asking */
   readonly allowsAll: boolean
-  /** sessions of other programs are gone on with, too */
+  /** whether sessions of other programs may be continued, too */
   readonly asFiberloop: boolean
   /** the flags that another run needs to find the same session and files; they hold no password */
   readonly flags: ReadonlyArray<string>
@@ -60,10 +60,10 @@ const missing: Record<string, string> = {
 /** The database as it may be printed. */
 export const shown = (db: string): string => PgPlace.isUrl(db) ? PgPlace.shown(db) : db
 
-/** A URL that is none of Postgres and no file either; to SQLite `file:` begins one too. */
+/** Whether it is a URL, but not of Postgres; SQLite takes `file:` as a URL, too. */
 const isOtherUrl = (db: string): boolean => !PgPlace.isUrl(db) && (db.includes("://") || /^file:/i.test(db))
 
-/** What is wrong with such a URL, without its password. */
+/** What is wrong with such a URL, shown without its password. */
 const noUrl = (db: string): string => {
   const scheme = /^(?:file:|[\w+.-]+:\/\/)/i.exec(db)?.[0]
   const wrong = scheme === undefined ? " and has nothing in front of it" : `, not with ${scheme}`
@@ -72,7 +72,7 @@ const noUrl = (db: string): string => {
 
 const most = 999_999_999
 
-/** The number that a flag was given, where it was. */
+/** The number that was given for a flag, if one was. */
 export const whole = Effect.fnUntraced(function*(
   flag: string,
   typed: string | undefined

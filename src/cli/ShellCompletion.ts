@@ -4,7 +4,7 @@ import * as Completions from "effect/cli/Completions"
 
 type PathType = "file" | "directory" | "either"
 
-/** Parameters that are paths, which the commands read as texts and refuse in their own words; by command where it matters. */
+/** Parameters that are paths, which the commands read as texts and refuse in their own words; by command where needed. */
 const paths: Readonly<Record<string, PathType>> = {
   root: "directory",
   db: "file",
@@ -26,7 +26,7 @@ const flag = (
   type: Completions.FlagType
 ): Completions.FlagDescriptor => ({ name, aliases: [], description, type, negation: false })
 
-/** What effect/cli takes by itself, which it does not tell of a command. */
+/** A flag that effect/cli adds by itself and does not list for a command. */
 const help = flag("help", "Show help information", { _tag: "Boolean" })
 const alone = [
   flag("version", "Show version information", { _tag: "Boolean" }),
@@ -40,7 +40,7 @@ const whole = (command: Completions.CommandDescriptor): Completions.CommandDescr
   subcommands: command.subcommands.map(whole)
 })
 
-/** A text to be sourced, with a line feed at its end. */
+/** A text to be sourced, ending with a line feed. */
 export const script = (command: Command.Command.Any, shell: Completions.Shell): string => {
   const { flags, ...rest } = whole(Completions.fromCommand(command))
   return `${Completions.generate(command.name, shell, { ...rest, flags: [...flags, ...alone] }).trimEnd()}\n`

@@ -1,6 +1,6 @@
 /**
- * The signals that ask the command to stop. The first one is an event; at the second the process leaves at once, unless that
- * is a terminal's end.
+ * The signals that ask the command to stop. The first is an event; at the second the process exits at once, unless that
+ * signal says that the terminal closed.
  */
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -11,9 +11,9 @@ import { codes } from "./Refusal.ts"
 export type Signal = "SIGINT" | "SIGTERM" | "SIGHUP"
 
 export class Signals extends Context.Service<Signals, {
-  /** Awaits the first signal, also one that came before. */
+  /** Waits for the first signal, even one that came before. */
   readonly first: Effect.Effect<Signal>
-  /** From now on the next signal is the first one: a terminal's end that came after another signal, or one to come. */
+  /** Makes the next signal the first again: a hangup that already came after another signal, or one to come. */
   readonly forget: Effect.Effect<void>
 }>()("fiberloop/cli/Signals") {}
 
@@ -26,7 +26,7 @@ export const layer: Layer.Layer<Signals> = Layer.effect(
         const course = { first: Deferred.makeUnsafe<Signal>(), isHungUp: false }
         const onSignal = (signal: NodeJS.Signals) => {
           if (Deferred.doneUnsafe(course.first, Effect.succeed(signal as Signal))) return
-          // a terminal that goes tells of it twice: by itself, and by the program that it belongs to
+          // a terminal that closes is reported twice: by itself, and by the program that it belongs to
           if (signal !== "SIGHUP") process.exit(codes[signal as Signal])
           course.isHungUp = true
         }

@@ -9,7 +9,7 @@ const units: Readonly<Record<string, number>> = {
   w: 7 * 86_400_000
 }
 
-/** `2026-01-31`, with a time after it or without; its zone is UTC where it names none, as all times that are shown. */
+/** `2026-01-31`, with or without a time; without a zone it is UTC, as are all times that are shown. */
 const date = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d)?)?$/
 
 /** Milliseconds since the epoch: of `30m`, `24h`, `7d` or `2w` before `now`, or of a date. */

@@ -1,6 +1,6 @@
 /**
- * The command's agent with all that it stands on, from the settings: its tools, model, store and instructions, and who
- * answers for its calls. Does not own what it is given to do (`Run.ts`).
+ * Makes the command's agent and all it needs from the settings: its tools, model, store and instructions, and the approver of
+ * its calls. Does not own what it is given to do (`Run.ts`).
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -28,13 +28,13 @@ import { type Signal, Signals } from "./Signals.ts"
 import * as Root from "./tools/files/Root.ts"
 import * as ShownFiles from "./tools/write/ShownFiles.ts"
 
-/** An agent that is ready, what there is to say about it, and who answers for its calls. */
+/** An agent that is ready, notices about it, and the approver of its calls. */
 export interface Worker {
   readonly client: Agent.Client<string>
-  /** lines that are said once a run has begun */
+  /** lines to show once a run has begun */
   readonly notices: ReadonlyArray<string>
   readonly approver: (screen: Screen.Screen) => Approver.Approver
-  /** The arguments of the calls that a session has open, by the calls' ids; none where that cannot be told. */
+  /** The arguments of a session's open calls, by the calls' ids; empty where they cannot be read. */
   readonly openCalls: (sessionId: string) => Effect.Effect<ReadonlyMap<string, Schema.Json>>
 }
 
@@ -47,7 +47,7 @@ export const open = (
 const beforeRun = (signal: Signal) =>
   Effect.fail(new Refusal({ line: "aborted before the run began", code: codes[signal] as never }))
 
-/** The agent with all that it stands on. What can be checked without leaving a trace is checked first. */
+/** The agent with all it needs. What can be checked without leaving a trace is checked first. */
 const agent = Effect.fnUntraced(function*(settings: Settings) {
   const refusing = Effect.mapError((error: { readonly message: string }) => badInput(error.message))
   const root = yield* refusing(Root.make(settings.root))

@@ -9,7 +9,7 @@ if (major < 22 || (major === 22 && minor < 19)) {
   process.exit(1)
 }
 
-// Saves a good part of what loading effect costs, from the second start on; where it cannot be kept, nothing is lost.
+// Saves much of the cost of loading effect, from the second start on; harmless where the cache cannot be kept.
 Module.enableCompileCache()
 
 const { main } = await import("./Process.ts")

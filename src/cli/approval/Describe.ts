@@ -1,9 +1,9 @@
 /**
  * Owns what a person sees of a call before allowing it: all of it, nothing abbreviated, nothing hidden. A change of a file
- * is shown as a diff against what the file holds now, a command as a line that a shell would read back exactly.
+ * is shown as a diff against the file's present content, a command as a line that a shell would read back exactly.
  *
- * Does not own asking (the approver). It shows what is there now and notes that it did (`ShownFiles.ts`), as the file can
- * change until the call runs.
+ * Does not own asking (the approver). Notes what it showed of a file (`ShownFiles.ts`), since the file can change before
+ * the call runs.
  */
 import type * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
@@ -23,7 +23,7 @@ import * as Target from "../tools/write/Target.ts"
 import * as UnifiedDiff from "../tools/write/UnifiedDiff.ts"
 import * as WriteFile from "../tools/write/WriteFile.ts"
 
-/** The text, several lines without a last line feed, safe to write to a terminal. Never fails: it says what is wrong. */
+/** Several lines of text without a last line feed, safe to write to a terminal. Never fails: the text says what is wrong. */
 export const describe =
   (root: Root.Root, shown: ShownFiles.ShownFiles) => (tool: string, params: unknown): Effect.Effect<string> => {
     switch (tool) {
@@ -113,7 +113,7 @@ const running = Effect.fnUntraced(function*(
   return `run_command in ${folder}, for at most ${limit}:\n${command.map(ShellWord.of).join(" ")}`
 })
 
-/** A path as it was given, and where it leads when that is elsewhere: what is changed is that. */
+/** A path as it was given, and the place it leads to when that is elsewhere, since that file is the one changed. */
 const nameOf = (root: Root.Root, path: string, current: Current): string =>
   `${Visible.line(path)}${current._tag === "Refused" ? "" : leadingTo(root, current.target)}`
 
@@ -150,7 +150,7 @@ const contentOf = (current: Current): ShownFiles.Content => {
   }
 }
 
-/** What the file at a path holds, read as tools read it. */
+/** What the file at a path holds, read as the tools read it. */
 const currentOf = (root: Root.Root, path: string): Effect.Effect<Current> =>
   Effect.gen(function*() {
     const target = yield* Target.locate(root, path)
@@ -166,7 +166,7 @@ const currentOf = (root: Root.Root, path: string): Effect.Effect<Current> =>
     Effect.catch((error: ChangeError.Failure) => Effect.succeed({ _tag: "Refused", message: error.message } as const))
   )
 
-/** A carriage return is shown where it tells lines apart; where every line has one, that is said once. */
+/** Shows carriage returns where only some lines have one; where every line has one, says that once. */
 const diffOf = (before: string, after: string): string => {
   const breaks = `${before}${after}`.match(/\r?\n|\r/g) ?? []
   const isCrlf = breaks.length > 0 && breaks.every((it) => it === "\r\n")

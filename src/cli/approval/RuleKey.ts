@@ -1,6 +1,6 @@
 /**
- * Owns what "allow this for the session" covers: one command, word by word, in one folder, for as long at most. Never a
- * prefix or a pattern; never a change of a file, of which every one is shown before it is made.
+ * Owns what "allow this for the session" covers: one command, word by word, in one folder, with one time limit. Never a
+ * prefix or a pattern; never a change of a file, since every change is shown before it is made.
  */
 import type * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
@@ -9,7 +9,7 @@ import * as ToolCodecs from "../../layers/tools/ToolCodecs.ts"
 import * as RunCommand from "../tools/command/RunCommand.ts"
 
 /**
- * Equal keys are the same rule. Folders are compared by their text: one folder under two names is two rules, which asks once
+ * Equal keys are the same rule. Folders are compared as text: one folder under two names makes two rules, which asks once
  * too often. `undefined` for parameters that the tool refuses and for any other tool: no rule can be made.
  */
 export const of = (tool: string, params: unknown): Effect.Effect<string | undefined> =>
@@ -22,10 +22,10 @@ export const of = (tool: string, params: unknown): Effect.Effect<string | undefi
 
 type Params = Tool.Parameters<typeof RunCommand.tool>
 
-/** Every argument, those that were left out as what they stand for. */
+/** All arguments, with defaults for those that were left out. */
 const whole = (
   { command, cwd = ".", timeoutSeconds = RunCommand.defaultTimeout }: Params
 ) => [pathOf(cwd), timeoutSeconds, ...command]
 
-/** Without "./", "a/../" and a slash at the end. */
+/** The path without "./", "a/../" and a slash at the end. */
 const pathOf = (path: string): string => normalize(`${path}/`).replace(/(?<=.)\/+$/, "")

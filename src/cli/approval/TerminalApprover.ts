@@ -1,6 +1,6 @@
 /**
- * Who answers for the command when a call asks for permission: a person at the terminal who has seen all of it, a rule that
- * this person made, or `--yes`. Nothing but a clear yes is one.
+ * Who answers when a call asks for permission: a person at the terminal who has seen all of it, a rule that this person made,
+ * or `--yes`. Only a clear yes counts as one.
  *
  * Does not own what a person sees (`Describe.ts`) nor what a rule covers (`RuleKey.ts`).
  */
@@ -30,7 +30,7 @@ export const nobody: Approver.Approver = {
     })
 }
 
-/** Leaves everything to whoever answers another time. */
+/** Leaves every answer for later. */
 export const later: Approver.Approver = { ask: () => Effect.succeed(undefined) }
 
 interface Desk {
@@ -41,11 +41,11 @@ interface Desk {
   readonly columns: () => number
   /** Writes to the terminal. */
   readonly write: (text: string) => Effect.Effect<void>
-  /** A line that the person types from the question on; `undefined` when nothing more comes. */
+  /** A line that the person types after the question; `undefined` when nothing more comes. */
   readonly answer: Input["Service"]["answer"]
-  /** What the person sees of files is noted there. */
+  /** Notes what the person sees of files. */
   readonly shown: ShownFiles.ShownFiles
-  /** What was allowed for the session; a yes "always" adds to it. */
+  /** What was allowed for the session; the answer "always" adds to it. */
   readonly rules: Set<string>
 }
 
@@ -99,7 +99,7 @@ type Reply =
   | { readonly _tag: "No"; readonly reason?: string }
   | { readonly _tag: "Unclear" }
 
-/** What a typed line says. Enter alone says nothing; the end of the input is a no. */
+/** What a typed line means. Enter alone means nothing; the end of the input is a no. */
 const read = (line: string | undefined, hasRule: boolean): Reply => {
   if (line === undefined) return { _tag: "No", reason: "the input ended before the user answered" }
   const typed = line.trim()
@@ -111,12 +111,12 @@ const read = (line: string | undefined, hasRule: boolean): Reply => {
   return reason === undefined || reason === "" ? { _tag: "No" } : { _tag: "No", reason: `the user said: ${reason}` }
 }
 
-/** What few terminals show at once; the question itself takes some of it. */
+/** Lines that even small terminals show at once, with room for the question. */
 const mostLines = 20
 
 const longestTop = 120
 
-/** How much has to be read, and what stands at its top, which may be out of sight by now; nothing of what is short. */
+/** How much there is to read, and its first line, which may have scrolled away; nothing for a short text. */
 const reminder = (text: string, columns: number): string => {
   const lines = text.split("\n")
   const drawn = lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(TerminalText.width(line) / columns)), 0)
@@ -125,7 +125,7 @@ const reminder = (text: string, columns: number): string => {
   return drawn <= mostLines ? "" : `↑ ${drawn} lines: ${TerminalText.cut(top, longestTop)}\n`
 }
 
-/** The lines of a diff in colours; those of a command may begin with anything and have none. */
+/** A diff with coloured lines; a command's lines may begin with anything, and stay plain. */
 const painted = (text: string, tool: string, paint: Paint): string => {
   if (tool === "run_command") return text
   const [title = "", ...lines] = text.split("\n")

@@ -24,7 +24,7 @@ import * as Worker from "../Worker.ts"
 import * as Compact from "./Compact.ts"
 import * as Slash from "./Slash.ts"
 
-/** Ends with success when the person left, or when the last message of a piped input was answered. */
+/** Succeeds when the person left, or when the last message of a piped input was answered. */
 export const run = Effect.fnUntraced(function*(
   typed: Settings
 ): Effect.fn.Return<void, Ended | Refusal, Input | Output | Signals | Scope.Scope> {
@@ -55,7 +55,7 @@ const talk = Effect.fnUntraced(function*(
   const [{ isTerminal, message }, { stderr }, { first, forget }] = [yield* Input, yield* Output, yield* Signals]
   let hasBegun = false
   let code: number = codes.completed
-  /** The next Ctrl-C at the prompt leaves. */
+  /** whether the next Ctrl-C at the prompt leaves */
   let isLeaving = false
 
   if (isTerminal) yield* stderr.write(`${greeting}\n`)
@@ -108,7 +108,7 @@ const talk = Effect.fnUntraced(function*(
 const greeting = "A line ending in \\ goes on in the next. Ctrl-C aborts an answer, Ctrl-D leaves, /help says more."
 const onceMore = "Ctrl-C once more leaves."
 
-/** Only Ctrl-C at a terminal ends no more than the turn; and nobody reads on where nobody reads. */
+/** Any signal leaves, except Ctrl-C at a terminal, which ends only the turn; so does a reader that is gone. */
 const mustLeave = (
   { code, signal }: { readonly code: number; readonly signal: Signal | undefined },
   isTerminal: boolean

@@ -1,4 +1,4 @@
-/** `/compact` in a conversation: its context is made smaller before the next message. */
+/** `/compact` in a conversation: makes its context smaller before the next message. */
 import * as Effect from "effect/Effect"
 import type * as Agent from "../../Agent.ts"
 import * as Compaction from "../Compaction.ts"
@@ -8,13 +8,13 @@ import { codes } from "../Refusal.ts"
 import { type Signal, Signals } from "../Signals.ts"
 
 interface Compacted {
-  /** the exit code of a command that does no more than this */
+  /** the exit code of a command that only does this */
   readonly code: number
   /** what stopped it */
   readonly signal: Signal | undefined
 }
 
-/** Says what became of it. A signal leaves the conversation as it is; Ctrl-C ends no more than that at a terminal. */
+/** Reports the result. A signal leaves the conversation unchanged; at a terminal, Ctrl-C ends only the compaction. */
 export const run = Effect.fnUntraced(function*(
   client: Agent.Client<string>,
   sessionId: string | undefined

@@ -1,6 +1,6 @@
 /** When a message of several lines is complete. Pure. */
 
-/** A line that was ended; by a line feed within what was pasted, or by Enter. */
+/** A line that has ended: by a line feed within a paste, or by Enter. */
 export interface Line {
   readonly text: string
   readonly isPasted: boolean
@@ -12,8 +12,8 @@ interface Message {
 }
 
 /**
- * What lines that came at once make, after the lines of `before`. A paste that the terminal does not mark comes as such a
- * burst; `hasRest` where it ended in the middle of a line. A message goes on after a backslash at the end of a line.
+ * Joins lines that came at once to those of `before`. A paste that the terminal does not mark comes as such a burst; `hasRest`
+ * means that it ended within a line. A backslash at the end of a line continues the message.
  */
 export const join = (before: string | undefined, burst: ReadonlyArray<Line>, hasRest: boolean): Message => {
   const last = burst[burst.length - 1]

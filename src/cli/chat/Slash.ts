@@ -1,8 +1,8 @@
-/** Words with a slash that are asked of the conversation itself, and not of its model. Pure. */
+/** Words with a slash, which are commands to the conversation, not messages to its model. Pure. */
 
 type Asked =
   | { readonly _tag: "Compact" | "Help" | "Leave" }
-  /** a single word that is no command, which may be a mistyped one */
+  /** a single word that is not a command, but may be a mistyped one */
   | { readonly _tag: "Unknown"; readonly word: string }
 
 const commands = new Map<string, "Compact" | "Help" | "Leave">([
@@ -12,7 +12,7 @@ const commands = new Map<string, "Compact" | "Help" | "Leave">([
   ["/exit", "Leave"]
 ])
 
-/** What a line asks for; `undefined` for a message, such as one that only begins with a path. */
+/** The command in a line; `undefined` for a message, such as one that only begins with a path. */
 export const read = (typed: string): Asked | undefined => {
   const word = typed.trim()
   if (!/^\/[A-Za-z][\w-]*$/.test(word)) return undefined
@@ -20,7 +20,7 @@ export const read = (typed: string): Asked | undefined => {
   return command === undefined ? { _tag: "Unknown", word } : { _tag: command }
 }
 
-/** Why a word was not sent, and what there is. */
+/** Why a word was not sent, and which words there are. */
 export const unknown = (word: string): string =>
   `there is no command ${JSON.stringify(word)}, and it was not sent: there are ${[...commands.keys()].join(", ")}; ` +
   "a message for the model has more than one word with a slash"

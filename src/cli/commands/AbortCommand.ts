@@ -1,4 +1,4 @@
-/** `fiberloop abort`: ends the last run of a session, in whatever process it lives, or where it waits, or was left by one that is gone. */
+/** `fiberloop abort`: ends the last run of a session, whether it is live in any process, waits, or was left behind. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as RunError from "../../run/RunError.ts"

@@ -1,4 +1,4 @@
-/** The command line of those in which the agent works. What a run needs is loaded only when one starts. */
+/** The command line of the commands in which the agent works. What a run needs is loaded only when one starts. */
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"
@@ -8,7 +8,7 @@ import * as Print from "../render/Print.ts"
 import * as Settings from "../Settings.ts"
 import * as Place from "./Place.ts"
 
-/** What the agent stands on. */
+/** The flags of the agent's surroundings. */
 const standing = {
   root: Flags.text("root", "<folder>", "The folder whose files are looked at; default: the current one"),
   db: Flags.db,
@@ -21,7 +21,7 @@ const standing = {
   asFiberloop: Flags.switched("as-fiberloop", "Go on also with a session of another program's agent, without its tools")
 }
 
-/** What a run needs, however it comes about. */
+/** The flags of every run. */
 const running = {
   ...standing,
   maxTurns: Flags.text(
@@ -35,7 +35,7 @@ const running = {
 }
 
 type Running = Command.Command.Config.Infer<typeof running>
-/** Who drives nothing has neither a task nor limits. */
+/** A command that drives nothing has neither a task nor limits. */
 type Typed = Omit<Running, "maxTurns" | "yes"> & Partial<Running & Pick<Settings.Typed, "task" | "session">>
 
 const settingsOf = Effect.fnUntraced(function*({ maxTurns = Option.none(), yes = false, ...typed }: Typed) {
@@ -69,7 +69,7 @@ export const runExamples = [
   { command: "fiberloop run --session <id> \"and which are the shortest?\"", description: "Go on with a session" }
 ]
 
-/** What was typed, or piped in where that is a dash. */
+/** The task that was typed, or piped in for a dash. */
 const taskOf = Effect.fnUntraced(function*(typed: string | undefined) {
   if (typed !== "-") return typed
   const LineFile = yield* Effect.promise(() => import("../LineFile.ts"))

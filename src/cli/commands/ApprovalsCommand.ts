@@ -1,4 +1,4 @@
-/** `fiberloop approvals`: the calls that wait for somebody to decide, by session, the last changed first. */
+/** `fiberloop approvals`: the calls that wait for a decision, by session, last changed first. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -17,7 +17,7 @@ import type { Signals } from "../Signals.ts"
 
 export interface Options {
   readonly place: Settings
-  /** an id, or the beginning of one; without, all that are suspended */
+  /** an id, or the beginning of one; absent: all suspended sessions */
   readonly session: string | undefined
 }
 
@@ -57,12 +57,12 @@ const asking = Effect.fnUntraced(function*(
   const store = yield* Database.existing(place)
   if (store === undefined) return []
   const infos = yield* Effect.mapError(store.list({ ends: ["RunSuspended"] }), Messages.refusal)
-  // one that cannot be read is told: what waits there would be as if nothing did
+  // fail for a session that cannot be read: else the calls waiting there would seem not to exist
   return yield* Effect.forEach(infos, (info) =>
     Effect.map(KeptSession.approvals({ info, store }), (all) => ({
       info,
       store,
-      // what is asked below it stands with the session that asks it
+      // questions asked below a session are listed with the session that asks them
       approvals: all.filter(({ sessionId }) => sessionId === info.sessionId)
     })))
 })

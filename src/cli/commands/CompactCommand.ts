@@ -1,4 +1,4 @@
-/** `fiberloop compact`: makes the context of a session smaller, as its agent would; the log keeps all. */
+/** `fiberloop compact`: makes the context of a session smaller, as its agent would; the log keeps everything. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Compaction from "../Compaction.ts"

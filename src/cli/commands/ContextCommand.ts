@@ -1,6 +1,6 @@
 /**
- * `fiberloop show --context`: what the model of a session would be sent now. Reads only, and takes nothing: a run may go on
- * meanwhile.
+ * `fiberloop show --context`: what the model of a session would be sent now. Only reads, and does not open the session: a run
+ * may go on meanwhile.
  *
  * Does not own what it looks like (`RenderContext`).
  */
@@ -76,7 +76,7 @@ const show = Effect.fnUntraced(function*(
   )
 })
 
-/** The messages with the results that a new message would give calls which nothing works on; a started one may go on. */
+/** The messages, with the results that a new message would give to idle calls; a started call may still go on. */
 const superseded = (transcript: Transcript.Transcript, { at, openCalls, runId = "", seq }: RunState.RunState) =>
   openCalls.filter(({ phase }) => phase !== "started").reduce(
     (before, call) =>
@@ -95,7 +95,7 @@ const superseded = (transcript: Transcript.Transcript, { at, openCalls, runId = 
     transcript
   )
 
-/** What the command's agent would send besides, with this folder; undefined where it is the agent of another program. */
+/** What the command's agent would also send, in this folder; undefined where the agent is another program's. */
 const offerOf = Effect.fnUntraced(function*(
   { root }: Settings,
   kept: KeptSession.Kept,

@@ -1,4 +1,4 @@
-/** The command line of those that copy kept sessions. What a command needs is loaded only when it is used. */
+/** The command line of the commands that copy kept sessions. What a command needs is loaded only when it is used. */
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"

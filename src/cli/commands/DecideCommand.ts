@@ -1,4 +1,4 @@
-/** `fiberloop approve` and `fiberloop deny`: an answer to a call that waits. Nothing runs; `fiberloop resume`, or its program, goes on. */
+/** `fiberloop approve` and `fiberloop deny`: answer a waiting call. They run nothing; `fiberloop resume`, or its program, goes on. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { Json } from "effect/Schema"
@@ -27,7 +27,7 @@ export interface Options {
   readonly place: Settings
   /** an id, or the beginning of one */
   readonly session: string
-  /** the id of a question, or of its call; without, the one that waits */
+  /** the id of a question, or of its call; absent: the one that waits */
   readonly approval: string | undefined
   readonly approved: boolean
   readonly by: string | undefined
@@ -37,7 +37,7 @@ export interface Options {
   readonly result: string | undefined
 }
 
-/** What is said to the question, as far as it was typed. */
+/** The typed parts of the answer. */
 interface Said {
   readonly by: string
   readonly reason?: string
@@ -47,7 +47,7 @@ interface Said {
 
 /** The question that an answer is for. */
 interface Asked {
-  /** where it is asked: in the session that was named, or below it */
+  /** the session that was named, or the one below it that asks */
   readonly sessionId: string
   readonly approvalId: string
   /** undefined where it does not wait */
@@ -98,14 +98,14 @@ const find = Effect.fnUntraced(function*(
       ? yield* badInput(`session ${JSON.stringify(sessionId)} has no call that waits for an approval`)
       : { sessionId: waiting.sessionId, approvalId: waiting.id, waiting }
   }
-  // what is asked below the session goes by its whole id
+  // a question asked below the session is named by its whole id
   const waiting = all.find((one) => one.id === approval || (one.callId === approval && one.sessionId === sessionId))
   return waiting === undefined
     ? { sessionId, approvalId: yield* whole(kept, approval), waiting }
     : { sessionId: waiting.sessionId, approvalId: waiting.id, waiting }
 })
 
-/** Arguments and results are held against the tools of the command: those of another program are not known here. */
+/** Checks arguments and results against the command's tools; those of another program are not known here. */
 const check = Effect.fnUntraced(function*(kept: KeptSession.Kept, { waiting }: Asked, { params, result }: Said) {
   const info = waiting && (yield* Effect.mapError(kept.store.info(waiting.sessionId), Messages.refusal))
   const owner = yield* SessionAgent.foreign({ ...kept, info: info ?? kept.info })
@@ -125,7 +125,7 @@ const tell = ({ approved, place }: Options, { approvalId, sessionId, waiting }: 
   return Print.print(`${approved ? "✓" : "✗"} ${OpenCall.wordOf({ approved, ...said })}: ${call}\n`)
 }
 
-/** Which session is to be gone on with, and by whom. */
+/** Says which session to go on with, and in which program. */
 const tellWhatFollows = Effect.fnUntraced(function*(place: Settings, kept: KeptSession.Kept) {
   const { stderr } = yield* Output
   const outer = yield* SessionAgent.outermost(kept)
@@ -153,14 +153,14 @@ const unknownTools = (owner: string, flag: "params" | "result", what: string): R
       `${what} in its program, with agent.decide({ ..., ${flag} })`
   )
 
-/** The id of a question that does not wait: that of the last run, then that of its call. */
+/** The id of a question that does not wait: the last run's id, then its call's. */
 const whole = Effect.fnUntraced(function*(kept: KeptSession.Kept, typed: string) {
   if (typed.includes("/")) return typed
   const run = yield* SessionAgent.lastStarted(kept)
   return run === undefined ? typed : `${run.runId}/${typed}`
 })
 
-/** Says what waits, for the one to be named. */
+/** Lists what waits, so that the user can name one. */
 const several = Effect.fnUntraced(function*(
   { approved, place }: Options,
   sessionId: string,

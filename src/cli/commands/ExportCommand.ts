@@ -20,7 +20,7 @@ export interface Options {
   readonly place: Settings
   /** an id, or the beginning of one */
   readonly session: string
-  /** a file that is not there; absent or `-`: standard output */
+  /** a file that does not exist yet; absent or `-`: standard output */
   readonly to: string | undefined
 }
 
@@ -46,7 +46,7 @@ const exportLines = Effect.fnUntraced(function*(
   )
 })
 
-/** Safe to show, and the same values. */
+/** The same values, safe to show. */
 const shown = (lines: string): string => lines.split("\n").map(TerminalText.json).join("\n")
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>

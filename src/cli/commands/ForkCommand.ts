@@ -1,4 +1,4 @@
-/** `fiberloop fork`: a copy of a session up to the end of a turn, which goes on by itself. */
+/** `fiberloop fork`: a copy of a session up to the end of a turn, which then goes on by itself. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as InputCheck from "../../run/InputCheck.ts"
@@ -50,12 +50,12 @@ const fork = Effect.fnUntraced(function*(
       ? []
       : [`or its run:  ${isForeign ? InProgram.resume(id) : resume(made.end, id, flags)}`])
   ].map((line) => `${line}\n`).join("")
-  // the id alone is for scripts; where nobody can be told it there, it is told all the same: the session is made
+  // standard output has only the id, for scripts; the rest is told even if that cannot be written, since the session exists
   const shown = place.json ? RenderSessions.json(made) : `${TerminalText.line(made.sessionId)}\n`
   yield* Effect.ensuring(Print.print(shown), stderr.write(told))
 })
 
-/** The command that goes on with the copied run; at a limit it takes a higher one. */
+/** The command that goes on with the copied run; a run that ended at a limit needs a higher one. */
 const resume = (end: RunEvent.End["_tag"] | undefined, id: string, flags: ReadonlyArray<string>): string =>
   `${Invocation.of("resume", [id], flags)}${end === "RunLimited" ? " --max-turns <n>" : ""}`
 

@@ -1,4 +1,4 @@
-/** The command line of those that look at kept sessions. What a command needs is loaded only when it is used. */
+/** The command line of the commands that look at kept sessions. What a command needs is loaded only when it is used. */
 import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

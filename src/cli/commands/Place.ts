@@ -1,4 +1,4 @@
-/** The argument of the commands that look at kept sessions, and the settings that their flags make. */
+/** The argument of the commands that look at kept sessions, and the settings from their flags. */
 import * as Argument from "effect/cli/Argument"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -18,7 +18,7 @@ interface Typed {
   readonly contextWindow?: string | undefined
 }
 
-/** Where to look, and what it is to look like. */
+/** Where to look, and how to show it. */
 export const settingsOf = Effect.fnUntraced(function*(
   { contextWindow, db, json = false, noColor, root = Option.none() }: Typed
 ) {

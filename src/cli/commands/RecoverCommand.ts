@@ -1,4 +1,4 @@
-/** `fiberloop recover`: finds runs whose process died, and goes on with each, one after the other. */
+/** `fiberloop recover`: finds runs whose process died, and goes on with them, one after the other. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -23,7 +23,7 @@ import type * as Worker from "../Worker.ts"
 
 export interface Options {
   readonly settings: Settings
-  /** says which there are, and leaves them alone */
+  /** whether to list them only, and leave them alone */
   readonly isList: boolean
 }
 
@@ -66,7 +66,7 @@ export const run = Effect.fnUntraced(function*(
     if (driven.code !== codes.completed) code = driven.code
     if (driven.code === codes.readerLeft) break
     if (driven.signal !== undefined) {
-      // those that follow were not gone on with, though this one may have been complete by then
+      // the remaining runs were not continued, even if this one was complete by then
       if (at < left.length - 1) code = codes[driven.signal]
       break
     }
@@ -77,7 +77,7 @@ export const run = Effect.fnUntraced(function*(
 const endWith = (code: number): Effect.Effect<void, Ended> =>
   code === codes.completed ? Effect.void : Effect.fail(new Ended({ code }))
 
-/** One worker for each model that sessions talked to. */
+/** One worker for each model that sessions used. */
 const opened = Effect.fnUntraced(function*(
   open: typeof Worker.open,
   workers: Map<string | undefined, Worker.Worker>,
@@ -90,9 +90,9 @@ const opened = Effect.fnUntraced(function*(
 
 interface Found {
   readonly left: ReadonlyArray<Left>
-  /** how many are of no agent that the command may go on with */
+  /** how many belong to an agent that the command may not go on with */
   readonly others: number
-  /** how many could not be read, as was said of each */
+  /** how many could not be read; each was reported */
   readonly unread: number
 }
 
@@ -103,8 +103,8 @@ interface Left {
 }
 
 /**
- * Sessions whose last run ended with its process, or has no end and no process that drives it, and was not being aborted, which
- * are the command's to go on with; oldest first.
+ * The command's sessions whose last run ended with its process, or has no end and no process that drives it, and was not being
+ * aborted; oldest first.
  */
 const leftByProcesses = Effect.fnUntraced(function*(
   settings: Settings

@@ -1,4 +1,4 @@
-/** `fiberloop sessions`: those that are kept, last changed first. */
+/** `fiberloop sessions`: lists the kept sessions, last changed first. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -19,7 +19,7 @@ export interface Options {
   readonly limit: string | undefined
 }
 
-/** As many as people read at once; programs get all. */
+/** As many as people read at once; programs get all of them. */
 const defaultLimit = 20
 
 const list = Effect.fnUntraced(function*(
@@ -53,7 +53,7 @@ const decidedOf = Effect.fnUntraced(function*(
   const decided = new Set<string>()
   for (const { end, sessionId } of infos) {
     if (end !== "RunSuspended") continue
-    // one that cannot be read, or is removed meanwhile, is listed as it was
+    // a session that cannot be read, or is removed meanwhile, is listed unchanged
     const waiting = yield* Sessions.approvals(sessionId).pipe(
       Effect.provideService(SessionStore.SessionStore, store),
       Effect.catchReasons("NonRetryableError", {

@@ -20,7 +20,7 @@ export interface Options {
   /** an id, or the beginning of one */
   readonly session: string
   readonly isFull: boolean
-  /** on a time axis in place of the transcript */
+  /** whether to show a time axis instead of the transcript */
   readonly isTimeline: boolean
 }
 
@@ -53,7 +53,7 @@ const show = Effect.fnUntraced(function*(
   yield* Print.print(RenderLog.finish(look, state, known))
 })
 
-/** Of a suspended run: whether anything waits in it or below it, and which session to go on with then. */
+/** For a suspended run: whether anything waits in it or below it, and which session to go on with then. */
 const courseOf = Effect.fnUntraced(function*(kept: KeptSession.Kept) {
   const waiting = yield* KeptSession.approvals(kept)
   const { info } = yield* SessionAgent.outermost(kept)

@@ -1,4 +1,4 @@
-/** `fiberloop show --timeline`: where the time of a session went. Nothing is kept but the turns that share an axis. */
+/** `fiberloop show --timeline`: where the time of a session went. Keeps only the turns that share an axis. */
 import * as Effect from "effect/Effect"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as Timeline from "../../run/Timeline.ts"

@@ -1,4 +1,4 @@
-/** `fiberloop stats`: the numbers of kept runs. Sessions are read one after the other, page by page, and none is kept. */
+/** `fiberloop stats`: the numbers of kept runs. Reads sessions one after the other, page by page, and keeps none. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -51,7 +51,7 @@ const stats = Effect.fnUntraced(function*(
 interface Found {
   readonly stats: RunStats.RunStats
   readonly isEmpty: boolean
-  /** why sessions do not count, a sentence each */
+  /** why sessions are left out, one sentence each */
   readonly leftOut: ReadonlyArray<string>
 }
 
@@ -66,8 +66,8 @@ const ofOne = Effect.fnUntraced(function*(
 })
 
 /**
- * Of every session that was changed since. Those that this version cannot read are left out and named; one that is removed
- * meanwhile is not there.
+ * The numbers of every session changed since then. Sessions that this version cannot read are left out and named; a session
+ * removed meanwhile is ignored.
  */
 const ofAll = Effect.fnUntraced(function*(
   place: Settings,
@@ -80,7 +80,7 @@ const ofAll = Effect.fnUntraced(function*(
   if (store === undefined) return { stats, isEmpty, leftOut }
   const count = Effect.fnUntraced(function*({ sessionId, updatedAt }: SessionStore.SessionInfo) {
     isEmpty = false
-    // last changed first: nothing after one that is too old is new enough
+    // last changed first: after one that is too old, none is new enough
     if (filter.since !== undefined && updatedAt < filter.since) return false
     stats = yield* fold(store, sessionId, stats).pipe(
       Effect.catchReason("NonRetryableError", "SessionNotFound", () => Effect.succeed(stats)),
@@ -98,7 +98,7 @@ const ofAll = Effect.fnUntraced(function*(
   return { stats, isEmpty, leftOut }
 })
 
-/** The numbers with those of a session, all of it or nothing. */
+/** The numbers with those of a session added, all of it or nothing. */
 const fold = (store: Store, sessionId: string, stats: RunStats.RunStats) =>
   Stream.runFold(store.read(sessionId), () => stats, RunStats.evolve).pipe(Effect.map(RunStats.endSession))
 

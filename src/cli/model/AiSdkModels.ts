@@ -1,8 +1,8 @@
 /**
- * Models that are named after their provider (`anthropic/claude-...`), called through its package of the Vercel AI SDK, which
- * is loaded only then and need not be installed for anything else.
+ * Models named after their provider (`anthropic/claude-...`), called through its package of the Vercel AI SDK, which is loaded
+ * only then and need not be installed otherwise.
  *
- * A server of `OPENAI_BASE_URL` may have models of such names too (OpenRouter): without the provider's key they are its.
+ * A server of `OPENAI_BASE_URL` may have models with such names too (OpenRouter): without the provider's key, the server is asked.
  */
 import type { LanguageModelV4 } from "@ai-sdk/provider"
 import * as Effect from "effect/Effect"
@@ -16,18 +16,18 @@ type Create = (
   settings: { readonly apiKey: string; readonly baseURL?: string; readonly fetch: typeof globalThis.fetch }
 ) => (id: string) => LanguageModelV4
 
-/** `fetch` by itself follows redirects, as another method, and takes the key along. */
+/** By itself, `fetch` follows redirects, with another method, and takes the key along. */
 const fetch: typeof globalThis.fetch = (input, init) => globalThis.fetch(input, { ...init, redirect: "manual" })
 
 interface Provider {
-  /** as the SDK names it, and so a session */
+  /** the SDK's name for the provider, which sessions keep */
   readonly name: string
   readonly package: string
-  /** the settings that hold the key and the address, and an address */
+  /** the settings that hold the key and the address, and a default address */
   readonly key: string
   readonly baseUrl: string
   readonly example: string
-  /** how calls are marked, where its models keep nothing of a conversation without marks */
+  /** how calls are marked, for models that cache nothing without marks */
   readonly cache?: "ephemeral"
   /** `undefined` where the package is of another version */
   readonly load: () => Promise<Create | undefined>
@@ -61,7 +61,7 @@ interface Named {
   readonly apiKey: string | undefined
 }
 
-/** What a name means, where it is that of a provider here. */
+/** What a name means, if it names a provider here. */
 export const find = Effect.fnUntraced(function*(name: string): Effect.fn.Return<Named | undefined> {
   const [, prefix = "", id = ""] = /^([a-z]+)\/(.+)$/.exec(name) ?? []
   const provider = Object.hasOwn(providers, prefix) ? providers[prefix] : undefined
@@ -71,7 +71,7 @@ export const find = Effect.fnUntraced(function*(name: string): Effect.fn.Return<
   return isServers ? undefined : { name, provider, id, apiKey }
 })
 
-/** The name that `find` reads, of a model that answered in a session. */
+/** The name, as `find` reads it, of a model that answered in a session. */
 export const nameOf = ({ name, provider }: Message.ModelRef): string | undefined => {
   const prefix = Object.keys(providers).find((prefix) => providers[prefix]?.name === provider)
   return prefix === undefined ? undefined : `${prefix}/${name}`
@@ -105,7 +105,7 @@ const address = Effect.fnUntraced(
   }
 )
 
-/** The model. Fails when its package, its key or an address that can be used is missing. */
+/** The model. Fails when its package, its key or a usable address is missing. */
 export const layer = Effect.fnUntraced(function*(
   named: Named,
   sizes: Pick<Model.ModelInfo, "contextWindow">,

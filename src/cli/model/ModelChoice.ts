@@ -1,4 +1,4 @@
-/** Which model answers, loaded only when it is the one. */
+/** Chooses the model that answers, and loads only that one. */
 import type * as Config from "effect/Config"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -13,7 +13,7 @@ import * as AiSdkModels from "./AiSdkModels.ts"
 /** The name of the built-in model. */
 const offline = "offline"
 
-/** Whether the built-in model is the one that a name, or none, means. */
+/** Whether a name, or none, means the built-in model. */
 export const isOffline = (name: string | undefined): name is undefined | typeof offline =>
   name === undefined || name === offline
 
@@ -46,8 +46,8 @@ const openAi = (name: string, sizes: Sizes, isModelOfSession: boolean) =>
   )
 
 /**
- * `set` says what to set; the words are those of who uses the command. Who leaves `--model` out gets the model of the
- * environment, or the session's, before the offline one.
+ * `set` says what to set, in the words of the command's user. Without `--model`, the model of the environment or of the session
+ * answers before the offline one.
  */
 const keyless = (name: string, set: string, isModelOfSession: boolean): Refusal =>
   badInput(

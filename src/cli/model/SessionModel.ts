@@ -1,6 +1,6 @@
 /**
- * The model that a kept session talked to last, which goes on answering there when nobody names one. Does not own what
- * that model needs (`ModelChoice.ts`).
+ * The model that a kept session used last, which answers there again when nobody names one. Does not own what that model
+ * needs (`ModelChoice.ts`).
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -12,16 +12,16 @@ import type { Refusal } from "../Refusal.ts"
 import type { Settings } from "../Settings.ts"
 import * as AiSdkModels from "./AiSdkModels.ts"
 
-/** The flags that name a model; the built-in one and those of other programs have none. */
+/** The flags that name a model; none for the built-in one and those of other programs. */
 export const flags = (model: Message.ModelRef): ReadonlyArray<string> => {
   const name = model.provider === "openai-compatible" ? model.name : AiSdkModels.nameOf(model)
   return name === undefined ? [] : ["--model", name]
 }
 
-/** As many events are read at once, from the end of the log. */
+/** So many events are read at once, from the end of the log. */
 const page = 200
 
-/** What was asked last, in whichever run; `undefined` before the first turn. */
+/** The model that was asked last, in whichever run; `undefined` before the first turn. */
 export const last = Effect.fnUntraced(function*(
   { info, store }: Kept
 ): Effect.fn.Return<Message.ModelRef | undefined, Refusal> {
@@ -40,7 +40,7 @@ export const last = Effect.fnUntraced(function*(
 export const flagsOf = (kept: Kept): Effect.Effect<ReadonlyArray<string>, Refusal> =>
   Effect.map(last(kept), (model) => model === undefined ? [] : flags(model))
 
-/** The settings to go on with this session: as they are where they name a model, else with that of the session. */
+/** The settings to go on with this session: unchanged where they name a model, else with the session's model. */
 export const adopt = Effect.fnUntraced(function*(settings: Settings, kept: Kept): Effect.fn.Return<Settings, Refusal> {
   if (settings.model !== undefined) return settings
   const named = yield* flagsOf(kept)

@@ -8,7 +8,7 @@ const superlatives = {
   lines: { most: "longest", fewest: "shortest" },
   bytes: { most: "largest", fewest: "smallest" }
 }
-/** So many more than asked, to see which ones are equal to the last. */
+/** So many more than asked for, to see which ones are equal to the last. */
 const look = 10
 
 interface Sized {

@@ -1,4 +1,4 @@
-/** Answers what is in a file, from `read_file`; a name that is no path is looked for with `list_files`. */
+/** Answers what is in a file, from `read_file`; a name that is not a path is searched with `list_files`. */
 import * as AnswerList from "./AnswerList.ts"
 import * as Files from "./Files.ts"
 import type { Lines, Measure, Read } from "./Intent.ts"
@@ -8,10 +8,10 @@ import * as Wording from "./Wording.ts"
 
 const mostLines = 1_000
 const linesPerPage = 500
-/** Every one is a turn of the run. */
+/** Each page is a turn of the run. */
 const mostPages = 15
 
-/** Lines of a file that was read: `to` is the last of them, `total` those of the whole file. */
+/** Lines read of a file: `to` is the last of them, `total` the number of lines in the whole file. */
 interface Text {
   readonly path: string
   readonly text: string
@@ -76,7 +76,7 @@ export function* readLines(path: string, from: number, to: number, most: number)
       ;({ lines: total, path: name } = page.value)
       text += page.value.text
       at = page.value.to + 1
-      // A page that stops within a line has none of the next ones.
+      // A page that stops within a line has nothing of the next lines.
       if (page.value.text !== "" && !page.value.text.endsWith("\n") && page.value.to < total) {
         cutLines.push(page.value.to)
         text += "\n"
@@ -102,7 +102,7 @@ export function* measure({ path }: Measure): Plan<string> {
 const baseName = (path: string): string => path.replace(/\/+$/, "").replace(/^.*\//, "")
 const missing = (path: string): string => `There is no file ${JSON.stringify(path)} below the root folder.`
 
-/** Uses a path; a folder is listed, and a path that does not exist taken for the name of a file anywhere. */
+/** Uses a path; lists a folder, and takes a path that does not exist for the name of a file anywhere. */
 export function* located(path: string, use: (path: string) => Plan<string | Files.Refused>): Plan<string> {
   const answer = yield* use(path)
   if (typeof answer === "string") return answer

@@ -13,7 +13,7 @@ import type { Where } from "./Intent.ts"
 import { literal } from "./Place.ts"
 import { all, type Ask, type Plan, type Reply } from "./Plan.ts"
 
-/** A tool did not do what was asked: `reason` is the tool's own, or `undefined` when the runtime answered in its place. */
+/** A tool did not do what was asked: `reason` is the tool's own, or `undefined` when the runtime answered instead. */
 export interface Refused {
   readonly _tag: "Refused"
   readonly reason: FileError.FileError["reason"] | undefined
@@ -70,7 +70,7 @@ export const tooLong: Refused = {
 
 const pageSize = 100
 
-/** The first `want` entries of `list_files` and the total, in one page after the other, the later ones side by side. */
+/** The first `want` entries of `list_files` and the total: one page first, then the others in parallel. */
 export const list = (params: Ask["params"], want: number): Plan<Got<Listed> | Refused> =>
   paged(want, "limit", (page) => call("list_files", { ...params, ...page }, decodeListed), {
     join: (pages) => ({ ...pages[0]!, entries: pages.flatMap((page) => page.entries) }),
@@ -128,7 +128,7 @@ function* halved<A>(
 export const read = (path: string, fromLine: number, maxLines: number): Plan<Got<Page> | Cut | Refused> =>
   call("read_file", { path, fromLine, maxLines }, decodePage)
 
-/** What `use` comes to in the first of the places that exists; `folder` is absent at the root. */
+/** The result of `use` in the first place that exists; `folder` is absent at the root. */
 export function* within<A>(
   { folders, pattern }: Where,
   use: (params: Ask["params"]) => Plan<Got<A> | Refused>

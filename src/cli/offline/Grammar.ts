@@ -1,5 +1,5 @@
 /**
- * What a task asks of the offline model: one of five kinds of question, or nothing that it knows. Every word has its part
+ * What a task asks of the offline model: one of five kinds of question, or nothing that it knows. Every word must have a part
  * in the reading, so that no condition is silently ignored. Pure.
  */
 import type { Intent } from "./Intent.ts"
@@ -31,7 +31,7 @@ export const examples: ReadonlyArray<readonly [kind: string, ...examples: Readon
 
 const longest = 2_000
 
-/** `undefined` for what is none of the five, or longer than 2,000 characters. */
+/** `undefined` for a task that is none of the five, or longer than 2,000 characters. */
 export const parse = (task: string): Intent | undefined => {
   if (task.length > longest) return undefined
   const phrase = Phrase.make(task)

@@ -12,7 +12,7 @@ const bare = /^(?:list|ls|dir)(?:\s+(?:the |all )?(?<what>\S+|.+ (?:folder|direc
 const whereIs = /^(?:where is|find|locate|is there|where are)\s+(?:the |a |any )?(?:file )?(?<name>\S+)(?: file)?$/i
 const fileName = /^[^/]*\.[a-z]\w{0,7}$/i
 
-/** `undefined` unless every word has its part in it. */
+/** `undefined` unless every word has a part in it. */
 export const parse = (phrase: Phrase): List | undefined => described(phrase.copy()) ?? named(phrase) ?? bareList(phrase)
 
 /** "list src", "ls package.json". */

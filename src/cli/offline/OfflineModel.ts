@@ -16,7 +16,7 @@ import * as Plan from "./Plan.ts"
 
 export const info: Model.ModelInfo = { provider: "fiberloop", name: "offline" }
 
-/** What it says to what it does not understand, on one line. */
+/** The answer to a task that it does not understand, on one line. */
 export const refusal = "the offline model does not understand this task: it answers questions like " +
   Grammar.examples.map(([, example]) => `"${example}"`).join(", ") +
   " (more in fiberloop run --help); for anything else set OPENAI_API_KEY and give --model"
@@ -58,6 +58,6 @@ export const make: Model.Model["Service"] = {
 
 export const layer: Layer.Layer<Model.Model> = Layer.succeed(Model.Model, make)
 
-/** As if it took no more than this. */
+/** The model with these limits to what it takes. */
 export const layerWith = (sizes: Pick<Model.ModelInfo, "contextWindow">): Layer.Layer<Model.Model> =>
   Layer.succeed(Model.Model, { ...make, info: { ...info, ...sizes } })

@@ -1,9 +1,9 @@
 /**
- * A task as words: politeness and closing marks gone, each quoted text one word. Pure.
+ * A task as words: without politeness and closing marks, each quoted text one word. Pure.
  * Does not own what the words mean.
  */
 
-/** A quoted text stands in `words` as one character of the private use area, from this one on. */
+/** In `words`, a quoted text is one character of the private use area, from this one on. */
 const firstQuote = 0xe001
 const mostQuotes = 100
 
@@ -27,7 +27,7 @@ export class Phrase {
     this.quoted = quoted
   }
 
-  /** The match of a piece of the words, which is taken out of them. */
+  /** Takes the first match out of the words. */
   take(pattern: RegExp): RegExpExecArray | undefined {
     const found = pattern.exec(this.words)
     if (found === null) return undefined
@@ -36,7 +36,7 @@ export class Phrase {
     return found
   }
 
-  /** The same words, to be taken apart another way. */
+  /** The same words, to be taken apart in another way. */
   copy(): Phrase {
     return new Phrase(this.words, this.quoted)
   }

@@ -29,7 +29,7 @@ export const isGlob = (text: string): boolean => /[*?]/.test(text)
 /** A pattern that selects this very name. */
 export const literal = (name: string): string => name.replace(/[\\*?[\]{}]/g, "\\$&")
 
-/** The pattern of a kind of file: `.ts`, `ts`, `*.test.ts`, `markdown`; `undefined` for what is none. */
+/** The pattern of a kind of file: `.ts`, `ts`, `*.test.ts`, `markdown`; `undefined` for a word that is not a kind. */
 export const kindOf = (word: string, phrase: Phrase): string | undefined => {
   const name = phrase.quotedBy(word) ?? word
   if (isGlob(name)) return name
@@ -46,7 +46,7 @@ const root = new RegExp(
 )
 const kindOfFiles = new RegExp(`^${determiner}(\\S+)\\s+files?(?:\\s+(?:in|under|below|within|inside)\\s+(.+))?$`, "i")
 
-/** Words that no unquoted folder has: they say something else about the files. */
+/** Words that no unquoted folder name has: they say something else about the files. */
 const condition =
   /(?<=^|\s)(?:and|or|not|but|without|with|excluding|except|including|than|to|for|of|in|under|on|contain\w*|mention\w*|use|uses|using|import\w*|reference\w*|call|calls|why|how|who|please|then|over|above|files?)(?=\s|$)|\s(?:\S+\s+){3}/i
 
@@ -98,8 +98,8 @@ const ofKind = /(?<=^|\s)(\S+)\s+files?(?=\s|$)/i
 const anyFiles = /(?<=^|\s)files?(?=\s|$)/i
 
 /**
- * Takes "files" with what stands for their kind or name out of the words: `{}` for files of any kind, `undefined` when
- * no files are meant. A word before it that is no kind stays.
+ * Takes "files" out of the words, with what names their kind or name: `{}` for files of any kind, `undefined` when no files are
+ * meant. A word before it that is not a kind stays.
  */
 export const takeFiles = (phrase: Phrase): { readonly pattern?: string } | undefined => {
   const patterns: Array<string> = []

@@ -1,6 +1,6 @@
 /**
- * A plan asks tools and goes on with what they reply, until it has an answer. It is run from its start for every request,
- * against the replies in the conversation: so it keeps no state, and goes on in another process. Pure.
+ * A plan asks tools and continues with their replies, until it has an answer. It is run from its start for every request,
+ * against the replies in the conversation: so it keeps no state, and can continue in another process. Pure.
  */
 import type * as Schema from "effect/Schema"
 
@@ -16,7 +16,7 @@ export interface Reply {
   readonly isFailure: boolean
 }
 
-/** Yields asks that may run side by side, gets their replies in the same order. */
+/** Yields asks that may run in parallel; gets their replies in the same order. */
 export type Plan<A> = Generator<ReadonlyArray<Ask>, A, ReadonlyArray<Reply>>
 
 /** The replies to a call so far, oldest first. */
@@ -40,7 +40,7 @@ export const next = (plan: Plan<string>, replies: Replies): Step => {
 const mostTries = 2
 const cutOff = /^(?:Interrupted|Not executed|Outcome unknown|Timed out)\b/
 
-/** The last reply; none when the run was cut off before the tool could answer, and it may be asked once more. */
+/** The last reply; none when the run was cut off before the tool could answer, so the tool may be asked again. */
 const settled = (replies: ReadonlyArray<Reply>): Reply | undefined => {
   const last = replies[replies.length - 1]
   return last !== undefined && last.isFailure && typeof last.result === "string" && cutOff.test(last.result) &&
@@ -53,10 +53,10 @@ const unique = (asks: ReadonlyArray<Ask>): ReadonlyArray<Ask> => [
   ...new Map(asks.map((ask) => [keyOf(ask), ask])).values()
 ]
 
-/** Equal for equal calls. */
+/** The same for equal calls. */
 export const keyOf = ({ params, tool }: Ask): string => `${tool} ${JSON.stringify(params)}`
 
-/** Runs plans side by side. */
+/** Runs plans in parallel. */
 export function* all<A>(plans: ReadonlyArray<Plan<A>>): Plan<ReadonlyArray<A>> {
   const states = plans.map((plan) => plan.next())
   while (states.some((state) => state.done !== true)) {

@@ -17,7 +17,7 @@ const fillers = new Set(
 const most = 1_000
 const some = 5
 
-/** `undefined` unless every word has its part in it. */
+/** `undefined` unless every word has a part in it. */
 export const parse = (phrase: Phrase): Rank | undefined => {
   const found = phrase.take(superlative)
   if (found !== undefined) phrase.take(howMuch)

@@ -50,7 +50,7 @@ const reads = [
   form("what does (?<path>.+) (?:contain|say)")
 ]
 
-/** `undefined` unless the words name one file and what of it. */
+/** `undefined` unless the words name one file and what to show of it. */
 export const parse = (phrase: Phrase): Read | Measure | Outline | undefined => {
   const outline = first(outlines, phrase)
   if (outline !== undefined) return { _tag: "Outline", path: outline.path }

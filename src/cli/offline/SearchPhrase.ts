@@ -9,7 +9,7 @@ const found =
 const contain =
   "(?:contain(?:s|ing)?|mention(?:s|ing)?|use(?:s)?|using|include(?:s)?|including|have|has|having|import(?:s|ing)?|reference(?:s)?|call(?:s|ing)?|with)"
 const uses = "(?:uses?|usages?|occurrences?|mentions?|references?|instances?|lines?)"
-/** Flags of grep that change nothing here; others do, and are not read. */
+/** Flags of grep that change nothing here; others would, and are not accepted. */
 const grep = "grep(?:\\s+-[rRnHF]+)*(?!\\s+-)"
 const verb = `(?:find|search(?: for)?|${grep}(?: for)?|look for|locate|show)`
 const place = "(?:\\s+(?:in|under|below|within|inside|across|throughout|of|from)\\s+(?<place>.+))?"
@@ -31,7 +31,7 @@ const files = (start: string, show: Search["show"]): Form =>
     show
   )
 
-/** Lines have a text; "how many lines has a.md" asks how long that is. */
+/** Searches for lines; but "how many lines has a.md" asks how long that is. */
 const lines = (start: string, show: Search["show"]): Form =>
   form(
     `${start}(?:\\s+(?:all|the))*\\s+(?:line|lines(?!\\s+has\\s))(?:\\s+(?:in|of|under|below)\\s+(?<place>\\S+))?\\s+(?:that |which )?${contain}\\s+(?<text>.+)`,
@@ -140,19 +140,19 @@ const described =
   /^(?:the\s+)?(?:exact\s+)?(?:word|text|string|term|symbol|name|phrase|identifier|function|class|variable|type|method|constant|interface)s?\s+(\S+)$/i
 const describedAfter = /^the\s+(\S+)\s+(?:function|class|variable|type|method|constant|interface|symbol)$/i
 
-/** Words that are a condition, and no part of a text that is not quoted: a text that has them among others is to be quoted. */
+/** Words that are a condition and not part of an unquoted text: a text that contains them must be quoted. */
 const condition = /\s(?:and|or|nor|but)\s|\bignor(?:e|ing) (?:the )?case\b|\scase[- ]insensitive/i
 
-/** Several words that begin like this describe what to find, and are not its text. */
+/** Several words that begin like this describe what to find, and are not the text itself. */
 const vague =
   /^(?:the|an?|out|me|us|some|which|what|how|why|where|who|it|this|that|these|those|my|our|its|more|most|everything|something)\s/i
 
-/** Words that ask for lines or files, and not for a text. */
+/** Words that ask for lines or files, not for a text. */
 const things = new RegExp(`^(?:lines? (?:that|which|with|where)\\s.*|${numberPattern} (?:files|lines))$`, "i")
 
 const atEnd = new RegExp(`${anywhere}$`, "i")
 
-/** The text itself, without what says of which kind it is. Globs and nothing at all are no texts. */
+/** The text itself, without the word for its kind. Globs and empty words are not texts. */
 const subject = (all: string, phrase: Phrase): string => {
   const words = all.replace(/^(?:all the|all of the|all|every|each|any)\s+/i, "").replace(atEnd, "")
   const bare = described.exec(words)?.[1] ?? describedAfter.exec(words)?.[1] ?? words

@@ -1,4 +1,4 @@
-/** "what is 12 * (3 + 4.5)?", "17% of 230": a sum as an expression. Pure; does not own what it comes to. */
+/** "what is 12 * (3 + 4.5)?", "17% of 230": a sum as an expression. Pure; does not own its value. */
 import type { Calculate } from "./Intent.ts"
 import { numberPattern, type Phrase, toNumber } from "./Phrase.ts"
 
@@ -29,7 +29,7 @@ const spoken: ReadonlyArray<readonly [RegExp, string]> = [
 const numberWord = new RegExp(`\\b${numberPattern}\\b`, "gi")
 const arithmetic = /^(?=.*\d)(?:[\d\s.,+\-*/^%()×·÷−–]|\d[eE][+-]?\d|\bmod\b|\bof\b)+$/i
 
-/** Nothing but numbers, signs and their names, with a sign or a question around them. */
+/** Only numbers, signs and their names, perhaps in a question. */
 export const parse = (phrase: Phrase): Calculate | undefined => {
   const whole = phrase.plain(phrase.words).replace(/\s*(?:=|equals?|is)\s*$/i, "")
   const question = asking.exec(whole)

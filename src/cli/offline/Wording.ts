@@ -4,7 +4,7 @@ import type { Where } from "./Intent.ts"
 
 export { count } from "../../run/Quantity.ts"
 
-/** A path as it is; in quotes and escaped when it has characters that would not show. */
+/** A path as it is; quoted and escaped when it has characters that would not show. */
 export const name = (path: string): string => /^\s|\s$|[\p{C}\u2028\u2029]/u.test(path) ? JSON.stringify(path) : path
 
 /** " under src", nothing at the root. */
@@ -19,7 +19,7 @@ export const refusal = ({ message, reason }: Refused, folder: string | undefined
     ? `There is no folder ${JSON.stringify(folder)} below the root folder.`
     : message
 
-/** What a tool noted about its result, without how to narrow it. */
+/** A tool's note about its result, without the advice to narrow it. */
 export const notes = (note: string | undefined): ReadonlyArray<string> =>
   note === undefined ? [] : note.split(/(?<=\.) /).filter((sentence) => !sentence.includes("narrow with"))
 

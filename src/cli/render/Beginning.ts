@@ -1,7 +1,7 @@
-/** When a drive began, and what it goes on from. Pure. */
+/** When a drive began, and what it continues. Pure. */
 import type * as DurableEvent from "../../run/DurableEvent.ts"
 
-/** `2026-11-22 09:30:00 UTC`; what no calendar has, as a log may say that another wrote, in milliseconds. */
+/** `2026-11-22 09:30:00 UTC`; in milliseconds where no calendar has it, as a log of another writer may say. */
 export const time = (at: number): string => {
   const date = new Date(at)
   return Number.isNaN(date.getTime()) ? `${at} ms` : `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`

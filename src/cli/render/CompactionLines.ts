@@ -20,10 +20,10 @@ export const lines = (event: Compacted): readonly [string, string] => [
   ].join(" · ")
 ]
 
-/** Which strategy it was, in words that are no cause. */
+/** The strategy, worded so that it does not read as a cause. */
 const by = (strategy: string): string => `by the strategy ${TerminalText.line(JSON.stringify(strategy))}`
 
-/** Which strategy it was, and why it was asked for: of one that was, `cause`. */
+/** The strategy, and why it was used: `cause`. */
 export const why = (strategy: string, cause: RunEvent.CompactionCause): string => `${by(strategy)} · ${causes[cause]}`
 
 /** `from 40 to 12 messages, about 52000 to 9300 tokens` */
@@ -39,7 +39,7 @@ const causes: Record<RunEvent.CompactionCause, string> = {
   manual: "by hand"
 }
 
-/** Another strategy may have done it after the one that failed. */
+/** Another strategy may have succeeded after the one that failed. */
 export const discarded = ({ message, usage }: DurableEvent.Of<"CompactionDiscarded">): string => {
   const failed = `an attempt to shorten the conversation failed: ${TerminalText.sentence(message)}`
   return [failed, ...EndLine.spent(usage)].join(" · ")

@@ -32,7 +32,7 @@ export const used = ({ duration: millis, toolCalls, turns, usage }: Used): Reado
   duration(millis)
 ]
 
-/** `15 tokens (10 in, 5 out)`, `cost 0.012`; nothing of nothing */
+/** `15 tokens (10 in, 5 out)`, `cost 0.012`; empty where nothing was spent */
 export const spent = ({ cost, inputTokens, outputTokens }: Usage.Usage): ReadonlyArray<string> => {
   const tokens = inputTokens + outputTokens
   return [
@@ -43,7 +43,7 @@ export const spent = ({ cost, inputTokens, outputTokens }: Usage.Usage): Readonl
 
 type Used = Pick<RunEvent.Totals, "duration" | "toolCalls" | "turns" | "usage">
 
-/** What several runs have used up together. */
+/** What several runs have used together. */
 export const sum = (all: Iterable<RunEvent.Totals>): Used => {
   let total: Used = { turns: 0, toolCalls: 0, duration: 0, usage: Usage.zero }
   for (const { duration, toolCalls, turns, usage } of all) {
@@ -57,7 +57,7 @@ export const sum = (all: Iterable<RunEvent.Totals>): Used => {
   return total
 }
 
-/** What runs have used up, with what was spent after the end of one, which its totals do not hold. */
+/** What runs have used, plus what was spent after a run's end, which its totals do not include. */
 export const spentAfter = (
   totals: ReadonlyMap<string, RunEvent.Totals>,
   { runId, usage }: { readonly runId: string; readonly usage: Usage.Usage }
@@ -81,16 +81,16 @@ export const line = (event: RunEvent.End, sessionId: string, paint: Paint): stri
 
 /** What is known of a run besides its end. */
 export interface Course {
-  /** its questions have answers */
+  /** whether its questions have been answered */
   readonly isDecided?: boolean
-  /** it is one of another program's agent */
+  /** whether it belongs to another program's agent */
   readonly isForeign?: boolean
-  /** the session to go on with once people have answered, where the run works for a call of another one */
+  /** the session to go on with once people have answered, if the run works for a call of another run */
   readonly goesOn?: string
 }
 
 /**
- * The command that goes on with the run, where one does; with its session, where only a new task does. Of another program's,
+ * The command that goes on with the run, if one does; with its session, if only a new task does. For another program's run,
  * what that program calls.
  */
 export const goOn = (

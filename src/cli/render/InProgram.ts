@@ -1,10 +1,10 @@
-/** What the program of an agent calls to do with a session what the command would do with its own. Pure. */
+/** What another program calls to do with its session what the command does with its own. Pure. */
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as TerminalText from "./TerminalText.ts"
 
 const quoted = (id: string): string => TerminalText.json(JSON.stringify(id))
 
-/** Goes on with the last run; `limits` where it needs other ones. */
+/** Goes on with the last run; `limits` if it needs others. */
 export const resume = (sessionId: string, limits?: { readonly maxTurns: number }): string =>
   `agent.resume({ sessionId: ${quoted(sessionId)}${
     limits === undefined ? "" : `, limits: { maxTurns: ${limits.maxTurns} }`

@@ -1,4 +1,4 @@
-/** What was said to a run while it went: how it looks, delivered or not. Pure. */
+/** What was said to a run under way: how it looks, delivered or not. Pure. */
 import type * as Message from "../../run/Message.ts"
 import type * as Queue from "../../run/state/Queue.ts"
 import * as TerminalText from "./TerminalText.ts"
@@ -13,6 +13,6 @@ export const lines = (messages: ReadonlyArray<Message.UserMessage>): ReadonlyArr
 export const file = ({ fileName, mediaType }: Message.FilePart): string =>
   `[${fileName === undefined ? "" : `${TerminalText.line(fileName)}, `}${TerminalText.line(mediaType)}]`
 
-/** Of inputs that an end gives up, and of those that wait while there is none. */
+/** Inputs that an end gives up, or that wait while there is none. */
 export const undelivered = (queue: Queue.Queue, isOver: boolean): ReadonlyArray<string> =>
   queue.flatMap(({ messages }) => [`· ${isOver ? "not delivered" : "waits to be delivered"}:`, ...lines(messages)])

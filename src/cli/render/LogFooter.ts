@@ -1,4 +1,4 @@
-/** What stands below a log that is shown: calls that nothing is known of, totals of the session, how to go on. Pure. */
+/** What is shown below a log: calls with an unknown outcome, totals of the session, how to go on. Pure. */
 import { count } from "../../run/Quantity.ts"
 import * as EndLine from "./EndLine.ts"
 import * as InProgram from "./InProgram.ts"
@@ -8,7 +8,7 @@ import { dimmed, type Look, say, type State } from "./LogState.ts"
 import * as TerminalText from "./TerminalText.ts"
 import * as ToolLine from "./ToolLine.ts"
 
-/** `known` is what other logs say of the run. */
+/** `known` is what other logs say about the run. */
 export const finish = (look: Look, state: State, known: EndLine.Course = {}): string => {
   const { paint } = look
   const { isForeign } = state

@@ -1,7 +1,7 @@
 /**
- * What is kept while a log is shown as a transcript, and how lines of it stand apart. Pure.
+ * What is kept while a log is shown as a transcript, and where blank lines go. Pure.
  *
- * Does not own what events look like (`RenderLog`), nor what stands below them (`LogFooter`).
+ * Does not own what events look like (`RenderLog`), nor what is shown below them (`LogFooter`).
  */
 import type * as Schema from "effect/Schema"
 import type * as RunEvent from "../../run/RunEvent.ts"
@@ -11,28 +11,28 @@ import type { Paint } from "./Paint.ts"
 export interface Look {
   readonly paint: Paint
   readonly sessionId: string
-  /** flags that the command which goes on with the session needs */
+  /** flags for the command that goes on with the session */
   readonly flags: ReadonlyArray<string>
-  /** results and arguments whole, and the model's reasoning */
+  /** whether results and arguments are shown whole, with the model's reasoning */
   readonly isFull: boolean
 }
 
 export interface State {
-  /** what stands last: blank lines are between kinds, and around words */
+  /** what was shown last: blank lines separate kinds, and surround words */
   readonly last: "nothing" | "heading" | "words" | "line" | "end"
   readonly runs: number
-  /** the last run is one of another program's agent */
+  /** whether the last run belongs to another program's agent */
   readonly isForeign: boolean
   readonly model: string | undefined
-  /** the flags that name the last model, where the command can */
+  /** the flags that name the last model, if the command can use it */
   readonly modelFlags: ReadonlyArray<string>
   /** calls without an outcome so far, by id */
   readonly open: ReadonlyMap<string, { readonly tool: string; readonly params: Schema.Json }>
   /** ids of the questions that have no answer */
   readonly asked: ReadonlySet<string>
-  /** what was said to the run and has not been delivered */
+  /** what was said to the run and is not delivered yet */
   readonly queue: Queue.Queue
-  /** what each run has used up, where it has ended */
+  /** what each run has used, if it has ended */
   readonly totals: ReadonlyMap<string, RunEvent.Totals>
   /** the end of the last run, `undefined` while it goes on */
   readonly end: RunEvent.End | undefined
@@ -53,7 +53,7 @@ export const initial: State = {
 
 export type Step = readonly [State, string]
 
-/** Lines of one kind, with a blank one before them where they stand apart. */
+/** Lines of one kind, with a blank line before them where one is due. */
 export const say = (state: State, kind: Exclude<State["last"], "nothing">, lines: ReadonlyArray<string>): Step => {
   if (lines.length === 0) return [state, ""]
   const { last } = state

@@ -1,4 +1,4 @@
-/** Colours of what the command says about a run; none at all where they are not wanted. */
+/** Colours for what the command says about a run; none where they are not wanted. */
 
 export interface Paint {
   readonly bold: (text: string) => string

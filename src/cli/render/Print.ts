@@ -1,4 +1,4 @@
-/** Standard output of the commands that look at sessions: a reader that leaves or a signal ends them, with its code. */
+/** Standard output for the commands that look at sessions: a signal, or a reader that leaves, ends them with its code. */
 import * as Effect from "effect/Effect"
 import * as FileReason from "../FileReason.ts"
 import { Output } from "../Output.ts"
@@ -21,7 +21,7 @@ export const print = (text: string): Effect.Effect<void, Ended | Refusal, Output
 export const paintOf = (isPlain: boolean): Effect.Effect<Paint.Paint, never, Output> =>
   Effect.map(Output, ({ stdout }) => Paint.of(stdout, isPlain))
 
-/** How a table looks on standard output: cut to the terminal's width, and elsewhere not at all. */
+/** How a table looks on standard output: cut to the terminal's width, uncut elsewhere. */
 export const tableOf = (
   isPlain: boolean
 ): Effect.Effect<{ readonly paint: Paint.Paint; readonly columns: number }, never, Output> =>

@@ -29,23 +29,23 @@ export interface Look {
   readonly isTerminal: boolean
   readonly paint: Paint
   readonly sessionId: string
-  /** flags that the command which goes on with the run needs */
+  /** flags for the command that goes on with the run */
   readonly flags: ReadonlyArray<string>
-  /** it is asked for the next message anyway: how to go on is left out */
+  /** whether how to go on is left out, because the next message is asked for anyway */
   readonly isChat?: boolean
-  /** arguments of calls that are open before the first event, by the calls' ids */
+  /** arguments of the calls that were open before the first event, by the calls' ids */
   readonly calls?: ReadonlyMap<string, Schema.Json>
 }
 
 interface State {
-  /** the words of the attempt under way that were shown; elsewhere than on a terminal none are */
+  /** the words of the attempt under way that were shown; none except on a terminal */
   readonly shown: RunEvents.Reading
-  /** the end of a piece that may belong to the next one */
+  /** the end of a piece, held back because the next piece may complete it */
   readonly held: string
-  /** the last thing on standard output was a piece of a line */
+  /** whether standard output ended within a line */
   readonly isMidLine: boolean
   readonly calls: ReadonlyMap<string, Schema.Json>
-  /** why the last attempt at this answer is made again */
+  /** why the last attempt at this answer is repeated */
   readonly trouble: string | undefined
   /** what the run waits for */
   readonly waitsFor: string | undefined
@@ -170,7 +170,7 @@ const end = (look: Look, state: State, event: RunEvent.End): Step => {
   return [{ ...next, waitsFor: undefined }, [...writes, { to: "stderr", text: ending(look, event) }]]
 }
 
-/** The lines that tell how a run ended: why it failed, what it took, how to go on. */
+/** The lines about how a run ended: why it failed, what it took, how to go on. */
 export const ending = (look: Look, event: RunEvent.End): string => {
   const goOn = look.isChat ? undefined : EndLine.goOn(event, look.sessionId, look.flags)
   return [

@@ -1,4 +1,4 @@
-/** What calls that wait for an approval look like, in lines with all of their arguments or as JSON, and the answers. Pure. */
+/** What calls waiting for approval look like, as lines with all their arguments or as JSON, and the answers. Pure. */
 import type * as DurableEvent from "../../run/DurableEvent.ts"
 import type * as RunResult from "../../run/RunResult.ts"
 import type { Paint } from "./Paint.ts"
@@ -11,12 +11,12 @@ import * as Visible from "./Visible.ts"
 interface Waiting {
   readonly sessionId: string
   readonly title: string
-  /** the agent of another program, whose calls they are */
+  /** the other program's agent that made the calls */
   readonly agent: string | undefined
   readonly approvals: ReadonlyArray<RunResult.Approval>
 }
 
-/** The session, and below it a line for each question; arguments that do not fit on theirs stand below it, whole. */
+/** The session, and a line for each question below it; arguments too long for that line follow it, whole. */
 export const lines = ({ agent, approvals, sessionId, title }: Waiting, now: number): string =>
   [
     `${TerminalText.line(sessionId)}  ${TerminalText.line(title)}`.trimEnd(),
@@ -24,7 +24,7 @@ export const lines = ({ agent, approvals, sessionId, title }: Waiting, now: numb
     ...approvals.flatMap((approval) => question(approval, now, sessionId))
   ].map((line) => `${line}\n`).join("")
 
-/** What a question is called by in a session: one that is asked below it by its whole id. */
+/** The name of a question within a session: a question asked below it is named by its whole id. */
 export const nameIn = ({ callId, id, ...approval }: RunResult.Approval, sessionId: string): string =>
   approval.sessionId === sessionId ? callId : id
 
@@ -38,7 +38,7 @@ export const question = (approval: RunResult.Approval, now: number, sessionId: s
   return [`${line}  ${asked}${expiry}${needs}`, ...whole]
 }
 
-/** `  1.0  refund amount=5`; a person decides by it, so that nothing of the arguments is hidden. */
+/** `  1.0  refund amount=5`; a person decides by it, so nothing of the arguments is hidden. */
 export const call = (
   { callId, params, tool }: Pick<RunResult.Approval, "callId" | "params" | "tool">
 ): readonly [line: string, ...whole: ReadonlyArray<string>] => {
@@ -47,11 +47,11 @@ export const call = (
   return [`  ${TerminalText.line(callId)}  ${Visible.line(call)}`, ...whole.map(Visible.line)]
 }
 
-/** A line of JSON for each question, that names its session. */
+/** A line of JSON for each question, which names its session. */
 export const json = ({ approvals }: Pick<Waiting, "approvals">): string =>
   approvals.map((approval) => `${TerminalText.json(JSON.stringify(approval))}\n`).join("")
 
-/** An answer to a question about a call of `tool`, where that is known. */
+/** An answer to a question about a call of `tool`, if that is known. */
 export const resolved = (
   { approved, by, params, reason, result }: DurableEvent.Of<"ApprovalResolved">,
   tool: string | undefined,

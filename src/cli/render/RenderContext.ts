@@ -1,5 +1,5 @@
 /**
- * What a model would be sent of a session now, with the tokens that each message takes: for people, or as one JSON document.
+ * What a model would be sent of a session now, with the tokens of each message: for people, or as one JSON document.
  * Pure.
  *
  * Does not own what is sent (`Transcript`), nor how tokens are counted (`ContextCommand`).
@@ -14,21 +14,21 @@ import * as TerminalText from "./TerminalText.ts"
 import * as ToolLine from "./ToolLine.ts"
 import * as ToolResult from "./ToolResult.ts"
 
-/** Tokens, as estimated, and corrected by what the provider said where that is known. */
+/** Token counts are estimates, corrected by what the provider said where that is known. */
 export interface Context {
   readonly sessionId: string
   /** the model that was asked last; none before the first turn */
   readonly model: Message.ModelRef | undefined
-  /** tokens that it takes, where that is known */
+  /** tokens that the model takes, if known */
   readonly contextWindow: number | undefined
-  /** what goes with the messages; not known of the agents of other programs */
+  /** what goes with the messages; unknown for other programs' agents */
   readonly offer: Offer | undefined
   readonly messages: ReadonlyArray<Sized>
-  /** what compactions left for the model to know */
+  /** what compactions kept for the model to know */
   readonly memory: Memory.Memory | undefined
   /** what was said and is not among the messages yet */
   readonly waiting: Queue.Queue
-  /** calls whose results the messages do not know yet */
+  /** calls whose results are not among the messages yet */
   readonly openCalls: number
 }
 
@@ -45,7 +45,7 @@ interface Sized {
 
 interface Look {
   readonly paint: Paint
-  /** all of every text */
+  /** whether texts are shown whole */
   readonly isFull: boolean
 }
 

@@ -1,4 +1,4 @@
-/** What a run's events look like to a program: each one as a line of JSON that also names its session. Pure. */
+/** What a run's events look like to a program: each one a line of JSON that also names its session. Pure. */
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as TerminalText from "./TerminalText.ts"
 

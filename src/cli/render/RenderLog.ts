@@ -1,8 +1,8 @@
 /**
- * What a kept session looks like: the whole log as a transcript for people. A fold, and pure; every step gives what
- * stands next.
+ * What a kept session looks like: the whole log as a transcript for people. A fold, and pure; every step returns the text
+ * to show next.
  *
- * Does not own what a run looks like while it goes; that is `Render`; nor what stands below the log (`LogFooter`).
+ * Does not own what a run looks like while it goes (`Render`), nor what is shown below the log (`LogFooter`).
  */
 import type * as Schema from "effect/Schema"
 import type * as DurableEvent from "../../run/DurableEvent.ts"

@@ -1,4 +1,4 @@
-/** What a list of sessions looks like: a line each, as wide as the terminal at most. Pure. */
+/** What a list of sessions looks like: one line each, at most as wide as the terminal. Pure. */
 import { count } from "../../run/Quantity.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
@@ -12,7 +12,7 @@ interface Look {
   readonly columns: number
   /** milliseconds since the epoch */
   readonly now: number
-  /** ids of the suspended ones in which nothing waits for an answer any more */
+  /** ids of suspended sessions in which nothing waits for an answer any more */
   readonly decided?: ReadonlySet<string>
 }
 
@@ -43,7 +43,7 @@ export const lines = (infos: ReadonlyArray<SessionStore.SessionInfo>, look: Look
   return rows.map(({ cells, info }) => {
     const [id, ended, turns, ago] = cells.map((cell, at) => TerminalText.pad(cell, widths[at]!)) as Cells
     const used = widths.reduce((sum, width) => sum + width + 2, 0)
-    // an id is there to be copied: where there is no room, words give way
+    // the id must stay whole to be copied: where there is no room, the title is cut
     const title = TerminalText.cut(TerminalText.line(info.title), Math.max(look.columns - used, 0))
     return `${id}  ${colour(info, look.paint)(ended)}  ${turns}  ${look.paint.dim(ago)}  ${title}`.trimEnd() + "\n"
   }).join("")

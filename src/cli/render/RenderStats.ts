@@ -18,7 +18,7 @@ interface Row {
   readonly note?: string
 }
 
-/** Tools and models that are shown. */
+/** The most tools and models that are shown. */
 const mostNamed = 10
 
 export const json = (summary: RunStats.Summary): string => TerminalText.json(JSON.stringify(summary))

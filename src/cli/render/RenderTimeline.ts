@@ -1,11 +1,11 @@
 /**
- * What a session looks like on a time axis, a row for each model call, attempt, wait and tool call. A fold, and pure; every
- * step gives what stands next.
+ * What a session looks like on a time axis: one row for each model call, attempt, wait and tool call. A fold, and pure; every
+ * step returns the text to show next.
  *
- * Rows are as wide as the screen; only the sentence that says how a drive ended may be longer. An axis covers a drive, or
- * `turnsPerAxis` turns of it: a longer drive has several, so that bars can be told apart and nothing but those turns is held.
+ * Rows are as wide as the screen; only the sentence about how a drive ended may be longer. An axis covers a drive, or
+ * `turnsPerAxis` turns of it: a longer drive has several, so that bars can be told apart and only those turns are held.
  *
- * Does not own what stands in a row (`TimelineRows`).
+ * Does not own what is in a row (`TimelineRows`).
  */
 import * as RunResult from "../../run/RunResult.ts"
 import type * as Timeline from "../../run/Timeline.ts"
@@ -36,7 +36,7 @@ interface State {
   readonly turns: ReadonlySet<number>
   /** when the last drive ended */
   readonly endedAt: number | undefined
-  /** what the legend has to explain */
+  /** the kinds that the legend has to explain */
   readonly kinds: ReadonlySet<TimeBar.Kind>
 }
 
@@ -60,7 +60,7 @@ export const step = (look: Look, state: State, entry: Timeline.Entry): Step => {
         `${state.drives === 0 ? "" : "\n"}${heading(look, state, entry)}\n`
       ]
     case "Span": {
-      // an answer to a question, or what became of it, while no drive was there
+      // an answer to a question, or its consequence, between two drives
       if (state.drive === undefined) return [state, `${between(look, entry)}\n`]
       const isNextAxis = !state.turns.has(entry.turn) && state.turns.size >= turnsPerAxis
       const [before, text] = isNextAxis ? flush(look, state, Math.min(entry.from, latest(state))) : [state, ""]
@@ -74,7 +74,7 @@ export const step = (look: Look, state: State, entry: Timeline.Entry): Step => {
   }
 }
 
-/** What the bars mean, as far as there were any. */
+/** What the bars mean, for the kinds that were shown. */
 export const finish = ({ columns, paint }: Look, { kinds }: State): string => {
   const lines: Array<string> = []
   for (const words of TimeBar.legend(kinds)) {

@@ -1,6 +1,6 @@
 /**
  * Shows a run as it goes: events through a renderer, and a spinner while nothing is said. Owns the order of what is
- * written; one write at a time, and the spinner is gone before any of them.
+ * written: one write at a time, always after the spinner was removed.
  */
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -20,11 +20,11 @@ export interface Screen {
   readonly say: (line: string) => Effect.Effect<void>
   /** Runs something while nothing else is written: no spinner, no unfinished line. */
   readonly hold: <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  /** Awaits that all was shown that came before the question with this id. */
+  /** Waits until everything before the question with this id was shown. */
   readonly asked: (approvalId: string) => Effect.Effect<void>
 }
 
-/** Which questions were reached in showing events. */
+/** Which questions have been reached while showing events. */
 const makeAsked = () => {
   const reached = new Map<string, Deferred.Deferred<void>>()
   const of = (approvalId: string) => {
@@ -109,7 +109,7 @@ export const text = Effect.fnUntraced(function*(
   const say = (line: string) =>
     Effect.gen(function*() {
       const isMidLine = yield* endLine
-      // A terminal has written "^C" where the line begins.
+      // The terminal has written "^C" at the start of the line.
       yield* stderr.write(`${look.isAnimated && !isMidLine ? Spinner.clear : ""}${line}\n`)
     }).pipe(permit.withPermit)
 

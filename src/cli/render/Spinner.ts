@@ -1,4 +1,4 @@
-/** What a terminal shows while a run waits: one line that is drawn over itself and leaves no trace. */
+/** What a terminal shows while a run waits: one line that is redrawn in place and leaves no trace. */
 import * as Effect from "effect/Effect"
 import * as TerminalText from "./TerminalText.ts"
 import { duration } from "./Time.ts"
@@ -9,13 +9,13 @@ const restart = "\r\u001b[2K"
 /** Takes the spinner off the screen. */
 export const clear = restart
 
-/** The spinner's line; never as wide as the terminal, so that it never wraps. `waited` in milliseconds. */
+/** The spinner's line; always narrower than the terminal, so that it never wraps. `waited` in milliseconds. */
 export const draw = (frame: number, label: string, waited: number, columns: number): string => {
   const time = waited < 1_000 ? "" : `  ${duration(Math.floor(waited / 1_000) * 1_000).replace(".0 s", " s")}`
   return restart + TerminalText.cut(`${frames[frame % frames.length]} ${TerminalText.line(label)}${time}`, columns - 1)
 }
 
-/** Turns for ever. The first frame is late: what is quick shows none. */
+/** Turns for ever. The first frame comes late, so that quick work shows none. */
 export const turning = (turn: (frame: number) => Effect.Effect<void>): Effect.Effect<never> => {
   let frame = 0
   return Effect.suspend(() => turn(frame++)).pipe(Effect.delay("100 millis"), Effect.forever)

@@ -1,9 +1,9 @@
 /**
- * Text from outside (models, files, arguments) made safe to show: what would move the cursor, change colours or the order
- * of letters is shown as an escape instead. Pure.
+ * Makes text from outside (models, files, arguments) safe to show: what would move the cursor, change colours or the order of
+ * letters is shown as an escape instead. Pure.
  */
 
-/** Control characters but tab and line feed, and what changes the direction or the end of lines. */
+/** Control characters except tab and line feed, and characters that change the direction or the end of lines. */
 const unsafe = /[[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]--[\t\n]]/gv
 
 const escape = (char: string): string => {
@@ -11,7 +11,7 @@ const escape = (char: string): string => {
   return hex.length <= 2 ? `\\x${hex.padStart(2, "0")}` : `\\u${hex.padStart(4, "0")}`
 }
 
-/** Lines stay lines; a carriage return before a line feed is left out. */
+/** Keeps lines; drops a carriage return before a line feed. */
 export const lines = (text: string): string => text.replace(/\r\n/g, "\n").replace(unsafe, escape)
 
 /** On one line. */
@@ -31,7 +31,7 @@ export const width = (text: string): number => {
   return cells
 }
 
-/** Blanks after a text fill it up to so many cells. */
+/** Pads a text with blanks to so many cells. */
 export const pad = (text: string, cells: number): string => text + " ".repeat(Math.max(0, cells - width(text)))
 
 const cellsOf = (char: string): number => char.codePointAt(0)! >= 0x1100 && !ours.test(char) ? 2 : 1
@@ -54,8 +54,8 @@ export const cut = (text: string, cells: number): string => {
 }
 
 /**
- * Text that comes in pieces: the end of a piece is held back while the next may belong to the same character or line
- * ending.
+ * Text that comes in pieces: holds back the end of a piece that may belong to the same character or line ending as the next
+ * piece.
  */
 export const piece = (held: string, delta: string): { readonly text: string; readonly held: string } => {
   const all = held + delta

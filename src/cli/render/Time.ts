@@ -19,7 +19,7 @@ const units: ReadonlyArray<readonly [millis: number, words: (n: number) => strin
   [60_000, (n) => `${n} min`]
 ]
 
-/** `3 min ago`; clocks differ, so what is to come is now. */
+/** `3 min ago`; clocks differ, so a time in the future counts as now. */
 export const age = (millis: number): string => {
   const unit = units.find(([least]) => millis >= least)
   return unit === undefined ? "just now" : `${unit[1](Math.floor(millis / unit[0]))} ago`

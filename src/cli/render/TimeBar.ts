@@ -1,8 +1,8 @@
-/** Bars on a time axis, a character a cell. Pure. */
+/** Bars on a time axis, one character per cell. Pure. */
 import type * as Timeline from "../../run/Timeline.ts"
 import { duration } from "./Time.ts"
 
-/** What stands for what; `first` is the part of a model call until its first part of content. */
+/** The kinds of bars; `first` is the part of a model call before its first content. */
 export type Kind = Timeline.Kind | "first"
 
 /** Times are in milliseconds since the epoch. */
@@ -31,7 +31,7 @@ const marks: Record<Kind, readonly [mark: string, meaning: string]> = {
   compaction: ["≈", "a compaction"]
 }
 
-/** Exactly as many characters as the axis has cells; at least one of them is the bar's. */
+/** As many characters as the axis has cells; at least one of them is the bar's. */
 export const draw = ({ firstPart = 0, from, kind, to }: Bar, axis: Axis): string => {
   const length = Math.max(1, axis.to - axis.from)
   const at = (time: number) => Math.min(1, Math.max(0, (time - axis.from) / length)) * axis.cells

@@ -1,5 +1,5 @@
 /**
- * The rows of a time axis: what each span is called, where its bar lies, and the words after it. Pure.
+ * The rows of a time axis: the name of each span, the place of its bar, and the words after it. Pure.
  *
  * Does not own how they are drawn (`RenderTimeline`, `TimeBar`).
  */
@@ -15,13 +15,13 @@ export interface Row extends TimeBar.Bar {
   readonly label: string
   readonly isBad: boolean
   readonly words: ReadonlyArray<string>
-  /** what stands below it */
+  /** the text below it */
   readonly note?: string
-  /** it began before its drive did */
+  /** whether it began before its drive */
   readonly isBefore: boolean
 }
 
-/** Of a turn's tool calls so many have a row of their own; those after them share one, unless all are asked for. */
+/** So many tool calls of a turn have a row of their own; the rest share one, unless all are asked for. */
 const callsPerTurn = 20
 
 /** The rows of spans, in their order. */
@@ -37,7 +37,7 @@ const labels: Record<Timeline.Kind, (name: string) => string> = {
   compaction: (name) => name === "" ? "compact" : `compact: ${name}`
 }
 
-/** What a span is called. */
+/** The name of a span. */
 export const labelOf = ({ kind, name }: Pick<Timeline.Span, "kind" | "name">): string =>
   TerminalText.line(labels[kind](name))
 

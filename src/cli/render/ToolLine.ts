@@ -1,4 +1,4 @@
-/** A tool call on one line: its name, a short form of its arguments, what came of it, and how long it took. Pure. */
+/** A tool call on one line: its name, a short form of its arguments, its outcome, and how long it took. Pure. */
 import type * as Schema from "effect/Schema"
 import type * as DurableEvent from "../../run/DurableEvent.ts"
 import { count } from "../../run/Quantity.ts"
@@ -23,7 +23,7 @@ export const call = (tool: string, params: Schema.Json | undefined): string => {
   return `${TerminalText.line(tool)}${shown === "" ? "" : ` ${shown}`}`
 }
 
-/** One that reads as several arguments is in quotes. */
+/** A name that would read as several arguments is quoted. */
 const nameOf = (key: string): string => /[\s="]/.test(key) ? JSON.stringify(key) : key
 
 export const settled = (event: Settled, params: Schema.Json | undefined, paint: Paint): string => {
@@ -35,7 +35,7 @@ export const settled = (event: Settled, params: Schema.Json | undefined, paint: 
   }`
 }
 
-/** It was answered; and a command that it ran ended well. */
+/** Whether it succeeded; for a command, whether that exited well. */
 const isGood = ({ outcome, tool }: Settled): boolean => {
   if (outcome._tag !== "Succeeded" || tool !== "run_command") return outcome._tag === "Succeeded"
   const { result } = outcome
@@ -66,7 +66,7 @@ interface Result {
   readonly [key: string]: unknown
 }
 
-/** The tools of the command say what they found; a result of another shape says its size. */
+/** The command's own tools say what they found; a result of another shape says its size. */
 const summaries = new Map<string, (result: Result) => string | undefined>(Object.entries({
   list_files: ({ entries, total }: Result) =>
     Array.isArray(entries) && typeof total === "number" ? part(entries.length, total, "file") : undefined,

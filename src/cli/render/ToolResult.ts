@@ -1,4 +1,4 @@
-/** What a tool call gave back, below its line: whole, or the first few lines. Pure. */
+/** What a tool call returned, below its line: whole, or the first few lines. Pure. */
 import type * as Schema from "effect/Schema"
 import type * as DurableEvent from "../../run/DurableEvent.ts"
 import { count } from "../../run/Quantity.ts"
@@ -13,10 +13,10 @@ const longestLine = 110
 /** JSON in lines; a text as it is. */
 export const text = (value: Schema.Json): string => typeof value === "string" ? value : JSON.stringify(value, null, 2)
 
-/** Of a tool of the command: the field that holds a text, of which the line of the call tells the rest. */
+/** For the command's own tools: the field that holds a text; the line of the call says the rest. */
 const fields: Readonly<Record<string, string>> = { read_file: "text", edit_file: "diff", run_command: "output" }
 
-/** The lines below `line`, which tells of the call; none where it says it all. JSON is on one line unless it is whole. */
+/** The lines below `line`, which describes the call; none where it says it all. JSON is on one line unless it is whole. */
 export const below = (line: string, { outcome, tool }: Settled, isFull: boolean): ReadonlyArray<string> => {
   const { result } = ToolOutcome.toResult(outcome)
   const own = outcome._tag === "Succeeded" ? ownText(tool, result) : undefined
@@ -26,7 +26,7 @@ export const below = (line: string, { outcome, tool }: Settled, isFull: boolean)
   return linesOf(isFull ? text(result) : onOne, isFull)
 }
 
-/** What the tool gave as a text, and its note. */
+/** The text that the tool returned, and its note. */
 const ownText = (tool: string, result: Schema.Json): string | undefined => {
   const field = Object.hasOwn(fields, tool) ? fields[tool]! : undefined
   if (field === undefined || typeof result !== "object" || result === null) return undefined

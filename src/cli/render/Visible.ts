@@ -1,7 +1,7 @@
 /**
- * Owns showing a text to a person who decides by it: nothing that a terminal acts on (as in `TerminalText.ts`) and also
- * nothing that it hides. What is escaped there but not here does not exist; `TerminalText` leaves out a carriage return
- * before a line feed, here it is seen. Pure.
+ * Owns showing a text to a person who decides by it: nothing that a terminal acts on (as in `TerminalText.ts`), and also
+ * nothing that it hides. Escapes everything that `TerminalText` does, and shows the carriage return before a line feed that
+ * `TerminalText` drops. Pure.
  */
 
 /** Control, format, unassigned and ignorable characters, halves of pairs, blank letters and every blank but the space. */
@@ -23,11 +23,11 @@ const escape = (char: string): string => {
 /** On one line. */
 export const line = (text: string): string => text.replace(hidden, escape)
 
-/** Line feeds and tabs stay. */
+/** Keeps line feeds and tabs. */
 export const lines = (text: string): string =>
   text.replace(hidden, (char) => char === "\n" || char === "\t" ? char : escape(char))
 
-/** Whether anything of a text would be escaped on one line. */
+/** Whether anything in a text would be escaped on one line. */
 export const hasHidden = (text: string): boolean => text.search(hidden) !== -1
 
 /** A word of a command in `$'...'`, as bash, zsh and ksh read it. */

@@ -1,6 +1,6 @@
 /**
- * Owns the tools of the command that change something as one toolkit. Files that the tools write are below a root folder,
- * also when paths are swapped meanwhile; a command is only started there and can do what its user can.
+ * Owns the command's tools that change something, as one toolkit. Files that the tools write are below a root folder, even
+ * when paths are swapped meanwhile; a command is only started there, and can do whatever its user can.
  *
  * Does not own asking first: the tools declare that they are destructive, and the loop asks.
  */
@@ -19,8 +19,8 @@ import * as WriteFile from "./write/WriteFile.ts"
 export const toolkit = Toolkit.make(WriteFile.tool, EditFile.tool, RunCommand.tool)
 
 /**
- * The handlers, for the folder `root`; fails when that is no folder that can be used. Files are changed one at a time, and
- * not when they are not what a person was shown for the call.
+ * The handlers, for the folder `root`; fails when that is not a usable folder. Files are changed one at a time, and only while
+ * they are what a person was shown for the call.
  */
 export const layer = (
   root: string,

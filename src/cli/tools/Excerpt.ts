@@ -1,6 +1,6 @@
-/** Owns cutting a long text to its head and tail, measured as the model gets it: in the characters of its JSON. Pure. */
+/** Owns cutting a long text to its head and tail, measured in what the model gets: the characters of its JSON. Pure. */
 
-/** A text of which only the head and the tail may be there. */
+/** A text, perhaps with only its head and tail. */
 export interface Ends {
   readonly head: string
   /** What follows the head when nothing is missing. */
@@ -14,7 +14,7 @@ export const make = ({ head, size, tail }: Ends, limit: number): { readonly text
   const whole = head + tail
   const isWhole = whole.length === size
   if (isWhole && size <= limit && jsonLength(whole) <= limit) return { text: whole, isCut: false }
-  // No character is shorter in JSON, so that more of the text is not looked at.
+  // No character is shorter in JSON, so no more of the text need be looked at.
   const start = take(codePoints((isWhole ? whole : head).slice(0, limit)), limit / 2)
   const end = take(codePoints((isWhole ? whole : tail).slice(-limit)).reverse(), limit / 2).reverse()
   const left = size - unitsOf(start) - unitsOf(end)
@@ -26,7 +26,7 @@ export const ofText = (text: string, limit: number) => make({ head: text, tail: 
 
 const jsonLength = (text: string): number => JSON.stringify(text).length - 2
 
-/** A half of a surrogate pair, where a part was cut off, is left out. */
+/** Drops halves of surrogate pairs, left where a part was cut off. */
 const codePoints = (text: string): Array<string> => [...text].filter((char) => char.isWellFormed())
 
 const unitsOf = (chars: ReadonlyArray<string>): number => chars.reduce((units, char) => units + char.length, 0)

@@ -1,4 +1,4 @@
-/** Owns what the tools that only look declare about themselves: they change nothing and can be asked again. */
+/** Owns what the tools that only look declare about themselves: they change nothing and can be called again. */
 import * as Tool from "effect/ai/Tool"
 import * as Context from "effect/Context"
 

@@ -9,7 +9,7 @@ import * as ReadOnly from "../ReadOnly.ts"
 import * as Expression from "./Expression.ts"
 import * as Rational from "./Rational.ts"
 
-/** The expression has no value, or is none; `message` says why. */
+/** The expression has no value, or is not an expression; `message` says why. */
 export class CalculateError extends Schema.TaggedError<CalculateError>()("CalculateError", {
   reason: Schema.Literals(["Syntax", "DivisionByZero", "TooLarge", "NotReal"]),
   message: Schema.String

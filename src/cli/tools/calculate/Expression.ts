@@ -15,7 +15,7 @@ import * as Value from "./Value.ts"
 const longest = 1_000
 const deepest = 100
 
-/** What the expression comes to. */
+/** The value of the expression. */
 export const evaluate = (text: string): Result.Result<Value.Value, Value.Problem> => {
   try {
     if (text.length > longest) throw wrong(`The expression has more than ${longest} characters.`)
@@ -137,5 +137,5 @@ class Parser {
   }
 }
 
-/** What can stand right of `mod`: `10 % 3` is a remainder, `10% of 3` and `10% + 3` are not. */
+/** What may come to the right of `mod`: `10 % 3` is a remainder, `10% of 3` and `10% + 3` are not. */
 const isOperand = (token: string | undefined): boolean => isNumber(token) || token === "("

@@ -32,10 +32,10 @@ export const negate = (a: Rational): Rational => ({ num: -a.num, den: a.den })
 export const multiply = (a: Rational, b: Rational): Rational => make(a.num * b.num, a.den * b.den)
 /** `b` must not be zero. */
 export const divide = (a: Rational, b: Rational): Rational => make(a.num * b.den, a.den * b.num)
-/** What is left of `a` after whole `b`s, with the sign of `a`; `b` must not be zero. */
+/** The remainder of `a` after whole `b`s, with the sign of `a`; `b` must not be zero. */
 export const remainder = (a: Rational, b: Rational): Rational => make((a.num * b.den) % (b.num * a.den), a.den * b.den)
 
-/** `a` to a whole power; not zero to a negative one. */
+/** `a` to an integer power; zero must not have a negative one. */
 export const power = (a: Rational, exponent: bigint): Rational =>
   exponent >= 0n ? make(a.num ** exponent, a.den ** exponent) : make(a.den ** -exponent, a.num ** -exponent)
 
@@ -56,7 +56,7 @@ export const toText = (a: Rational): { readonly text: string; readonly isExact: 
     : { text: fixed(a.num * 10n ** BigInt(decimals) / a.den, decimals), isExact: true }
 }
 
-/** How many decimals a fraction with this denominator has; `undefined` when they do not end, or are too many. */
+/** How many decimals a fraction with this denominator has; `undefined` when they are endless, or too many. */
 const decimalsOf = (den: bigint): number | undefined => {
   let scale = 1n
   for (let decimals = 0; decimals <= exactDecimals; decimals++) {
@@ -66,7 +66,7 @@ const decimalsOf = (den: bigint): number | undefined => {
   return undefined
 }
 
-/** A whole number of units of the last decimal, with its point. */
+/** An integer number of units of the last decimal, with its point. */
 const fixed = (units: bigint, decimals: number): string => {
   const digits = (units < 0n ? -units : units).toString().padStart(decimals + 1, "0")
   const sign = units < 0n ? "-" : ""
@@ -88,7 +88,7 @@ const significant = (a: Rational, digits: number): string => {
   return (a.num < 0n ? "-" : "") + place(mantissa, exponent)
 }
 
-/** `num / den * 10^by`, cut to a whole number. */
+/** `num / den * 10^by`, truncated to an integer. */
 const scaled = (num: bigint, den: bigint, by: number): bigint =>
   by >= 0 ? num * 10n ** BigInt(by) / den : num / (den * 10n ** BigInt(-by))
 

@@ -1,12 +1,12 @@
 /**
- * What an expression comes to, and the arithmetic of such values: exact where the result is a fraction, and of so many digits
- * at most. Pure. What has no value is thrown as a `NoValue`.
+ * The values of expressions, and arithmetic on them: exact where the result is a fraction, up to a number of digits. Pure.
+ * Throws a `NoValue` where there is no value.
  *
  * Does not own how fractions are calculated (`Rational.ts`).
  */
 import * as Rational from "./Rational.ts"
 
-/** A number, and whether it is the very result or a rounded one. */
+/** A number, and whether it is exact or rounded. */
 export interface Value {
   readonly number: Rational.Rational
   readonly isExact: boolean
@@ -18,7 +18,7 @@ export interface Problem {
   readonly message: string
 }
 
-/** Leaves the recursion; `Expression.evaluate` lets none out. */
+/** Leaves the recursion; `Expression.evaluate` catches it. */
 export class NoValue extends Error {
   readonly problem: Problem
   constructor(reason: Problem["reason"], message: string) {
@@ -64,7 +64,7 @@ export const percent = (value: Value): Value => ({
   number: Rational.divide(value.number, Rational.make(100n))
 })
 
-/** Refused before it is calculated, where it would take long. */
+/** Refused before it is calculated where that would take long. */
 export const raise: Operation = (base, exponent) => {
   if (!Rational.isWhole(exponent.number)) return raiseByDoubles(base, exponent)
   const times = exponent.number.num
@@ -90,7 +90,7 @@ const raiseByDoubles: Operation = (base, exponent) => {
 
 const largestRoot = 10n
 
-/** Whether `root` is the very power, where that takes no large numbers to tell. */
+/** Whether `root` is the exact power, where that can be checked without large numbers. */
 const isRoot = (root: Rational.Rational, base: Rational.Rational, { den, num }: Rational.Rational): boolean => {
   if (den > largestRoot || num > largestRoot || num < -largestRoot) return false
   return Rational.isZero(Rational.add(Rational.power(root, den), Rational.negate(Rational.power(base, num))))

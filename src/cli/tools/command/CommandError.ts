@@ -8,11 +8,11 @@ export class CommandError extends Schema.TaggedError<CommandError>()("CommandErr
   message: Schema.String
 }) {}
 
-/** An argument that no program can be given. */
+/** An argument that cannot be passed to a program. */
 export const invalid = (what: string): CommandError =>
   new CommandError({ reason: "InvalidCommand", message: `${what}: nothing was started.` })
 
-/** Translates what starting `program` threw. */
+/** Translates the error of starting `program`. */
 export const fromNode = (program: string) => (cause: unknown): CommandError => {
   const code = (cause as NodeJS.ErrnoException).code ?? "unknown error"
   const name = FileError.quote(program)

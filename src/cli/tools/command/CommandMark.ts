@@ -1,9 +1,9 @@
 /**
- * Owns finding the processes of a command that are not in its process group any more, whoever their parent is by now: what
- * a command starts inherits its environment, and a mark in it.
+ * Owns finding the processes of a command that have left its process group, whoever their parent is by now: what a command
+ * starts inherits its environment, and with it a mark.
  *
- * Linux only, elsewhere none is found. Nor is a process that was started with another environment (`sudo`, `env -i`), nor
- * one that has written over its own, or lets nobody read it.
+ * Linux only; elsewhere none is found. Nor is a process that was started with another environment (`sudo`, `env -i`), that has
+ * overwritten its own, or that does not let others read it.
  */
 import { randomUUID } from "node:crypto"
 import { readdirSync, readFileSync } from "node:fs"
@@ -11,7 +11,7 @@ import { readdirSync, readFileSync } from "node:fs"
 const variable = "FIBERLOOP_COMMAND"
 
 export interface CommandMark {
-  /** what the command gets: after the marks that this process has itself, so that whoever started that finds them too */
+  /** the command's environment: its mark follows those that this process has, so that whoever started that finds both */
   readonly environment: Readonly<Record<string, string>>
   readonly lookOutside: (group: number) => Look
 }
@@ -19,11 +19,11 @@ export interface CommandMark {
 export interface Look {
   /** The living processes that have the mark and are in another process group. */
   readonly found: ReadonlyArray<number>
-  /** `false` where one more may have it: a process that becomes another program (execve(2)), or ends, tells no environment meanwhile. */
+  /** `false` where one more may have it: a process that ends, or becomes another program (execve(2)), shows no environment. */
   readonly isSure: boolean
 }
 
-/** A mark that no other command has. */
+/** A unique mark. */
 export const make = (): CommandMark => {
   const mark = randomUUID()
   const outer = process.env[variable]
@@ -41,7 +41,7 @@ export const make = (): CommandMark => {
   }
 }
 
-/** The processes that there are; none where there is no /proc to tell. */
+/** The processes that exist; none where there is no /proc. */
 export const pids = (): ReadonlyArray<number> => {
   try {
     return readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map(Number)
@@ -55,7 +55,7 @@ interface Status {
   readonly group: number
   /** PF_KTHREAD: a part of the kernel, with no memory of its own */
   readonly isKernel: boolean
-  /** What Linux notes last of a program that begins: where its code is. Before that its environment may not be there. */
+  /** What Linux sets last when it loads a program: where its code is. Before that, its environment may not be there. */
   readonly isLoaded: boolean
   readonly hasEnvironment: boolean
 }
@@ -78,11 +78,11 @@ export const statusOf = (pid: number): Status => {
 /** Whether a process of this state is dead and only waits to be reaped. */
 export const isDead = (state: string | undefined): boolean => state === "Z" || state === "X"
 
-/** Empty where there is none, and where nobody may read it; `undefined` where it comes or goes at this moment. */
+/** Empty where there is none, or nobody may read it; `undefined` while the process begins or ends. */
 export const environmentOf = (pid: number): Buffer | undefined => {
   const environment = contentOf(`/proc/${pid}/environ`)
   if (environment === undefined || environment.at(-1) === 0) return environment ?? none
-  // cut off by another program that took its place
+  // cut off because another program took its place
   if (environment.length > 0) return undefined
   const { hasEnvironment, isKernel, isLoaded, state } = statusOf(pid)
   return isDead(state) || isKernel || (isLoaded && !hasEnvironment) ? none : undefined
@@ -90,7 +90,7 @@ export const environmentOf = (pid: number): Buffer | undefined => {
 
 const none = Buffer.alloc(0)
 
-/** `undefined` of a process that is gone, and where it is not for this user to read. */
+/** `undefined` for a process that is gone, or that this user may not read. */
 const contentOf = (path: string): Buffer | undefined => {
   try {
     return readFileSync(path)

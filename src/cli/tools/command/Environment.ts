@@ -9,7 +9,7 @@ const allowed: ReadonlySet<string> = new Set([
   "TMPDIR",
   "TZ",
   "LANG",
-  // All that POSIX and glibc know, not LC_*: ssh passes on whatever is called so.
+  // All names that POSIX and glibc know, not LC_*: ssh passes on anything with such a name.
   "LC_ALL",
   "LC_ADDRESS",
   "LC_COLLATE",
@@ -25,7 +25,7 @@ const allowed: ReadonlySet<string> = new Set([
   "LC_TIME"
 ])
 
-/** What is passed on of `parent`, and `PWD` for a command that runs in `cwd`. */
+/** The variables of `parent` that are passed on, and `PWD` for a command that runs in `cwd`. */
 export const make = (parent: NodeJS.ProcessEnv, cwd: string): Record<string, string> => {
   const own: Record<string, string> = { PWD: cwd }
   for (const name of allowed) {

@@ -1,16 +1,16 @@
-/** Owns keeping the first and the last of an output, however long it is, as text. Pure, and in bounded memory. */
+/** Owns keeping the first and the last part of an output of any length, as text. Pure, and in bounded memory. */
 import type { Ends } from "../Excerpt.ts"
 
 /** Takes an output in chunks. */
 interface HeadTail {
   readonly push: (chunk: Uint8Array) => void
-  /** What was kept, and whether some bytes were no UTF-8, or NUL: those became U+FFFD. */
+  /** What was kept, and whether all bytes were UTF-8 without NUL; others became U+FFFD. */
   readonly end: () => Ends & { readonly isText: boolean }
 }
 
 const strange = /[\ufffd\0]/
 
-/** Keeps `length` characters of either end. */
+/** Keeps `length` characters at either end. */
 export const make = (length: number): HeadTail => {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
   let [head, tail, size, isText] = ["", "", 0, true]

@@ -1,5 +1,5 @@
 /**
- * Owns the one pipe that a command writes both its outputs to, so that they come in the order in which they were written.
+ * Owns the one pipe for both outputs of a command, so that they come in the order in which they were written.
  *
  * It is a FIFO, because Node makes a socket for each output of a child: two of them come in any order, and a script cannot
  * open /dev/stderr when that is a socket.
@@ -18,13 +18,13 @@ import * as CommandError from "./CommandError.ts"
 interface OutputPipe {
   /** The descriptor to give to the command. */
   readonly writeEnd: number
-  /** Closes the write end here: from then on only the command and what it started hold the pipe open. */
+  /** Closes the write end here: after that, only the command and what it started hold the pipe open. */
   readonly handOver: Effect.Effect<void>
-  /** For when nobody of the command should be left to write: takes what is in the pipe. Whether somebody has it open. */
+  /** For when no process of the command should be left: reads what is in the pipe. Whether somebody still has it open. */
   readonly isHeld: Effect.Effect<boolean>
 }
 
-/** A pipe whose content goes to `onData` as it comes: who writes never waits for longer than that takes. */
+/** A pipe whose content goes to `onData` as it comes: a writer never waits for longer than that takes. */
 export const make = Effect.fnUntraced(function*(
   onData: (chunk: Uint8Array) => void
 ): Effect.fn.Return<OutputPipe, CommandError.CommandError, Scope.Scope> {
@@ -42,19 +42,19 @@ export const make = Effect.fnUntraced(function*(
     writeEnd: writeEnd.descriptor,
     handOver: Effect.sync(writeEnd.close),
     isHeld: Effect.promise(async () => {
-      // A pipe holds less than Node reads in one turn of its loop; the end is told in the next.
+      // A pipe holds less than Node reads in one turn of its loop; Node reports the end in the next turn.
       for (let turn = 0; turn < 10 && !hasEnded; turn++) await new Promise((resolve) => setImmediate(resolve))
-      // A process that was killed gives up its environment, by which it is found, before its descriptors.
+      // A killed process gives up its environment, by which it is found, before its descriptors.
       for (let look = 0; look < mostLooks && !hasEnded; look++) await new Promise((resolve) => setTimeout(resolve, 10))
       return !hasEnded
     })
   }
 })
 
-/** How often, 10 ms apart, a pipe is looked at that somebody holds who is not there: on a busy machine to end takes a while. */
+/** How often, 10 ms apart, to check a pipe whose holder cannot be found: on a busy machine, a process takes a while to end. */
 const mostLooks = 25
 
-/** The name is gone when the ends are open. */
+/** The name is removed once both ends are open. */
 const open = Effect.gen(function*() {
   const folder = yield* Effect.acquireRelease(
     attempt(() => mkdtemp(join(tmpdir(), "fiberloop-"))),
@@ -67,7 +67,7 @@ const open = Effect.gen(function*() {
     })
   )
   return yield* attempt(async () => {
-    // The write end first exists where there is a reader, and the reader must not look before there is a writer.
+    // The write end can only be opened when there is a reader, and the reader must not look before there is a writer.
     const readEnd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     const descriptor = openSync(path, constants.O_WRONLY)
     const reader = new Socket({ fd: readEnd, readable: true, writable: false }).on("error", () => {})

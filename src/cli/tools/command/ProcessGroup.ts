@@ -1,10 +1,10 @@
 /**
- * Owns starting a program as the leader of a process group of its own, and ending its members: the group, and what left it
- * as far as that is found (`CommandMark.ts`).
+ * Owns starting a program as the leader of its own process group, and ending the members: the group, and those that left it,
+ * as far as they are found (`CommandMark.ts`).
  *
- * Over node:child_process: effect/process starts groups too, but takes processes that are dead and not yet reaped for
- * living ones (in a container whose first process reaps late, or not at all, each command would take seconds to end),
- * tells the signal only in words, and dies of what Node throws when it cannot start a program.
+ * Uses node:child_process: effect/process starts groups too, but takes dead processes that are not yet reaped for living
+ * ones (in a container whose first process reaps late, or not at all, each command would take seconds to end), reports the
+ * signal only in words, and dies of what Node throws when it cannot start a program.
  *
  *     running --- leader exits --> members left? -- no --> gone
  *        |                             | yes
@@ -20,7 +20,7 @@ import * as Grace from "../../../services/Grace.ts"
 import * as CommandError from "./CommandError.ts"
 import * as CommandMark from "./CommandMark.ts"
 
-/** How the leader ended: one of both is there. */
+/** How the leader ended: one of the two is set. */
 interface Ended {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
@@ -34,9 +34,9 @@ interface ProcessGroup {
   /** Whether no member is left. */
   readonly isGone: Effect.Effect<boolean>
   /**
-   * Ends every member and returns when all are gone. SIGKILL comes after half the grace period, so that whoever waits for
-   * this and leaves it behind after the whole of it finds it done; what outlives SIGKILL (in the kernel, or another
-   * user's) is waited for, and so left behind and named by them.
+   * Ends every member and returns when all are gone. SIGKILL comes after half the grace period, so that a caller which leaves
+   * this behind after all of it finds it done. What outlives SIGKILL (in the kernel, or another user's) is waited for, and so
+   * is left behind and named by the caller.
    */
   readonly terminate: Effect.Effect<void>
 }
@@ -51,7 +51,7 @@ export interface Options {
 
 /**
  * Starts a program without a shell and without input. Its members are terminated with the scope, and killed when this
- * process exits before that; only when this process itself is killed they go on.
+ * process exits before that; they survive only if this process itself is killed.
  */
 export const start = (options: Options): Effect.Effect<ProcessGroup, CommandError.CommandError, Scope.Scope> =>
   Effect.acquireRelease(spawn(options), (group) => group.terminate)
@@ -76,11 +76,11 @@ const spawn = ({ command: [program, ...args], cwd, env, output }: Options) =>
     }
   })
 
-/** The processes of a command: its group, and those outside of it that have its mark. */
+/** The processes of a command: its group, and those outside the group that have its mark. */
 interface Members {
   readonly pid: number
   readonly mark: CommandMark.CommandMark
-  /** `false` once nobody is in the group: from then on its number may be another's. */
+  /** `false` once the group is empty: after that its number may be another's. */
   hasGroup: boolean
 }
 
@@ -91,7 +91,7 @@ const make = (members: Members, leader: Deferred.Deferred<Ended>): ProcessGroup 
   const isGone = Effect.gen(function*() {
     if (isOver || !Deferred.isDoneUnsafe(leader)) return isOver
     if (left(members) === "some") return false
-    // Asked twice: who forks while it is looked at may be on no list.
+    // Asked twice: a process that forks during the look may be on no list.
     for (let looks = 1;; looks++) {
       yield* pause(lookAgain)
       const who = left(members)
@@ -104,7 +104,7 @@ const make = (members: Members, leader: Deferred.Deferred<Ended>): ProcessGroup 
   })
   const gone = (meanwhile: () => void) =>
     Effect.gen(function*() {
-      // A system does not tell when a group ends.
+      // The system does not report the end of a group.
       for (let millis = 2; !(yield* isGone); millis = Math.min(2 * millis, 100)) {
         meanwhile()
         yield* Deferred.isDoneUnsafe(leader) ? pause(millis) : Effect.raceFirst(ended, pause(millis))
@@ -114,7 +114,7 @@ const make = (members: Members, leader: Deferred.Deferred<Ended>): ProcessGroup 
     if (yield* isGone) return
     const patience = Duration.times(yield* Grace.Grace, 0.5)
     const told = new Set<number>()
-    // A stopped process takes no other signal until it goes on.
+    // A stopped process handles no other signal until it is continued.
     const tell = () => signal(members, ["SIGTERM", "SIGCONT"], told)
     if (Option.isSome(yield* Effect.timeoutOption(gone(tell), patience))) return
     yield* gone(() => signal(members, ["SIGKILL"]))
@@ -147,12 +147,12 @@ const killLiving = (): void => {
 const lookAgain = 2
 
 /**
- * How often who is left is looked for, while a process tells nothing of itself: to become another program takes it less than a
- * millisecond. One that never does is not waited for any longer. A look takes a few milliseconds, as there are many processes.
+ * How often to look for remaining members while a process does not show its environment: becoming another program takes it less
+ * than a millisecond. After that, it is no longer waited for. A look takes a few milliseconds, because there are many processes.
  */
 const mostLooks = 25
 
-/** Sends the signals to all members, but for those that were told before. `false` where one more may be there. */
+/** Sends the signals to all members except those that had them before. `false` where one more may exist. */
 const signal = (
   { hasGroup, mark, pid }: Members,
   names: ReadonlyArray<NodeJS.Signals>,
@@ -164,7 +164,7 @@ const signal = (
     for (const name of names) send(target, name)
   }
   if (hasGroup) tell(-pid)
-  // Looked for after that: who leaves the group at this moment was told with it, or is found.
+  // Looked for after that: a process that leaves the group just now was signalled with it, or is found here.
   const { found, isSure } = mark.lookOutside(pid)
   found.forEach(tell)
   return isSure
@@ -174,18 +174,18 @@ const send = (target: number, name: NodeJS.Signals): void => {
   try {
     process.kill(target, name)
   } catch {
-    // Nobody is left, or only what this user may not signal: `isGone` tells.
+    // No member is left, or only some that this user may not signal: `isGone` finds out.
   }
 }
 
-/** Time of the wall, not of the Clock: other processes take it. */
+/** Wall clock time, not the Clock's: it waits for other processes. */
 const pause = (millis: number): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     const timer = setTimeout(() => resume(Effect.void), millis)
     return Effect.sync(() => clearTimeout(timer))
   })
 
-/** Who is left of the members; `unknown` where a process does not tell yet whether it is one. */
+/** Which members are left; `unknown` where a process does not show yet whether it is one. */
 const left = (members: Members): "none" | "some" | "unknown" => {
   const { mark, pid } = members
   members.hasGroup &&= isThere(pid)
@@ -199,12 +199,12 @@ const isThere = (group: number): boolean => {
     return process.kill(-group, 0)
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
-    // macOS says EPERM of a group that has only zombies, Linux of one that has only other users' processes.
+    // macOS returns EPERM for a group with only zombies, Linux for one with only other users' processes.
     return code === "EPERM" && process.platform !== "darwin"
   }
 }
 
-/** Whether all members of a group are dead and only wait to be reaped; false where there is no /proc to tell. */
+/** Whether all members of a group are dead and only wait to be reaped; false where there is no /proc. */
 const hasOnlyZombies = (group: number): boolean => {
   const pids = CommandMark.pids()
   const members = pids.map(CommandMark.statusOf).filter((member) => member.group === group)

@@ -23,12 +23,12 @@ import * as OutputPipe from "./OutputPipe.ts"
 import * as ProcessGroup from "./ProcessGroup.ts"
 
 /**
- * How many characters of JSON the output has at most in an answer. Default 29,000, so that the whole answer has not more
- * than the 30,000 after which an executor cuts it.
+ * The most characters of JSON that the output has in an answer. Default 29,000, so that the whole answer stays below the
+ * 30,000 at which an executor cuts it.
  */
 export const MaxOutput = Context.Reference<number>("fiberloop/cli/command/MaxOutput", { defaultValue: () => 29_000 })
 
-/** In seconds: less than a tool call gets, so that the command ends, and what it wrote is told, before the call does. */
+/** In seconds: less than the limit of a tool call, so that the command ends, and its output is reported, before the call does. */
 export const defaultTimeout = 100
 
 /** The tool. */
@@ -63,8 +63,8 @@ export const tool = Tool.make("run_command", {
 }).annotateMerge(Changing.annotations).annotate(Tool.OpenWorld, true)
 
 /**
- * Answers a call. When this is over, also by interruption, no process of the command is left but one that could not be
- * found, and that is left behind by name where it holds the output.
+ * Answers a call. When this is over, also by interruption, no process of the command is left except one that could not be
+ * found; that one is left behind by name if it holds the output.
  */
 export const handler = (root: Root.Root) =>
   Effect.fn("CommandTools.run_command")(function*(
@@ -104,7 +104,7 @@ const runIn = Effect.fnUntraced(function*(root: Root.Root, { command, cwd, timeo
   const pipe = yield* OutputPipe.make(kept.push)
   const env = Environment.make(process.env, folder.real)
   const isHeld = Effect.andThen(pipe.handOver, pipe.isHeld)
-  // After the end of all that is found: who still holds the output was not.
+  // Runs after the end of all that was found: whoever still holds the output was not found.
   yield* Effect.addFinalizer(() => Effect.flatMap(isHeld, (yes) => yes ? nameProcess : Effect.void))
   const group = yield* ProcessGroup.start({ command, cwd: folder.at("."), env, output: pipe.writeEnd })
   yield* pipe.handOver
@@ -117,7 +117,7 @@ const runIn = Effect.fnUntraced(function*(root: Root.Root, { command, cwd, timeo
 
 const nameProcess = Effect.flatMap(LeaveBehind.LeaveBehind, (leaveBehind) => leaveBehind(`process of ${tool.name}`))
 
-/** The folder that a command runs in; it does not matter what happens to its path until the command has started. */
+/** The folder that a command runs in; its path may change before the command has started. */
 const openFolder = Effect.fnUntraced(function*(root: Root.Root, cwd: string) {
   const { real } = yield* Effect.mapError(Root.locate(root, cwd), ChangeError.fromLooking(cwd))
   if (!(yield* ChangeError.attempt(cwd, () => lstat(real))).isDirectory()) return yield* ChangeError.isNoFolder(cwd)

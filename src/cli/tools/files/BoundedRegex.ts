@@ -1,10 +1,10 @@
 /**
  * Owns that matching a regular expression ends and can be interrupted.
  *
- * A regular expression of JavaScript can take exponential time, and the thread it runs in can do nothing else meanwhile.
- * So it runs in a worker thread that is ended when a list of lines takes longer than 1 s, when a search takes longer than
- * 30 s of matching altogether, or when the scope closes; the process itself goes on meanwhile. Times are wall clock: an
- * overloaded machine can refuse an innocent expression.
+ * A JavaScript regular expression can take exponential time, and blocks the thread it runs in. So it runs in a worker thread
+ * that is ended when a list of lines takes longer than 1 s, when a search takes longer than 30 s of matching altogether, or
+ * when the scope closes; the process itself goes on meanwhile. Times are wall clock: an overloaded machine can refuse an
+ * innocent expression.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -14,13 +14,13 @@ import { Worker } from "node:worker_threads"
 import * as FileError from "./FileError.ts"
 import type { Answer } from "./RegexWorker.ts"
 
-/** How many milliseconds of wall clock a list of lines and a whole search get. */
+/** How many milliseconds of wall clock time a list of lines and a whole search get. */
 export const RegexLimits = Context.Reference<{ readonly slice: number; readonly search: number }>(
   "fiberloop/cli/files/RegexLimits",
   { defaultValue: () => ({ slice: 1_000, search: 30_000 }) }
 )
 
-/** Finds the lines that match; fails when the time is used up, and from then on always. */
+/** Finds the lines that match; fails when the time is used up, and always after that. */
 type BoundedRegex = (lines: ReadonlyArray<string>) => Effect.Effect<Answer, FileError.FileError>
 
 /** A thread for the expression, until the scope closes. */
@@ -38,7 +38,7 @@ export const make = Effect.fnUntraced(function*(regex: RegExp): Effect.fn.Return
     Effect.suspend(() => {
       const [start, budget, before] = [performance.now(), Math.min(limits.slice, left), left]
       if (budget <= 0) return Effect.fail(tooSlow())
-      left = 0 // and stays so without an answer: a late one must not be taken for that to the next lines
+      left = 0 // and stays so without an answer: a late one must not be taken as the answer for the next lines
       worker.postMessage(lines)
       return nextAnswer(worker).pipe(
         Effect.raceFirst(Effect.andThen(elapsed(budget), Effect.failSync(tooSlow))),
@@ -47,7 +47,7 @@ export const make = Effect.fnUntraced(function*(regex: RegExp): Effect.fn.Return
     }).pipe(turn.withPermit)
 })
 
-// The worker stands beside this file, as TypeScript in the sources and as JavaScript in the package.
+// The worker is beside this file, as TypeScript in the sources and as JavaScript in the package.
 const script = new URL(`./RegexWorker.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`, import.meta.url)
 
 /** The worker's next message; a worker that fails is a defect. */
@@ -64,7 +64,7 @@ const nextAnswer = (worker: Worker): Effect.Effect<Answer> =>
     return Effect.sync(leave)
   })
 
-/** Time of the wall, not of the Clock: it bounds a thread. An answer that has arrived by then comes first. */
+/** Wall clock time, not the Clock's: it bounds a thread. An answer that has arrived by then comes first. */
 const elapsed = (millis: number): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     const timer = setTimeout(() => setImmediate(() => resume(Effect.void)), millis)

@@ -1,6 +1,6 @@
 /**
  * Owns what can go wrong with a file, in words that a model can act on, and the one translation of Node's error codes.
- * Does not own where files may be: that is `Root.ts`.
+ * Does not own where files may be (`Root.ts`).
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -30,7 +30,7 @@ const longestQuote = 200
 export const quote = (path: string): string =>
   JSON.stringify(path.length > longestQuote ? `${path.slice(0, longestQuote)}...` : path)
 
-/** The path is not below the root by its own text. */
+/** The path's own text leads outside the root. */
 export const outside = (path: string): FileError =>
   new FileError({
     reason: "OutsideRoot",
@@ -38,7 +38,7 @@ export const outside = (path: string): FileError =>
       "Use a path relative to the root."
   })
 
-/** The path is below the root by its text but not in truth; says the same whether or not the target exists. */
+/** The path's text is below the root, but its target is not; says the same whether or not the target exists. */
 export const leadsOutside = (path: string): FileError =>
   new FileError({
     reason: "OutsideRoot",
@@ -75,7 +75,7 @@ export const isNoFolder = (path: string): FileError =>
     message: `${quote(path)} is not a folder: leave folder out, or name the folder that holds it.`
   })
 
-/** Translates what a call of `node:fs` threw about `path`. */
+/** Translates what a call to `node:fs` threw about `path`. */
 export const fromNode = (path: string) => (cause: unknown): FileError => {
   const code = (cause as NodeJS.ErrnoException).code ?? "unknown error"
   const name = quote(path)
@@ -106,6 +106,6 @@ export const fromNode = (path: string) => (cause: unknown): FileError => {
   }
 }
 
-/** Runs a call of `node:fs` about `path`, its rejection translated. */
+/** Runs a call to `node:fs` about `path`, and translates its rejection. */
 export const attempt = <A>(path: string, call: () => Promise<A>): Effect.Effect<A, FileError> =>
   Effect.tryPromise({ try: call, catch: fromNode(path) })

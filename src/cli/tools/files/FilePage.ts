@@ -1,6 +1,6 @@
 /**
- * Owns which bytes a page of a file has: whole lines from one line on, at most so many lines and bytes. Pure, and holds
- * no more than the page.
+ * Owns which bytes are on a page of a file: whole lines from a given line on, at most so many lines and bytes. Pure, and
+ * holds no more than the page.
  * Does not own reading (`ReadFile.ts`).
  */
 

@@ -12,7 +12,7 @@ export const Pattern = Schema.String.check(Schema.isMaxLength(500)).annotate({
 
 /**
  * Whether a file is selected, by its path from the root and from the folder that is looked at. A pattern without a slash
- * is matched against base names, one that ends with a slash selects everything below. Hidden files are files.
+ * matches base names, one that ends with a slash selects everything below. Hidden files count as files.
  */
 export const make = (pattern: string | undefined): (fromRoot: string, fromFolder: string) => boolean => {
   if (!pattern) return () => true

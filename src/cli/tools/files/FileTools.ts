@@ -1,7 +1,7 @@
 /**
- * Owns the read-only file tools of the command as one toolkit, confined to a root folder: what is outside cannot be read,
- * also not through symbolic links or by swapping paths meanwhile.
- * Does not own their settings: those are References beside the code that reads them.
+ * Owns the read-only file tools of the command as one toolkit, confined to a root folder: what is outside cannot be read, not
+ * even through symbolic links or by swapping paths meanwhile.
+ * Does not own their settings, which are References beside the code that reads them.
  */
 import type * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
@@ -15,7 +15,7 @@ import * as SearchText from "./SearchText.ts"
 /** `list_files`, `read_file` and `search_text`; their failures go to the model as data. */
 export const toolkit = Toolkit.make(ListFiles.tool, ReadFile.tool, SearchText.tool)
 
-/** The handlers, for files below `root`; fails when that is no folder that can be used. */
+/** The handlers, for files below `root`; fails when that is not a usable folder. */
 export const layer = (
   root: string
 ): Layer.Layer<Tool.HandlersFor<Toolkit.Tools<typeof toolkit>>, Root.RootError> =>

@@ -1,7 +1,7 @@
 /**
- * Owns which files are below a folder. Symbolic links to folders are not entered (their files are found at their own
- * place, and cycles cannot be), links to files are found under their own path when they stay below the root.
- * Does not open files: what is found can change, `OpenFile.ts` checks again.
+ * Owns which files are below a folder. Symbolic links to folders are not followed (their files are found at their own
+ * place, and there are no cycles); links to files are found under their own path when their target is below the root.
+ * Does not open files: what is found can change, so `OpenFile.ts` checks again.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -14,7 +14,7 @@ import * as FilePattern from "./FilePattern.ts"
 import { BetweenCheckAndOpen } from "./OpenFile.ts"
 import * as Root from "./Root.ts"
 
-/** Files and folders of these names are not entered, unless `folder` names them; `.gitignore` is not read. */
+/** Files and folders with these names are skipped, unless `folder` names them; `.gitignore` is not read. */
 export const skipped: ReadonlySet<string> = new Set([".git", "node_modules", ".fiberloop"])
 
 /** The `folder` parameter of the tools. */
@@ -42,7 +42,7 @@ interface Walk {
   readonly files: ReadonlyArray<WalkedFile>
   /** Folders that could not be listed. */
   readonly unreadable: number
-  /** Files whose names are no UTF-8, so that no path leads to them. */
+  /** Files whose names are not UTF-8, so that no path leads to them. */
   readonly unnamed: number
 }
 
@@ -94,7 +94,7 @@ export const walk = Effect.fnUntraced(function*(
   }
 })
 
-/** Node gives a name that is no UTF-8 with replacement characters, under which there is no file. */
+/** Node returns a name that is not UTF-8 with replacement characters; no file has that name. */
 const isUnnamed = ({ path, real }: WalkedFile): Effect.Effect<boolean> =>
   FileError.attempt(path, () => lstat(real)).pipe(Effect.as(false), Effect.orElseSucceed(() => true))
 
@@ -111,7 +111,7 @@ const below = (folder: Place, name: string): Place => ({
   fromFolder: folder.fromFolder === "." ? name : `${folder.fromFolder}/${name}`
 })
 
-/** A folder that was swapped for a link while it was listed counts as one that cannot be listed. */
+/** A folder that was replaced by a link during the listing counts as one that cannot be listed. */
 const list = (
   folder: Place,
   isStart: boolean

@@ -1,5 +1,5 @@
 /**
- * Owns which lines match. Plain text, and expressions that cannot backtrack, are found here in linear time; all others
+ * Owns which lines match. Plain text, and expressions that cannot backtrack, are matched here in linear time; all others
  * in a thread that is ended when they take too long (`BoundedRegex.ts`).
  */
 import * as Effect from "effect/Effect"
@@ -45,7 +45,7 @@ export const make = Effect.fnUntraced(function*(options: {
     )
 })
 
-/** Without a repetition, an option or an alternative there is one way to match from each place. */
+/** Without a repetition, an option or an alternative there is only one way to match at each place. */
 const canBacktrack = /[*+?{|]/
 
 const findBy = (indexIn: (line: string) => number, countIn: (line: string) => number): LineMatcher => (lines) =>
@@ -58,7 +58,7 @@ const findBy = (indexIn: (line: string) => number, countIn: (line: string) => nu
     return matches
   })
 
-/** With Unicode when the expression allows it; without, JavaScript forgives escapes that mean nothing. */
+/** In Unicode mode when the expression allows it; without, JavaScript accepts meaningless escapes. */
 const compile = (source: string, flags: string): Effect.Effect<RegExp, FileError.FileError> =>
   Effect.try({ try: () => new RegExp(source, `${flags}u`), catch: () => undefined }).pipe(
     Effect.catch(() =>

@@ -1,5 +1,5 @@
 /**
- * Owns what a line is: what ends with a line feed, and an unterminated rest. Pure and in bounded memory.
+ * Owns what a line is: what a line feed ends, or an unterminated rest. Pure and in bounded memory.
  * Does not own where the bytes come from.
  */
 import * as Effect from "effect/Effect"
@@ -59,7 +59,7 @@ export const splitter = (longest: number): Splitter => {
     open = ""
     return { number: number++, text: cut(text, longest), isCut: text.length > longest }
   }
-  // Two more than the longest line, so that an ending or an excess can be told.
+  // Two more than the longest line, so that an ending or an excess can be detected.
   const extend = (text: string): void => {
     const room = longest + 2 - open.length
     if (room > 0) open += text.slice(0, room)

@@ -53,7 +53,7 @@ export const tool = Tool.make("list_files", {
   failureMode: "return"
 }).annotateMerge(ReadOnly.annotations)
 
-/** Answers a call; files that vanish meanwhile are left out. Only a page is opened, unless size decides what is on it. */
+/** Answers a call; leaves out files that vanish meanwhile. Opens only one page's files, unless it sorts by size. */
 export const handler = (root: Root.Root) =>
   Effect.fn("FileTools.list_files")(function*(
     { folder, limit = defaultLimit, offset = 0, order = "asc", pattern, sort = "path" }: Tool.Parameters<typeof tool>
@@ -84,7 +84,7 @@ const pageName = (offset: number, length: number): string =>
     ? `None after the first ${offset}`
     : `${offset + 1} to ${offset + length}`
 
-/** Files without lines come last in both orders; equal ones stay in the order of their paths. */
+/** Files without lines come last in both orders; equal files stay in path order. */
 const bySize = (size: "lines" | "bytes", order: "asc" | "desc") => (a: typeof Entry.Type, b: typeof Entry.Type) => {
   const [left, right] = [a[size], b[size]]
   if (left === null || right === null) return left === right ? 0 : left === null ? 1 : -1
@@ -100,7 +100,7 @@ const describe = (root: Root.Root, file: FileWalk.WalkedFile): Effect.Effect<typ
     Effect.catch((error) => error.reason === "PermissionDenied" ? unreadable(file) : Effect.succeed(undefined))
   )
 
-/** A file that must not be opened still has a size, when its path is still what was found. */
+/** A file that must not be opened still has a size, if its path still leads to what was found. */
 const unreadable = (file: FileWalk.WalkedFile) =>
   Effect.gen(function*() {
     const status = yield* FileError.attempt(file.path, () => lstat(file.real))

@@ -1,10 +1,10 @@
 /**
- * Owns opening a file so that what is read is below the root, also when the path is swapped between check and open.
+ * Owns opening a file so that what is read is below the root, even when the path is swapped between check and open.
  * Does not own what a path means (`Root.ts`) nor what is done with the bytes.
  *
  * On Linux the kernel is asked where the open descriptor is (`/proc/self/fd`), which no swap can fool. Elsewhere, or
- * without `/proc`, the path must after the opening still resolve below the root to the inode that was opened: that
- * catches a swap, but not a program that swaps to and fro at the right moments. A hard link is below the root where it is.
+ * without `/proc`, after the opening the path must still resolve below the root to the inode that was opened: that
+ * catches a swap, but not a program that swaps back and forth at the right moments. A hard link counts as where it is.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -37,8 +37,8 @@ export interface OpenFile {
   /** Size in bytes when it was opened. */
   readonly bytes: number
   /**
-   * The next chunk from the start on, at most 64 KiB; empty at the end. Ends at `bytes`, so that a file that grows
-   * ends too. The array is overwritten by the next read.
+   * The next chunk from the start, at most 64 KiB; empty at the end. Stops at `bytes`, so that a growing file ends too. The
+   * next read overwrites the array.
    */
   readonly read: Effect.Effect<Buffer, FileError.FileError>
 }
@@ -100,7 +100,7 @@ const requireBelow = Effect.fnUntraced(function*(
 const chunkBytes = 65_536
 
 const reader = (handle: FileHandle, bytes: number, path: string): OpenFile["read"] => {
-  // Files of /proc and the like say 0 and have content: those are read to their end.
+  // Files in /proc and the like have size 0 but content: those are read to their end.
   let left = bytes > 0 ? bytes : Infinity
   const buffer = Buffer.allocUnsafe(Math.min(left, chunkBytes))
   return Effect.suspend(() =>

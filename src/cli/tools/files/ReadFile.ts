@@ -13,7 +13,7 @@ import type * as Root from "./Root.ts"
 
 const defaultMaxLines = 500
 
-/** How many bytes of a file one answer holds at most. Default 24,000, so that no executor has to cut the answer. */
+/** How many bytes of a file an answer holds at most. Default 24,000, so that no executor has to cut the answer. */
 export const MaxPageBytes = Context.Reference<number>("fiberloop/cli/files/MaxPageBytes", {
   defaultValue: () => 24_000
 })
@@ -43,8 +43,8 @@ export const tool = Tool.make("read_file", {
 }).annotateMerge(ReadOnly.annotations)
 
 /**
- * Answers a call. The text is what is in the file, endings included; a byte order mark at the start is left out and bytes
- * that are no UTF-8 become U+FFFD. The file is read once, as a stream.
+ * Answers a call. The text is the file's, endings included; a byte order mark at the start is left out and bytes that are not
+ * UTF-8 become U+FFFD. The file is read once, as a stream.
  */
 export const handler = (root: Root.Root) =>
   Effect.fn("FileTools.read_file")(function*(
@@ -59,7 +59,7 @@ export const handler = (root: Root.Root) =>
       lines: page.lines,
       from: fromLine,
       to: page.to,
-      // A byte order mark is one only at the start; `stream` leaves out a character that the cut has split.
+      // A byte order mark counts only at the start; `stream` drops a character that the cut has split.
       text: new TextDecoder("utf-8", { ignoreBOM: fromLine > 1 }).decode(page.bytes, { stream: page.isLineCut }),
       truncated,
       ...(truncated && { note: noteOf(page, maxLines, maxBytes) })

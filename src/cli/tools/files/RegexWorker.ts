@@ -1,11 +1,11 @@
 /**
- * Owns the work of a thread of its own: it answers each list of lines with those that match the expression it was made
- * with, after a first empty answer when it is ready.
+ * Owns the work of the thread: it answers each list of lines with those that match its expression, after a first empty answer
+ * when it is ready.
  * Does not own how long that may take: `BoundedRegex.ts` starts and ends the thread.
  */
 import { parentPort, workerData } from "node:worker_threads"
 
-/** The places of the lines that match in their list, each with the start of its first match. */
+/** The indices of the lines that match, each with the start of its first match. */
 export type Answer = ReadonlyArray<readonly [index: number, at: number]>
 
 const regex = workerData as RegExp

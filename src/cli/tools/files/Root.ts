@@ -1,6 +1,6 @@
 /**
  * Owns which paths are below the root folder, symbolic links included.
- * Does not open anything: a path that was located can change until it is opened, so `OpenFile.ts` checks again.
+ * Does not open anything: a located path can change until it is opened, so `OpenFile.ts` checks again.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -31,7 +31,7 @@ export interface Located {
   readonly real: string
 }
 
-/** The root at `folder`; fails when it does not exist, is no folder or cannot be listed by this user. */
+/** The root at `folder`; fails when it does not exist, is not a folder or cannot be listed by this user. */
 export const make = Effect.fnUntraced(function*(folder: string): Effect.fn.Return<Root, RootError> {
   const refuse = (what: string) =>
     new RootError({ root: folder, message: `The root folder ${FileError.quote(folder)} ${what}` })
@@ -69,8 +69,8 @@ export const pathOf = (root: Root, absolute: string): string => {
 }
 
 /**
- * Locates a path that is relative to the root, or absolute and below it; fails when it does not exist. What is said about
- * a path that leads out of the root does not depend on what is there.
+ * Locates a path that is relative to the root, or absolute and below it; fails when it does not exist. For a path that leads
+ * out of the root, the error does not depend on what is there.
  */
 export const locate = Effect.fnUntraced(function*(
   root: Root,
@@ -100,7 +100,7 @@ const belowRoot = (root: Root, path: string): string | undefined => {
     : undefined
 }
 
-/** Why `absolute` has no real path: the deepest part of it that exists tells whether a link led out of the root. */
+/** Why `absolute` has no real path: its deepest existing part tells whether a link led out of the root. */
 const blame = Effect.fnUntraced(function*(root: Root, absolute: string, path: string, error: FileError.FileError) {
   let part = absolute
   while (contains(root, part) && !(yield* exists(part))) part = dirname(part)

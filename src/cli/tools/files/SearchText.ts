@@ -62,7 +62,7 @@ export const tool = Tool.make("search_text", {
   failureMode: "return"
 }).annotateMerge(ReadOnly.annotations)
 
-/** Answers a call. All files are searched, so that the numbers hold also when matches are left out. */
+/** Answers a call. Searches all files, so that the totals are right even when matches are left out. */
 export const handler = (root: Root.Root) =>
   Effect.fn("FileTools.search_text")(function*(
     {
@@ -120,7 +120,7 @@ export const handler = (root: Root.Root) =>
     }
   }, Effect.scoped)
 
-/** What a file has, nothing when it is binary; `undefined` when it cannot be read. */
+/** The matches of a file, none when it is binary; `undefined` when it cannot be read. */
 const searchFile = Effect.fnUntraced(
   function*(root: Root.Root, { path, real }: FileWalk.WalkedFile, matcher: LineMatcher.LineMatcher, max: number) {
     const file = yield* OpenFile.open(root, real, path)
@@ -149,7 +149,7 @@ const searchFile = Effect.fnUntraced(
   Effect.catchIf((error) => error.reason !== "RegexTooSlow", () => Effect.succeed(undefined))
 )
 
-/** The start of the line, or what is around the match when that is further on. */
+/** The start of the line, or the part around the match when that is further on. */
 const shown = (text: string, at: number): string => {
   if (at < longestShown) return Lines.cut(text, longestShown)
   const from = at - 50

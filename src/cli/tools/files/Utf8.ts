@@ -1,6 +1,6 @@
 /** Owns what a text file is: UTF-8 without NUL. Pure. */
 
-/** The text, its byte order mark included; `undefined` when it is not a text, so that writing it back would spoil it. */
+/** The text, with its byte order mark; `undefined` when it is not a text, so that writing it back would corrupt it. */
 export const decode = (bytes: Uint8Array): string | undefined => {
   if (bytes.includes(0)) return undefined
   try {
@@ -10,10 +10,10 @@ export const decode = (bytes: Uint8Array): string | undefined => {
   }
 }
 
-/** The bytes of a text; `undefined` when it has a NUL character or half a surrogate pair, so that no text file can hold it. */
+/** The bytes of a text; `undefined` when it has a NUL character or half a surrogate pair, which no text file can hold. */
 export const encode = (text: string): Uint8Array | undefined =>
   text.includes("\0") || !text.isWellFormed() ? undefined : Buffer.from(text)
 
-/** As the file tools count them: what ends with a line feed, and an unterminated rest. */
+/** Counts lines as the file tools do: what a line feed ends, and an unterminated rest. */
 export const countLines = (text: string): number =>
   text === "" ? 0 : text.split("\n").length - (text.endsWith("\n") ? 1 : 0)

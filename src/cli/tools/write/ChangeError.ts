@@ -1,12 +1,12 @@
 /**
  * Owns what can go wrong with changing a file, in words that a model can act on. What can go wrong with finding it is a
- * `FileError`, told here in the words of a change.
+ * `FileError`, reworded here for a change.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as FileError from "../files/FileError.ts"
 
-/** A file could not be changed; it is as it was. `message` names it, what is wrong and what to try. */
+/** A file could not be changed, and is as it was. `message` names it, what is wrong and what to try. */
 export class ChangeError extends Schema.TaggedError<ChangeError>()("ChangeError", {
   reason: Schema.Literals([
     "NotText",
@@ -58,7 +58,7 @@ export const isSpecial = (path: string): FileError.FileError =>
     message: `${quote(path)} is no regular file (a FIFO, socket or device) and cannot be written. Choose another file.`
   })
 
-/** A file stands where the path needs a folder. */
+/** A file is where the path needs a folder. */
 export const isNoFolder = (path: string): FileError.FileError =>
   new FileError.FileError({
     reason: "NotAFolder",
@@ -79,7 +79,7 @@ export const changedSinceShown = (path: string): ChangeError =>
     message: `${quote(path)} changed after it was shown to the user, and was left as it is: read it again.`
   })
 
-/** What a `FileError` about looking says about changing. */
+/** Rewords a `FileError` about looking for a change. */
 export const fromLooking = (path: string) => (error: FileError.FileError): FileError.FileError | ChangeError =>
   error.reason === "OutsideRoot"
     ? outside(path)
@@ -87,7 +87,7 @@ export const fromLooking = (path: string) => (error: FileError.FileError): FileE
     ? notWritable(path, "this user may not")
     : error
 
-/** Translates what a call of `node:fs` threw about `path`, or about a name that was made for it. */
+/** Translates what a call to `node:fs` threw about `path`, or about a temporary name for it. */
 const fromNode = (path: string) => (cause: unknown): Failure => {
   const code = (cause as NodeJS.ErrnoException).code ?? "unknown error"
   switch (code) {
@@ -116,6 +116,6 @@ const fromNode = (path: string) => (cause: unknown): Failure => {
 const notWritable = (path: string, why: string) =>
   new ChangeError({ reason: "NotWritable", message: `${quote(path)} could not be written: ${why}. It is as it was.` })
 
-/** Runs a call of `node:fs` for a change of `path`, its rejection translated. */
+/** Runs a call to `node:fs` for a change of `path`, and translates its rejection. */
 export const attempt = <A>(path: string, call: () => Promise<A>): Effect.Effect<A, Failure> =>
   Effect.tryPromise({ try: call, catch: fromNode(path) })

@@ -1,4 +1,4 @@
-/** Owns the file that a change finds: that it is a regular file which may be written, and whether it is still the same. */
+/** Owns the file that a change finds: that it is regular and writable, and whether it is still the same file. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { BigIntStats } from "node:fs"
@@ -16,7 +16,7 @@ export interface CurrentFile {
 // A FIFO must not block and a link must not be followed; Windows has neither flag.
 const flags = constants.O_RDWR | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
-/** Opens `name` in a folder; nothing when there is nothing. What is no regular file is refused before it is opened. */
+/** Opens `name` in a folder; nothing when it does not exist. Refuses what is not a regular file before opening it. */
 export const open = Effect.fnUntraced(function*(
   folder: OpenFolder,
   name: string,
@@ -45,7 +45,7 @@ const requireRegular = (status: BigIntStats, path: string): Effect.Effect<void, 
         : ChangeError.isSpecial(path)
     )
 
-/** Fails when `name` is not what was found there, or when there is something where nothing was. */
+/** Fails when `name` is not what was found there, or when something is there now and was not before. */
 export const requireSame = Effect.fnUntraced(function*(
   folder: OpenFolder,
   name: string,

@@ -17,10 +17,10 @@ import * as ShownFiles from "./ShownFiles.ts"
 import * as Target from "./Target.ts"
 import * as UnifiedDiff from "./UnifiedDiff.ts"
 
-/** How many characters of JSON the diff of an answer has at most. Default 10,000. */
+/** How many characters of JSON the diff in an answer has at most. Default 10,000. */
 export const MaxDiff = Context.Reference<number>("fiberloop/cli/write/MaxDiff", { defaultValue: () => 10_000 })
 
-/** Files of more bytes are not edited. Default 10 million. */
+/** Larger files are not edited. Default 10 million. */
 export const MaxFileBytes = Context.Reference<number>("fiberloop/cli/write/MaxFileBytes", {
   defaultValue: () => 10_000_000
 })
@@ -78,7 +78,7 @@ const edit = Effect.fnUntraced(function*(
   return change
 })
 
-/** What a call makes of a file with this content. */
+/** The change that a call makes to a file with this content. */
 export const plan = (
   bytes: Uint8Array,
   params: Tool.Parameters<typeof tool>

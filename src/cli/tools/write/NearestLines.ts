@@ -1,17 +1,17 @@
-/** Owns where a text that is not in a file nearly is: by lines, white space aside. Pure. */
+/** Owns where a text that is not in a file nearly occurs: by lines, ignoring white space. Pure. */
 
 /** `line` is 1-based. */
 interface Nearest {
   readonly line: number
   /** How many lines of the text, from its first that is not blank, match there. */
   readonly matched: number
-  /** Whether that is all of them, so that only white space differs. */
+  /** Whether all of its lines match, so that only white space differs. */
   readonly isWhole: boolean
 }
 
 const mostLines = 50
 
-/** The first place where most lines of `part` match one after the other; nothing when not even its first does. */
+/** The first place where most lines of `part` match in sequence; nothing when not even its first line does. */
 export const find = (text: string, part: string): Nearest | undefined => {
   const wanted = withoutBlankEnds(part.split("\n").map(squeezed)).slice(0, mostLines)
   if (wanted.length === 0) return undefined

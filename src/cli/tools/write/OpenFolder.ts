@@ -1,12 +1,11 @@
 /**
- * Owns holding a folder below the root open, so that what is done in it is done there, wherever its path leads meanwhile.
+ * Owns holding a folder below the root open, so that changes are made in that folder, wherever its path leads meanwhile.
  * Does not own what a path means (`Root.ts`, `Target.ts`).
  *
- * What is opened is the folder that was found, no other below the root. On Linux names are looked up in the open folder itself
- * (`/proc/self/fd/<descriptor>/<name>`, as openat does), and the kernel is asked where that folder is: no swap can fool either.
- * Elsewhere, or without `/proc`, the path must resolve to
- * the folder that was opened, before the change and after it: that catches a swap, but not one to and fro at the right
- * moments.
+ * The folder that is opened is the one that was found, not another below the root. On Linux, names are looked up in the open
+ * folder itself (`/proc/self/fd/<descriptor>/<name>`, as openat does), and the kernel is asked where that folder is: no swap can
+ * fool either. Elsewhere, or without `/proc`, the path must resolve to the folder that was opened, before the change and after
+ * it: that catches a swap, but not one back and forth at the right moments.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -20,7 +19,7 @@ import * as ChangeError from "./ChangeError.ts"
 
 /** A folder below the root, open until its scope closes. */
 export interface OpenFolder {
-  /** The path of a name in this folder; it may stay open for as long as the folder does. */
+  /** The path of a name in this folder; valid while the folder is open. */
   readonly at: (name: string) => string
   /** Absolute, without links, when it was opened. */
   readonly real: string
@@ -70,7 +69,7 @@ const openThrough = Effect.fnUntraced(function*(
   const opened = yield* Effect.promise(() => descriptorPath(handle.fd))
   const hasDescriptors = opened !== undefined
   yield* check
-  // a folder may be moved while it is open, and has another name for the kernel where case does not count
+  // a folder may be moved while it is open, and the kernel may report another name where case does not count
   if (hasDescriptors && opened !== real) yield* require(() => isAt(root, real, handle))
   return {
     at: (name) => hasDescriptors ? `/proc/self/fd/${handle.fd}/${name}` : join(real, name),

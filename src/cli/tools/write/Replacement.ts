@@ -1,5 +1,5 @@
 /**
- * Owns what replacing a part of a text means: exactly that part, once unless told otherwise, in the text's own line
+ * Owns what replacing a part of a text means: exactly that part, once unless told otherwise, with the text's own line
  * endings. Pure.
  */
 import * as Result from "effect/Result"
@@ -26,8 +26,8 @@ const mostPlaces = 100
 const mostShown = 20
 
 /**
- * Replaces `oldText`. In a text whose lines all end alike, line breaks of both parts become that ending first, as a model
- * does not see which it is; in any other text they are taken as they are. A byte order mark stays where it is.
+ * Replaces `oldText`. If all lines of the text end alike, the line breaks of both parts become that ending first, because a
+ * model cannot see which it is; in any other text they stay as they are. A byte order mark stays where it is.
  */
 export const replace = (text: string, request: Request): Result.Result<Replaced, ChangeError.ChangeError> => {
   const mark = text.startsWith(byteOrderMark) ? byteOrderMark : ""
@@ -50,7 +50,7 @@ export const replace = (text: string, request: Request): Result.Result<Replaced,
   })
 }
 
-/** How the lines of a text end; `undefined` when they end differently, or when there is no ending. */
+/** How the lines of a text end; `undefined` when they end differently, or there is no line ending. */
 const endingOf = (text: string): string | undefined => {
   const [first, ...rest] = new Set(text.match(/\r?\n/g))
   return rest.length === 0 ? first : undefined

@@ -1,6 +1,6 @@
 /**
- * Owns what a person saw of a file when a change of it was allowed, so that the change is made to that and to nothing that
- * somebody wrote since. A change that nobody was shown is not held against anything.
+ * Owns what a person saw of a file when they allowed a change of it, so that the change applies to that content and to nothing
+ * that somebody wrote since. A change that nobody was shown is not compared with anything.
  *
  * Does not own what is shown (`approval/Describe.ts`), nor a change between reading a file and replacing it
  * (`CurrentFile.ts`).
@@ -10,23 +10,23 @@ import { createHash } from "node:crypto"
 import * as Canonical from "../../../run/Canonical.ts"
 import * as ChangeError from "./ChangeError.ts"
 
-/** What a file held, and where it is: a digest of it, or what else was said of it. Equal ones look the same to who is asked. */
+/** A file's content and place: a digest, or what else was said of it. Equal values look the same to the person asked. */
 export type Content = string
 
 export const absent: Content = "absent"
-/** It could not be looked at; equal to nothing that a call finds. */
+/** It could not be looked at; never equal to what a call finds. */
 export const refused: Content = "refused"
-/** Of a file that is too large to show, its size is. */
+/** For a file too large to show, its size. */
 export const large = (size: number | bigint): Content => `${size} bytes`
 export const of = (bytes: Uint8Array): Content => createHash("sha256").update(bytes).digest("hex")
-/** Of the file at `real`: another with the same content is not the one that was shown. */
+/** For the file at `real`: another file with the same content is not the one that was shown. */
 export const at = (real: string, content: Content): Content => `${content} at ${real}`
 
-/** Calls are told apart by all of their parameters, decoded. */
+/** Calls are distinguished by all of their decoded parameters. */
 export interface ShownFiles {
-  /** A person is about to be asked about this call, and sees what the file holds. */
+  /** Notes what a person, about to be asked about this call, sees of the file. */
   readonly remember: (tool: string, params: unknown, content: Content) => void
-  /** What was seen for this call, given once; `undefined` where nothing was. */
+  /** What was seen for this call, returned once; `undefined` where nothing was. */
   readonly take: (tool: string, params: unknown) => Content | undefined
 }
 

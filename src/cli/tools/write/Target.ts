@@ -1,6 +1,6 @@
 /**
- * Owns which file a path names that is to be written: one that is there, or one that can be made below the root.
- * Makes nothing and opens nothing before `openFolder`, which makes the folders that are missing.
+ * Owns which file a path to be written names: one that exists, or one that can be made below the root.
+ * Neither makes nor opens anything before `openFolder`, which makes the missing folders.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -27,7 +27,7 @@ export interface Target {
   readonly exists: boolean
 }
 
-/** Locates the file at `path`; a link to a file below the root is that file. Refuses what is no regular file. */
+/** Locates the file at `path`; a link to a file below the root means that file. Refuses what is not a regular file. */
 export const locate = Effect.fnUntraced(function*(
   root: Root.Root,
   path: string
@@ -62,7 +62,7 @@ export const locate = Effect.fnUntraced(function*(
   }
 })
 
-/** Nothing where there is nothing; the search upwards ends at the root, above which every path is outside. */
+/** Nothing where nothing exists; the search upwards stops at the root, above which every path is outside. */
 const locateExisting = (
   root: Root.Root,
   path: string
@@ -72,7 +72,7 @@ const locateExisting = (
     Effect.mapError(ChangeError.fromLooking(path))
   )
 
-/** Opens the folder of a target, and makes those that are missing. */
+/** Opens the folder of a target, and makes the missing ones. */
 export const openFolder = Effect.fnUntraced(function*(
   root: Root.Root,
   target: Target

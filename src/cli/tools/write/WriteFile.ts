@@ -32,7 +32,7 @@ export const tool = Tool.make("write_file", {
   failureMode: "return"
 }).annotateMerge(Changing.annotations)
 
-/** Answers a call. A file that has this content already is not touched. */
+/** Answers a call. Does not touch a file that has this content already. */
 export const handler = (root: Root.Root, shown: ShownFiles.ShownFiles) =>
   Effect.fn("FileTools.write_file")(function*(
     params: Tool.Parameters<typeof tool>
