@@ -1,6 +1,6 @@
 /**
  * Times one session of many turns, whose context is compacted by a summary again and again: milliseconds, memory and stored
- * bytes a turn, and how the last hundred turns compare with the first. `npm run bench:context -- --turns 2000`.
+ * bytes per turn, and how the last hundred turns compare with the first. `npm run bench:context -- --turns 2000`.
  *
  * Writes `bench/plots/long-context.svg`. The models take no time; sessions are in a SQLite file.
  */
@@ -45,7 +45,7 @@ const condenser = Layer.succeed(Model, {
   stream: () => answer("They looked at files, and found what they looked for, and went on. ".repeat(40))
 })
 
-/** When each turn's model was asked, and the heap then, once in twenty turns. */
+/** When each turn's model was asked, and the heap at that time, once in twenty turns. */
 const asked: Array<number> = []
 const heap: Array<readonly [number, number]> = []
 
@@ -76,7 +76,7 @@ const smooth = (numbers: ReadonlyArray<number>) =>
     (_, i) => [(i + 1) * 20, mean(numbers.slice(i * 20, (i + 1) * 20))] as const
   )
 
-/** Bytes of JSON that each turn stored, and how many of all are of compactions. */
+/** Bytes of JSON that each turn stored, and how many of all bytes belong to compactions. */
 const bytesOf = Effect.fnUntraced(function*(sessionId: string) {
   const bytes: Array<number> = []
   let open = 0

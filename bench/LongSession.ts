@@ -1,8 +1,8 @@
 /**
- * Times what a large database costs: from `run` to the first model request of a session of 100 MB, in full and from a
+ * Times what a large database costs: from `run` to the first model request of a session of 100 MB, read in full and from a
  * compaction on, and `list` over 10,000 sessions. `npm run bench:sessions -- --megabytes 100 --rounds 5`.
  *
- * Each round opens the database anew, in this process; asserts that the request has the messages that it should have.
+ * Each round opens the database anew, in this process, and asserts that the request has the right messages.
  */
 import { NodeFileSystem } from "@effect/platform-node"
 import { Console, Effect, FileSystem, Layer, Stream } from "effect"
@@ -36,7 +36,7 @@ const usage = { inputTokens: 1, outputTokens: 1 }
 const model = { provider: "bench", name: "bench" }
 const totals = { turns: 0, toolRounds: 0, toolCalls: 0, errors: 0, compactions: 0, duration: 0, usage }
 
-/** A run of as many tool turns as make up that many bytes. */
+/** A run with as many tool turns as take up that many bytes. */
 const longRun = (bytes: number): ReadonlyArray<RunEvent.Durable> => {
   const events: Array<RunEvent.Durable> = []
   const write = (draft: RunEvent.Draft) => {
@@ -86,7 +86,7 @@ const append = (sessionId: string, events: ReadonlyArray<RunEvent.Durable>) =>
     }
   }))
 
-/** Sends a message; gives the time to the model request, in milliseconds, and how many messages that has. */
+/** Sends a message; returns the time to the model request, in milliseconds, and how many messages that has. */
 const send = (sessionId: string, context: typeof ContextWindow.layer) =>
   Effect.suspend(() => {
     let requested = 0

@@ -1,11 +1,11 @@
 /**
- * Times what it costs to observe runs, per turn, beside runs that nobody observes: spans and metrics exported by OTLP to a
- * server in a process of its own, debug lines, observers.
+ * Times what it costs to observe runs, per turn, compared with unobserved runs: spans and metrics exported by OTLP to a server
+ * in another process, debug lines, observers.
  * `npm run bench:observe -- --rounds 15`.
  *
- * Each turn has 20 deltas and a call. A run is over before most of what it gives to an exporter is sent, which is not in these
- * numbers. Numbers are medians of interleaved rounds, of processor time, which other processes
- * disturb less; trust the ratios, not the times.
+ * Each turn has 20 deltas and a call. A run is over before most of what it passes to an exporter is sent, which these numbers do
+ * not include. Numbers are medians of interleaved rounds, in processor time, which other processes disturb less; trust the
+ * ratios, not the times.
  */
 import { NodeHttpClient } from "@effect/platform-node"
 import { Console, Effect, Layer, Logger, References, Schema, Stream } from "effect"
@@ -52,7 +52,7 @@ const Scripted = Layer.succeed(Model, {
   }
 })
 
-/** Microseconds per turn; exporters and their sockets are there before, and flush after it. */
+/** Microseconds per turn; exporters and their sockets exist before the measurement, and flush after it. */
 const timed = Effect.gen(function*() {
   const agent = yield* Agent.make({ instructions: "", toolkit: kit, limits: { maxTurns: Infinity }, doomLoop: false })
   const before = process.cpuUsage()

@@ -33,7 +33,7 @@ const read = () => {
   }
 }
 
-/** Says on a terminal what is under way. */
+/** Shows on a terminal what is under way. */
 const say = (line: string) => {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${line}`)
 }
@@ -85,7 +85,7 @@ for (const [signal, code] of [["SIGHUP", 129], ["SIGINT", 130], ["SIGTERM", 143]
     isStopped = true
     say("")
     await measuring.end()
-    // what was measured by then took long enough
+    // what has been measured so far took long enough
     tell()
     process.exit(code)
   })
@@ -93,7 +93,7 @@ for (const [signal, code] of [["SIGHUP", 129], ["SIGINT", 130], ["SIGTERM", 143]
 for (const scenario of scenarios) {
   const taking = new Set(contenders.filter(({ kinds }) => kinds.includes(scenario.kind)))
   for (let round = 1; round <= options.rounds; round++) {
-    // after another one in each round: what that leaves on the disk and in caches hits all alike
+    // start with another contender in each round: what one leaves on the disk and in caches then affects all alike
     const order = [...taking]
     const first = (round - 1) % order.length
     for (const contender of [...order.slice(first), ...order.slice(0, first)]) {
@@ -103,7 +103,7 @@ for (const scenario of scenarios) {
         const sample = await measuring.measure(name, scenario.name)
         measured = [...measured, { scenario: scenario.name, contender: name, sample }]
       } catch (error) {
-        // it takes no part in the rounds that follow, and has none in those before
+        // it takes no further part, and is removed from the rounds before
         taking.delete(contender)
         measured = measured.filter((_) => _.scenario !== scenario.name || _.contender !== name)
         broken.push(`${scenario.name}, ${name}: ${(error as Error).message}`)

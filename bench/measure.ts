@@ -1,6 +1,6 @@
 /**
- * One measurement, in this process: `node --expose-gc bench/measure.ts <contender> <scenario>` prints its sample as JSON. What
- * counts alone do not show is looked at after it.
+ * One measurement, in this process: `node --expose-gc bench/measure.ts <contender> <scenario>` prints its sample as JSON. Then
+ * checks what counts alone do not show.
  */
 import * as Built from "./harness/Built.ts"
 import * as Contenders from "./harness/Contenders.ts"

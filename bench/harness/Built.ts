@@ -1,6 +1,6 @@
 /**
- * fiberloop as it is installed, which is how every peer is measured: what adapters import of its sources leads to what was
- * built of them. Does not say how it is built.
+ * fiberloop as it is installed, which is how every peer is measured: imports of its sources by adapters resolve to the built
+ * modules. Does not own how it is built.
  */
 import { execFileSync } from "node:child_process"
 import { registerHooks } from "node:module"
@@ -11,16 +11,16 @@ const root = join(import.meta.dirname, "../..")
 const sources = join(root, "src") + sep
 const folder = join(root, "dist") + sep
 
-/** Throws where it cannot be built; why is on standard error. */
+/** Throws when it cannot be built; the reason is on standard error. */
 export const build = (): void => {
   execFileSync(process.execPath, [join(root, "scripts/build.mjs")], { stdio: ["ignore", 2, 2] })
 }
 
-/** The module that was built of a source; `undefined` for what is none. */
+/** The built module of a source; `undefined` for a path that is not a source. */
 export const moduleOf = (path: string): string | undefined =>
   path.startsWith(sources) ? path.replace(sources, folder).replace(/\.ts$/, ".js") : undefined
 
-/** From now on this process imports what was built. */
+/** Makes this process import the built modules from now on. */
 export const use = (): void => {
   registerHooks({
     resolve: (specifier, context, next) => {

@@ -1,51 +1,51 @@
 /** What a contender is to the harness, and the work that all of them do. Does not own how it is measured. */
 
-/** One call's text, in pieces of this. */
+/** One piece of a call's text. */
 export const delta = "abcd"
 
 /** What the scripted model and the tool do in every run. */
 export interface Script {
   /** answers with tool calls before the last answer, which has none */
   readonly turns: number
-  /** tool calls of each of those answers */
+  /** tool calls in each of those answers */
   readonly calls: number
-  /** pieces of text of each answer, the last one too */
+  /** pieces of text in each answer, including the last */
   readonly deltas: number
   /** how many of them come at once */
   readonly chunk: number
-  /** what the source waits for before each so many: a microtask, in which whoever reads is let in, or a turn of the event loop */
+  /** what the source waits for before each chunk: a microtask, which lets the reader run, or a turn of the event loop */
   readonly between: "microtask" | "turn"
   /** milliseconds that each model call takes before its first piece */
   readonly latency: number
-  /** milliseconds that the tool takes; 0 is at once, without a timer */
+  /** milliseconds that the tool takes; 0 returns at once, without a timer */
   readonly toolMillis: number
   /** calls of one answer that may run at once */
   readonly parallel: number
-  /** the source stops after its deltas without an end, and looks at its signal, or does not */
+  /** whether the source stops after its deltas without an end, and whether it then honours its signal */
   readonly hang: "no" | "honours" | "ignores"
-  /** the arguments of calls are no numbers: of a tool that validates, no handler runs */
+  /** whether the arguments of calls are not numbers: a tool that validates then runs no handler */
   readonly isWrong?: boolean
 }
 
-/** What was done, counted where it is done: in the source, in the tool, and where the application reads events. */
+/** What was done, counted where it happens: in the source, in the tool, and where the application reads events. */
 export interface Tally {
   /** requests to the model */
   requests: number
-  /** the tool's results in all of the requests' conversations, which says that none was left out */
+  /** the tool's results in the conversations of all requests, which shows that none was left out */
   remembered: number
-  /** calls of the tool's handler, the sum of their arguments, and how many ran at once at most */
+  /** calls of the tool's handler, the sum of their arguments, and the most that ran at once */
   calls: number
   sum: number
   running: number
   widest: number
-  /** deltas and their characters, as the application's events have them */
+  /** deltas and their characters, in the application's events */
   deltas: number
   characters: number
-  /** outcomes of calls, as the application's events have them */
+  /** outcomes of calls, in the application's events */
   results: number
-  /** sources that hang now: what an abort leaves behind */
+  /** sources that hang now: what an abort left behind */
   hanging: number
-  /** called for each request with its conversation, in the contender's own form, and for each delta, when somebody wants to know */
+  /** if set, called for each request with its conversation, in the contender's own form, and for each delta */
   onRequest?: (conversation: unknown) => void
   onDelta?: () => void
 }
@@ -63,14 +63,14 @@ export const makeTally = (): Tally => ({
   hanging: 0
 })
 
-/** A request to the model, with what its conversation is, and how many rounds of calls that has. */
+/** A request to the model: `conversation` is what it says, `rounds` how many rounds of calls that has. */
 export const asked = (script: Script, tally: Tally, conversation: unknown, rounds: number): void => {
   tally.requests++
   tally.remembered += rounds * script.calls
   tally.onRequest?.(conversation)
 }
 
-/** The tool's handler is called; `ended` is for when it has its outcome. */
+/** Notes that the tool's handler is called; call `ended` when it has its outcome. */
 export const began = (tally: Tally, n: number): void => {
   tally.calls++
   tally.sum += n
@@ -84,19 +84,19 @@ export const ended = (tally: Tally): void => {
 /** A contender that is ready to run. */
 export interface Runner {
   /**
-   * One run of a new session, its events read to the end. Resolves when all of it is over, also where `signal` aborted it;
-   * it may then reject.
+   * One run of a new session, with its events read to the end. Resolves when everything is over, also after `signal` aborted
+   * it; it may reject then.
    */
   readonly run: (signal?: AbortSignal) => Promise<void>
-  /** What the last run's session takes, in bytes: of its JSON, or as `bytesOf` says of its file or of all sessions' file. */
+  /** What the last run's session takes, in bytes: its JSON, or, by `bytesOf`, its file or the file of all sessions. */
   readonly bytes?: () => Promise<number>
   readonly bytesOf?: "file" | "file of all"
-  /** Opens the last run's session anew and makes its conversation. */
+  /** Opens the last run's session anew and builds its conversation. */
   readonly reopen?: () => Promise<Reopened>
   readonly close?: () => Promise<void>
 }
 
-/** How many results a session has that was opened again, and what ends that. */
+/** How many results a reopened session has, and how to end it. */
 export interface Reopened {
   readonly results: number
   readonly end?: () => Promise<void>
@@ -104,15 +104,15 @@ export interface Reopened {
 
 export interface Contender {
   readonly name: string
-  /** Makes the writes of a run, and nothing else of it: there is nothing to count. */
+  /** Makes only the writes of a run, so there is nothing to count. */
   readonly onlyWrites?: true
-  /** Sends one of the texts of a conversation that are alike. */
+  /** Sends only one of several equal texts in a conversation. */
   readonly mergesTexts?: true
-  /** Takes what a process does once: connections, files, agents. `tally` is for every run that follows. */
+  /** Acquires what a process sets up once: connections, files, agents. `tally` is for all runs that follow. */
   readonly open: (script: Script, tally: Tally) => Promise<Runner>
 }
 
-/** The arguments of the next answer's calls, of which no two in a run are equal: equal ones would be a loop. */
+/** The arguments of the next answer's calls; no two in a run are equal, since equal ones would be a loop. */
 export const numbers = (script: Script, rounds: number): ReadonlyArray<number> =>
   Array.from({ length: script.calls }, (_, i) => {
     const n = rounds * script.calls + i

@@ -1,12 +1,12 @@
-/** The contenders by name, each with the file that adapts it. Their modules are loaded by the process that measures them. */
+/** The contenders by name, each with the file that adapts it. Only the process that measures them loads their modules. */
 import type { Contender } from "./Contender.ts"
 import type { Scenario } from "./Scenario.ts"
 
 export interface Entry {
   readonly name: string
-  /** relative to `bench`, the contender exported under `name` of the entry */
+  /** relative to `bench`; it exports the contender under the entry's `name` */
   readonly module: string
-  /** of bench's own package.json; absent where the root's dependencies are enough */
+  /** in bench's own package.json; absent where the root's dependencies are enough */
   readonly dependency?: string
   /** needs no package at all */
   readonly isPlain?: true
@@ -44,7 +44,7 @@ export const all: ReadonlyArray<Entry> = [
 
 /** The contender of an entry: its module exports them as `contenders`. */
 export const load = async (entry: Entry): Promise<Contender> => {
-  // a peer's module is named at run time, so that nothing of ours needs the peers to be installed in order to be checked
+  // a peer's module is named only at run time, so that our code can be checked without installing the peers
   const { contenders } = await import(new URL(`../${entry.module}`, import.meta.url).href) as {
     readonly contenders: ReadonlyArray<Contender>
   }

@@ -1,18 +1,18 @@
 /**
- * Whether a contender did all of the work: what a script makes, against what was counted in each run, and what a conversation
- * remembers and a tool refuses, which is looked at once in each process, outside of what is timed.
+ * Checks that a contender did all of the work: what a script should do is compared with the counts of each run. What a
+ * conversation remembers, and what a tool refuses, is checked once in each process, outside the timed part.
  */
 import { type Contender, delta, makeTally, numbers, type Script, type Tally } from "./Contender.ts"
 
 type Counts = Pick<Tally, "calls" | "characters" | "deltas" | "remembered" | "requests" | "results" | "sum">
 
-/** What `runs` runs of a script make. */
+/** The counts of `runs` runs of a script. */
 export const expected = (script: Script, runs: number): Counts => {
   const answers = script.turns + 1
   const calls = script.turns * script.calls
   return {
     requests: runs * answers,
-    // the first request remembers none, each of the others those of one more answer
+    // the first request remembers none, each later one also those of one more answer
     remembered: runs * script.calls * (script.turns * answers) / 2,
     calls: runs * calls,
     sum: runs * (calls * (calls - 1)) / 2,
@@ -28,7 +28,7 @@ export const check = (contender: string, script: Script, runs: number, tally: Ta
     const counted = tally[name as keyof Counts]
     return counted === count ? [] : [`${counted} ${name} in place of ${count}`]
   })
-  // fewer are no less work
+  // fewer at once is no less work
   if (tally.widest > script.parallel) wrong.push(`${tally.widest} calls at once in place of ${script.parallel}`)
   if (wrong.length > 0) throw new Error(`${contender} did other work than the others: ${wrong.join(", ")}`)
 }
@@ -36,13 +36,13 @@ export const check = (contender: string, script: Script, runs: number, tally: Ta
 /** How often `part` is in `text`. */
 const times = (text: string, part: string): number => text.split(part).length - 1
 
-/** Throws where the conversation of the last request of a run, as JSON, lacks what was said before it, or what a call gave. */
+/** Throws when the conversation of a run's last request, as JSON, lacks what was said before it, or a call's result. */
 export const checkConversation = (
   { mergesTexts, name }: Pick<Contender, "mergesTexts" | "name">,
   script: Script,
   conversation: string
 ): void => {
-  // results are JSON in a text, or in a text of that
+  // results are JSON in a text, or nested in another text
   const said = conversation.replaceAll("\\", "")
   const texts = times(said, `"${delta.repeat(script.deltas)}"`)
   const wanted = mergesTexts ? 1 : script.turns
@@ -56,13 +56,13 @@ export const checkConversation = (
   }
 }
 
-/** Throws where a handler ran with arguments that its tool does not take; how the run ends is the contender's own. */
+/** Throws when a handler ran with arguments that its tool does not take; how the run ends is up to the contender. */
 export const checkRefusal = (contender: string, tally: Tally): void => {
   if (tally.requests === 0) throw new Error(`${contender} asked no model for a call with wrong arguments`)
   if (tally.calls > 0) throw new Error(`${contender} ran a tool with arguments that are none`)
 }
 
-/** Runs a contender on what is small of a script: counts, what its last request remembers, and a call that is to be refused. */
+/** Runs a contender on a small version of a script: checks counts, what its last request remembers, and a call to be refused. */
 export const prove = async (contender: Contender, script: Script): Promise<void> => {
   const { name, onlyWrites, open } = contender
   if (onlyWrites) return

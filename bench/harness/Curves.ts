@@ -1,4 +1,4 @@
-/** Curves as an SVG: one panel a curve, all over the same x axis. Does not own what is measured. */
+/** Curves as an SVG: one panel per curve, all over the same x axis. Does not own what is measured. */
 import { escape } from "./Plot.ts"
 
 export interface Curve {

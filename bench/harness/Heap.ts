@@ -1,4 +1,4 @@
-/** What this process holds, in bytes, once all is collected that can be. */
+/** What this process holds, in bytes, after garbage collection. */
 export const heap = (): number => {
   if (globalThis.gc === undefined) throw new Error("what is held is measured with --expose-gc")
   globalThis.gc()

@@ -1,4 +1,4 @@
-/** What a contender's packages take on the disk: its own and those that they depend on, each once. */
+/** What a contender's packages take on disk: its own and those that they depend on, each once. */
 import { existsSync, globSync, lstatSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import type { Entry } from "./Contenders.ts"
@@ -24,12 +24,12 @@ const find = (name: string, from: string): string | undefined => {
 const size = (path: string): number => {
   const stats = lstatSync(path)
   if (!stats.isDirectory()) return stats.size
-  // a package inside of one is counted for itself
+  // a package inside another one is counted by itself
   const names = readdirSync(path).filter((name) => name !== "node_modules")
   return names.reduce((sum, name) => sum + size(join(path, name)), 0)
 }
 
-/** The bytes that a package ships of the folder that it is made in; of its `files`, patterns are those that say what is not. */
+/** The bytes of a package's folder that it ships; patterns in its `files` are only those that exclude. */
 export const shipped = (folder: string): number => {
   const { files = [] } = read(folder)
   const sizeOf = (names: ReadonlyArray<string>) => names.reduce((sum, name) => sum + size(join(folder, name)), 0)

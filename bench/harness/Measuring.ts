@@ -1,6 +1,6 @@
 /**
- * A measurement as a process of its own, `measure.ts`, with one folder for what all of them write: it is gone when this process
- * ends, also where somebody stops it.
+ * Runs each measurement as a process of its own, `measure.ts`, with one folder for what all of them write. The folder is removed
+ * when this process ends, also when somebody stops it.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -17,15 +17,15 @@ const longest = 15
 const args = [
   "--disable-warning=ExperimentalWarning",
   "--expose-gc",
-  // one that keeps everything is not to take the machine along
+  // a contender that keeps everything must not exhaust the machine
   "--max-old-space-size=4096",
   join(bench, "measure.ts")
 ]
 
-/** seconds that one that is told to end may take */
+/** seconds that a process which is told to end may take */
 const patience = 5
 
-/** What a process died of, in one line. */
+/** Why a process died, in one line. */
 export const reason = (stderr: string, ended: string | number | null): string =>
   /^(?:\w*Error\b|FATAL ERROR).*/m.exec(stderr)?.[0] ?? (stderr.trim().split("\n")[0] || `it ended with ${ended}`)
 
@@ -37,21 +37,21 @@ const collect = (stream: NodeJS.ReadableStream | null): () => string => {
   return () => chunks.join("")
 }
 
-/** With its own children, such as a database: they are a group. */
+/** Ends a child with its own children, such as a database: they are a group. */
 const stop = (child: ChildProcess, signal: NodeJS.Signals): void => {
   try {
     process.kill(-child.pid!, signal)
   } catch {
-    // it has ended
+    // it has ended already
   }
 }
 
 const never = new Promise<never>(() => {})
 
 export interface Measuring {
-  /** Rejects with why there is no sample. Never comes back once all has been ended. */
+  /** Rejects with the reason why there is no sample. Never settles once everything was ended. */
   readonly measure: (contender: string, scenario: string) => Promise<Sample>
-  /** Ends the process that measures now, and takes away what all of them wrote. */
+  /** Ends the process that is measuring now, and removes what all of them wrote. */
   readonly end: () => Promise<void>
 }
 
@@ -79,7 +79,7 @@ export const make = (): Measuring => {
       const [code, signal] = await once(child, "close").finally(() => {
         clearTimeout(timer)
         current = undefined
-        // a database that it did not get to stop
+        // for a database that it did not get to stop
         stop(child, "SIGKILL")
       })
       if (isOver) return never
@@ -98,7 +98,7 @@ export const make = (): Measuring => {
         await closed
         clearTimeout(timer)
       }
-      // a database may still write
+      // a database may still be writing
       const options = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 } as const
       rmSync(folder, options)
       rmSync(join(bench, ".tmp"), options)

@@ -1,8 +1,8 @@
-/** Whether the contenders that are Effect programs and fiberloop's sources share one copy of effect. */
+/** Whether contenders that are Effect programs and fiberloop's sources share one copy of effect. */
 import { createRequire } from "node:module"
 import { join } from "node:path"
 
-/** Throws where a module of `bench` finds another effect than one of `src`. */
+/** Throws when a module in `bench` resolves another effect than one in `src`. */
 export const check = (): void => {
   const of = (folder: string) =>
     createRequire(join(import.meta.dirname, "../..", folder, "index.js")).resolve("effect/Effect")

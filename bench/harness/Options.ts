@@ -28,13 +28,13 @@ export interface Options {
   readonly help: boolean
 }
 
-/** Whether a name begins as the selection says, or is it where that begins with `=`; both in any case. */
+/** Whether a name begins with the selection, or equals it where that begins with `=`; both ignore case. */
 const fits = (selection: string, name: string): boolean => {
   const [wanted, given] = [selection.toLowerCase(), name.toLowerCase()]
   return wanted.startsWith("=") ? wanted.slice(1) === given : given.startsWith(wanted)
 }
 
-/** Throws an error with one line that says what is wrong. `names` are those of contenders, which may have a comma. */
+/** Throws an error that says in one line what is wrong. `names` are those of contenders, which may contain a comma. */
 export const parse = (args: ReadonlyArray<string>, names: ReadonlyArray<string> = []): Options => {
   const { positionals, values } = parseArgs({
     args: [...args],
@@ -60,7 +60,7 @@ export const parse = (args: ReadonlyArray<string>, names: ReadonlyArray<string> 
   return { scenarios: positionals, only, rounds, json, plots, list, help }
 }
 
-/** Those of `all` that one of `selections` fits; all where there are none. A selection that fits none throws. */
+/** Those of `all` that fit one of `selections`; all where there are none. A selection that fits none throws. */
 export const select = <A extends { readonly name: string }>(
   what: string,
   all: ReadonlyArray<A>,

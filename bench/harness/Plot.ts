@@ -31,7 +31,7 @@ export const all: ReadonlyArray<Plot> = [
 ]
 
 const size = { width: 760, height: 430, left: 64, right: 210, top: 44, bottom: 48 }
-/** as many as a plot may have lines */
+/** one for each line that a plot may have */
 const colours = [
   "#7a7a7a",
   "#b0b0b0",
@@ -54,16 +54,16 @@ interface Point {
   readonly y: number
 }
 
-/** Whole powers of ten around the values. */
+/** The whole powers of ten around the values. */
 const decades = (values: ReadonlyArray<number>): readonly [least: number, most: number] => [
   Math.floor(Math.log10(Math.min(...values))),
   Math.ceil(Math.log10(Math.max(...values)))
 ]
 
-/** A text between the tags of an SVG. */
+/** A text, escaped for use between the tags of an SVG. */
 export const escape = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;")
 
-/** Labels from top to bottom, none nearer to the next than a line of text. */
+/** Labels from top to bottom, at least one line of text apart. */
 const apart = (heights: ReadonlyArray<number>): ReadonlyArray<number> => {
   const order = heights.map((y, i) => ({ y, i })).sort((a, b) => a.y - b.y)
   const placed: Array<number> = []
@@ -75,7 +75,7 @@ const apart = (heights: ReadonlyArray<number>): ReadonlyArray<number> => {
   return placed
 }
 
-/** The SVG, or nothing where there are not two points of a line. */
+/** The SVG, or nothing where no line has two points. */
 export const render = (plot: Plot, rows: ReadonlyArray<Row>): string | undefined => {
   const lines = new Map<string, Array<Point>>()
   for (const { contender, median, metric, scenario } of rows) {

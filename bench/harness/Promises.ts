@@ -1,9 +1,9 @@
-/** What the sources and tools of contenders that are made of promises share. */
+/** Shared by the sources and tools of contenders that are made of promises. */
 import type { Script, Tally } from "./Contender.ts"
 
 const now: Promise<void> = Promise.resolve()
 
-/** What a source waits for before it has the next pieces, so that whoever reads is let in. */
+/** What a source waits for before its next pieces, so that the reader can run. */
 export const arrived = ({ between }: Script): Promise<void> =>
   between === "microtask" ? now : new Promise((resolve) => setImmediate(resolve))
 
@@ -21,7 +21,7 @@ export const hang = (script: Script, tally: Tally, signal: AbortSignal | undefin
     else signal?.addEventListener("abort", stop, { once: true })
   })
 
-/** The outcomes of `f` in order, at most `width` at once. */
+/** The outcomes of `f` in order, with at most `width` calls at once. */
 export const pool = async <A, B>(
   items: ReadonlyArray<A>,
   width: number,
@@ -39,7 +39,7 @@ export const pool = async <A, B>(
   return results
 }
 
-/** Lets at most `width` in at once: for those that have no such setting of their own. */
+/** Lets at most `width` in at once: for contenders that have no such setting of their own. */
 export const limiter = (width: number) => {
   const waiting: Array<() => void> = []
   let free = width

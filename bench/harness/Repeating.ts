@@ -1,4 +1,4 @@
-/** Runs one after the other, each timed and its work counted; and how a process gets warm. Does not own what is made of the times. */
+/** Makes runs one after the other, times each and checks its counts; and warms a process up. Does not own what the times mean. */
 import { type Contender, makeTally, type Script } from "./Contender.ts"
 import * as Counts from "./Counts.ts"
 import { median } from "./Statistics.ts"
@@ -6,14 +6,14 @@ import { median } from "./Statistics.ts"
 export interface Time {
   /** milliseconds, by the clock */
   readonly wall: number
-  /** milliseconds of this process, its collector's threads included: what the machine's other work disturbs less */
+  /** milliseconds of this process's CPU time, with its collector's threads: disturbed less by the machine's other work */
   readonly cpu: number
 }
 
 export interface Repeating {
-  /** Makes one run, a new session of one runner. */
+  /** Makes one run: a new session on one runner. */
   readonly run: () => Promise<Time>
-  /** each session stays in a file, and all of them in a folder */
+  /** whether each session stays in a file, and all of them in a folder */
   readonly isKept: boolean
   readonly close: () => Promise<void>
 }
@@ -39,7 +39,7 @@ export const open = async (contender: Contender, script: Script): Promise<Repeat
   }
 }
 
-/** The times of what is made again and again for so many milliseconds, one at least. */
+/** The times of what is repeated for so many milliseconds, at least once. */
 export const during = async (make: () => Promise<Time>, millis: number): Promise<ReadonlyArray<Time>> => {
   const times: Array<Time> = []
   const startedAt = performance.now()
@@ -48,10 +48,10 @@ export const during = async (make: () => Promise<Time>, millis: number): Promise
   return times
 }
 
-/** Seconds: V8 is done with some contenders only after four, with others after more. */
+/** Seconds: V8 finishes optimising some contenders only after four, others later. */
 const seconds = { least: 4, most: 12 }
 
-/** Makes runs until those of a second take what those of the second before took, to 3 %. */
+/** Makes runs until those of one second take as long as those of the second before, within 3 %. */
 export const warmUp = async ({ run }: Repeating): Promise<void> => {
   let before = Infinity
   for (let second = 1; second <= seconds.most; second++) {

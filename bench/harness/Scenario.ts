@@ -1,11 +1,11 @@
-/** The scenarios as data: what each measures, and of which script. */
+/** The scenarios as data: what each measures, and with which script. */
 import type { Script } from "./Contender.ts"
 
 const script: Script = {
   turns: 0,
   calls: 1,
   deltas: 3,
-  // an answer so short comes in one piece
+  // an answer this short comes in one piece
   chunk: 64,
   between: "microtask",
   latency: 0,
@@ -19,12 +19,12 @@ export interface Scenario {
   /** the file of `scenarios/` that measures it */
   readonly kind: "Timed" | "Parallel" | "Concurrent" | "Durable" | "Abort" | "ColdStart" | "Command"
   readonly script: Script
-  /** a smaller one that warms up, where the script itself takes long */
+  /** a smaller script to warm up with, where the script itself takes long */
   readonly warmUp?: Script
-  /** Timed: what a run's time is divided by, and what that is called */
+  /** Timed: the unit count and its name; a run's time is divided by the count */
   readonly units: number
   readonly unit: string
-  /** how many runs there are at once; Timed: one after the other that one time is of */
+  /** how many runs there are at once; Timed: how many consecutive runs one time covers */
   readonly runs: number
 }
 

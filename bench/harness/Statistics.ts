@@ -1,4 +1,4 @@
-/** What many rounds say: medians, minima and ratios. */
+/** Summarises many rounds: medians, minima and ratios. */
 
 export const median = (values: ReadonlyArray<number>): number => {
   const sorted = values.toSorted((a, b) => a - b)
@@ -7,13 +7,13 @@ export const median = (values: ReadonlyArray<number>): number => {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? NaN) + upper) / 2
 }
 
-/** The value below which `share` (0 to 1) of them are. */
+/** The value below which a `share` (0 to 1) of them lies. */
 export const quantile = (values: ReadonlyArray<number>, share: number): number => {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? NaN
 }
 
-/** What one measurement gave, by the name of the metric with its unit: `us a delta`. */
+/** The result of one measurement, by the name of the metric with its unit: `us a delta`. */
 export type Sample = Readonly<Record<string, number>>
 
 export interface Row {
@@ -23,9 +23,9 @@ export interface Row {
   readonly median: number
   readonly min: number
   readonly rounds: number
-  /** of each round */
+  /** one for each round */
   readonly values: ReadonlyArray<number>
-  /** of the median to that of the floor, and of pi, where they were measured too */
+  /** ratios of the median to that of the floor, and of pi, where those were measured too */
   readonly toFloor?: number
   readonly toPi?: number
 }
@@ -36,13 +36,13 @@ export interface Measured {
   readonly sample: Sample
 }
 
-/** What a contender is compared with in a scenario: what waits for its disk with a floor that does. */
+/** What a contender is compared with in a scenario: if it waits for its disk, with a floor that does too. */
 const basesOf = (scenario: string, contender: string) =>
   scenario.startsWith("durable")
     ? { floor: `floor: prepared inserts${contender.endsWith("fsync") ? ", fsync" : ""}`, pi: "pi, JSONL session" }
     : { floor: "floor: Effect stream", pi: "pi" }
 
-/** One row for each scenario, metric and contender, in the order in which they were measured first. */
+/** One row for each scenario, metric and contender, in the order in which they were first measured. */
 export const rows = (measured: ReadonlyArray<Measured>): ReadonlyArray<Row> => {
   const values = new Map<string, Map<string, Array<number>>>()
   for (const { contender, sample, scenario } of measured) {

@@ -4,7 +4,7 @@ import type { Row } from "./Statistics.ts"
 const significant = (value: number): string =>
   value === 0 || Math.abs(value) >= 100 ? value.toFixed(0) : Number(value.toPrecision(3)).toString()
 
-/** Nothing is no multiple of nothing. */
+/** Empty where the ratio is not a finite number. */
 const ratio = (value = NaN): string => Number.isFinite(value) ? `${significant(value)}x` : ""
 
 const columns: ReadonlyArray<readonly [title: string, of: (row: Row) => string]> = [

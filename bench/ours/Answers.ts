@@ -7,7 +7,7 @@ type Ask = Model["Service"]["stream"]
 export type Request = Parameters<Ask>[0]
 export type Part = ReturnType<Ask> extends Stream.Stream<infer P, unknown> ? P : never
 
-/** Answers to a conversation with so many rounds. */
+/** The answer to a conversation with so many rounds. */
 export const of = (script: Script): (rounds: number) => ReadonlyArray<Part> => {
   const text = Array.from({ length: script.deltas }, (): Part => ({ type: "text-delta", block: "0", delta }))
   if (script.hang !== "no") return () => text
@@ -20,7 +20,7 @@ export const of = (script: Script): (rounds: number) => ReadonlyArray<Part> => {
       : [...text, ...numbers(script, rounds).map(call), { type: "finish", reason: "tool-calls", usage }]
 }
 
-/** Counts a request: a conversation is a message of the user, then two for each round. Gives how many rounds there were. */
+/** Counts a request: a conversation is a message of the user, then two for each round. Returns the number of rounds. */
 export const count = (script: Script, tally: Tally, conversation: ReadonlyArray<unknown>): number => {
   const rounds = (conversation.length - 1) / 2
   asked(script, tally, conversation, rounds)

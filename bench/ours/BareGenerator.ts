@@ -1,4 +1,4 @@
-/** The floor of plain JavaScript: an async generator as source, the same mapping and joining, arguments looked at by hand. */
+/** The floor of plain JavaScript: an async generator as source, the same mapping and joining, arguments checked by hand. */
 import { type Contender, delta, double } from "../harness/Contender.ts"
 import { arrived, hang, pool, wait } from "../harness/Promises.ts"
 import * as Answers from "./Answers.ts"

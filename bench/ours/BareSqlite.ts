@@ -1,6 +1,6 @@
 /**
- * The floor of a durable step: the two writes that fiberloop makes of a step, the same bytes, each a prepared insert in a
- * commit of its own; and the floor of opening it again: read and parse. Runs no model, tool or loop.
+ * The floor of a durable step: the two writes that fiberloop makes per step, with the same bytes, each a prepared insert in its
+ * own commit; and the floor of reopening: read and parse. Runs no model, tool or loop.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -42,7 +42,7 @@ const contender = (name: string, synchronous: "NORMAL" | "FULL"): Contender => (
     return {
       run,
       reopen,
-      // of the JSON alone: in the pages of a file it takes some more
+      // of the JSON alone: the pages of a file take some more
       bytes: async () => writes.reduce((sum, json) => sum + Buffer.byteLength(json), 0),
       close: async () => {
         database.close()

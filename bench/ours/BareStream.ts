@@ -1,5 +1,5 @@
 /**
- * The floor: the scripted model's stream, each part mapped to an event, the text joined; a call's arguments are decoded, its
+ * The floor: the scripted model's stream, each part mapped to an event, the text joined; a call's arguments are decoded, and its
  * outcome is kept in the conversation. No store, no limits, no time limits, no retries.
  */
 import * as Effect from "effect/Effect"

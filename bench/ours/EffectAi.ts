@@ -1,5 +1,5 @@
 /**
- * The loop that effect/ai's documentation writes by hand (`ai-docs/src/71_ai/30_chat.ts`), with `streamText` in the place of
+ * The loop that effect/ai's documentation writes by hand (`ai-docs/src/71_ai/30_chat.ts`), with `streamText` instead of
  * `generateText`, because everybody streams here: a `Chat` that keeps the history, tools resolved by the model.
  */
 import * as Chat from "effect/ai/Chat"

@@ -35,7 +35,7 @@ export const contender = (name: string, models: Models, openStore: Stores.Open =
     let sessions = 0
     let last: string | undefined
 
-    /** Removes the session before this one, as a peer's conversation is garbage by now; the last one may be opened again. */
+    /** Removes the session before this one, as a peer's conversation would be garbage by now; the last may be reopened. */
     const forgetBefore = (sessionId: string) =>
       Effect.suspend(() => {
         const before = last
@@ -64,7 +64,7 @@ export const contender = (name: string, models: Models, openStore: Stores.Open =
       )
     }
 
-    /** To the first request of the next message, whose model then never answers. */
+    /** Goes on to the first request of the next message, whose model then never answers. */
     const reopen = async () => {
       const again = await store.again()
       const stop = new AbortController()
@@ -88,7 +88,7 @@ export const contender = (name: string, models: Models, openStore: Stores.Open =
         stop.abort()
         await running
       }
-      // of the user twice, and the answer without calls
+      // without two messages of the user and the answer without calls
       return { results: (messages - 3) / 2, end }
     }
     return {

@@ -1,4 +1,4 @@
-/** The scripted model as an effect/ai `LanguageModel`, made with its own `LanguageModel.make`. */
+/** The scripted model as an effect/ai `LanguageModel`, made with effect/ai's own `LanguageModel.make`. */
 import * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Response from "effect/ai/Response"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,4 @@
-/** The scripted model and tool of the contenders that are Effect programs, with the one copy of effect that they share. */
+/** The scripted model and tool for the contenders that are Effect programs, which share one copy of effect. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
@@ -18,7 +18,7 @@ export const handler = (script: Script, tally: Tally) => ({ n }: typeof Params.T
   return script.toolMillis > 0 ? Effect.map(Effect.sleep(script.toolMillis), end) : Effect.succeed(end())
 }
 
-/** Stops after `parts`, with a promise that is told of an interruption or is not. */
+/** Stops after `parts`, with a promise that may or may not hear of an interruption. */
 export const hanging = (script: Script, tally: Tally): Stream.Stream<never> =>
   Stream.fromEffectDrain(
     script.hang === "honours"
@@ -30,7 +30,7 @@ export const hanging = (script: Script, tally: Tally): Stream.Stream<never> =>
       : Effect.promise(() => new Promise<never>(() => {}))
   )
 
-/** As `arrived` of the sources that are made of promises. */
+/** Like `arrived` of the sources that are made of promises. */
 const arrived = ({ between }: Script): Effect.Effect<void> => {
   const wait = between === "microtask" ? queueMicrotask : setImmediate
   return Effect.callback((resume) => {
@@ -38,7 +38,7 @@ const arrived = ({ between }: Script): Effect.Effect<void> => {
   })
 }
 
-/** The parts of an answer, one array of them for all requests; after `latency`, and without an end where it hangs. */
+/** The parts of an answer, the same array for all requests; after `latency`, and without an end where it hangs. */
 export const parts = <P>(
   script: Script,
   tally: Tally,

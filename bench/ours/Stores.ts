@@ -1,4 +1,4 @@
-/** The stores that fiberloop is measured on, each empty, with what its sessions take on the disk. */
+/** The stores that fiberloop is measured on, each empty, with what its sessions take on disk. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -7,12 +7,12 @@ import { SessionStore, SessionStoreMemory, SessionStoreSqlite } from "../../src/
 
 export interface Store {
   readonly layer: Layer.Layer<SessionStore, unknown>
-  /** The same sessions, as another process opens them. */
+  /** The same sessions, as another process would open them. */
   readonly again: () => Promise<Layer.Layer<SessionStore, unknown>>
   readonly bytes: (sessionId: string) => Promise<number>
-  /** `bytes` is of the file, which has all sessions; else of a session's JSON */
+  /** whether `bytes` is the size of the file with all sessions; else that of a session's JSON */
   readonly bytesOf?: "file of all"
-  /** Removes a session that is over, where what is kept is memory. */
+  /** Removes a session that is over, where sessions are kept in memory. */
   readonly forget?: (sessionId: string) => Effect.Effect<void>
   readonly remove: () => Promise<void>
 }
@@ -35,7 +35,7 @@ export const memory: Open = async () => {
 }
 
 export const sqlite = (durability: "os" | "fsync"): Open => async () => {
-  // the cold start is of a store in memory, which loads none of this
+  // the cold start uses a store in memory, which loads none of this
   const [{ mkdtempSync, rmSync }, { tmpdir }, { join }, { DatabaseSync }] = await Promise.all([
     import("node:fs"),
     import("node:os"),
@@ -45,7 +45,7 @@ export const sqlite = (durability: "os" | "fsync"): Open => async () => {
   const folder = mkdtempSync(join(tmpdir(), "fiberloop-bench-"))
   const filename = join(folder, "sessions.db")
   const layer = SessionStoreSqlite.layer({ filename, durability })
-  /** what the file has once everything is in it; the log of changes stays as it is, as it does where a store is in use */
+  /** the size of the file with everything in it; its log of changes is left alone, as in a store that is in use */
   const size = () => {
     const database = new DatabaseSync(filename)
     const pragma = (name: string) => Number(Object.values(database.prepare(`PRAGMA ${name}`).get()!)[0])
@@ -63,7 +63,7 @@ export const sqlite = (durability: "os" | "fsync"): Open => async () => {
   }
 }
 
-/** The Postgres of `DATABASE_URL`, else a throw-away one that commits without fsync. */
+/** The Postgres of `DATABASE_URL`, else a throwaway one that commits without fsync. */
 export const postgres: Open = async () => {
   const { layer: of } = await import("../../src/layers/SessionStorePg.ts")
   const given = process.env["DATABASE_URL"]

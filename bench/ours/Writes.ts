@@ -1,4 +1,4 @@
-/** What fiberloop gives its store in a run, write by write, as JSON. */
+/** What fiberloop passes to its store during a run, write by write, as JSON. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

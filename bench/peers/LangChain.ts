@@ -99,7 +99,7 @@ const contender = (name: string, isSaved: boolean): Contender => ({
           tally.results += messages.filter((message) => !("status" in message && message.status === "error")).length
         }
       }
-      // as what others had in memory is garbage by now
+      // since what others keep in memory is garbage by now
       await checkpointer?.deleteThread(thread)
     }
     return { run }

@@ -1,4 +1,4 @@
-/** Mastra's `Agent` on the custom `LanguageModelV4` that the AI SDK has here too, its `fullStream` read to the end. */
+/** Mastra's `Agent` on the same custom `LanguageModelV4` as the AI SDK here, its `fullStream` read to the end. */
 import { Agent } from "@mastra/core/agent"
 import { createTool } from "@mastra/core/tools"
 import { z } from "zod"

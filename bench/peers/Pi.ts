@@ -1,4 +1,4 @@
-/** pi's `Agent`, its model a stream function as its contract has it, its events by `subscribe`. */
+/** pi's `Agent`, with a stream function as its model, as its contract says, and its events by `subscribe`. */
 import { Agent, type AgentMessage, type AgentTool, type StreamFn } from "@earendil-works/pi-agent-core"
 import { type AssistantMessage, createAssistantMessageEventStream, type Model, Type } from "@earendil-works/pi-ai"
 import { asked, type Contender, delta, double, numbers, type Script, type Tally } from "../harness/Contender.ts"
@@ -73,7 +73,7 @@ export const streamFn = (script: Script, tally: Tally): StreamFn => (model, cont
 
 const Params = Type.Object({ n: Type.Number() })
 
-/** Told of each message that is settled, and waited for. */
+/** Called with each settled message, and awaited. */
 export type Keep = (message: AgentMessage) => Promise<unknown>
 
 /** One run of a new agent. */

@@ -38,7 +38,7 @@ export const contenders: ReadonlyArray<Contender> = [{
       run,
       reopen,
       bytesOf: "file",
-      // closed by then, as is no part of opening it again
+      // closed before that, since closing is not part of reopening
       bytes: async () => {
         await session.close(context)
         return statSync(session.metadata.path).size

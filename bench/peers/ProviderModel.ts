@@ -1,4 +1,4 @@
-/** The scripted model in the AI SDK's provider interface, for those that take one: an object, because its mock keeps every prompt. */
+/** The scripted model in the AI SDK's provider interface. A plain object, because the SDK's mock keeps every prompt. */
 import type { LanguageModelV4, LanguageModelV4StreamPart as Part } from "@ai-sdk/provider"
 import { asked, delta, numbers, type Script, type Tally } from "../harness/Contender.ts"
 import { arrived, hang, wait } from "../harness/Promises.ts"
@@ -8,7 +8,7 @@ const usage = {
   outputTokens: { total: 1, text: 1, reasoning: undefined }
 }
 
-/** Gives `chunk` parts for each pull, after what the script waits for between them. */
+/** Emits `chunk` parts per pull, after what the script waits for between them. */
 const streamOf = (script: Script, tally: Tally, parts: ReadonlyArray<Part>, signal: AbortSignal | undefined) => {
   let given = 0
   return new ReadableStream<Part>({

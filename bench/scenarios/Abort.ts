@@ -11,16 +11,16 @@ import { median, type Sample } from "../harness/Statistics.ts"
 const patience = 5000
 const metric = `ms for all (${patience}: they never end)`
 
-/** Milliseconds that rounds warm up for, and how many are measured then. */
+/** How many milliseconds to warm up with rounds, and how many rounds are then measured. */
 const warmUp = 4000
 const rounds = 10
 
-/** what Node still waits for, and sources that honour their signal and still hang: of the others nobody can know */
+/** what Node still waits for, and sources that honour their signal but still hang: nobody can know about the others */
 const alive = (hanging: number): number =>
   hanging + process.getActiveResourcesInfo().filter((name) => name !== "PipeWrap" && name !== "TTYWrap").length
 
 interface Round {
-  /** milliseconds; undefined where they never end */
+  /** milliseconds; undefined where the runs never end */
   readonly time: number | undefined
   readonly left: number
 }
@@ -48,7 +48,7 @@ const round = async (contender: Contender, script: Script, runs: number): Promis
   const isOver = await Promise.race([over.then(() => true), timer.promise])
   clearTimeout(timeout)
   const time = performance.now() - startedAt
-  // each answered once, as far as its source goes, and nobody asked again
+  // each was answered once, as far as its source goes, and none asked again
   Counts.check(contender.name, script, runs, tally)
   if (!isOver) return { time: undefined, left: runs }
   await new Promise((resolve) => setImmediate(resolve))

@@ -1,7 +1,7 @@
 /**
- * From the start of a process to the first delta, as an application that is built has it: JavaScript, its packages in
- * `node_modules`. And what there is to ship and to install. Of a bundle only those files count that were loaded until then: the
- * others belong to other contenders of the same adapter.
+ * From the start of a process to the first delta, as in an application that is built: JavaScript, with its packages in
+ * `node_modules`. Also what there is to ship and to install. Of a bundle, only the files loaded by then count: the others belong
+ * to other contenders of the same adapter.
  */
 import { execFile } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs"
@@ -17,7 +17,7 @@ import { median, type Sample } from "../harness/Statistics.ts"
 const run = promisify(execFile)
 const bench = join(import.meta.dirname, "..")
 
-/** Imports the contender and runs it until the first delta; tells when it was imported, and when that came. */
+/** Imports the contender and runs it until the first delta; reports when it was imported, and when that delta came. */
 const program = (entry: Contenders.Entry, { script }: Scenario) => `
 import { contenders } from ${JSON.stringify(join(bench, entry.module))}
 import { makeTally } from ${JSON.stringify(join(bench, "harness/Contender.ts"))}
@@ -32,7 +32,7 @@ const runner = await contender.open(${JSON.stringify(script)}, tally)
 await runner.run()
 `
 
-/** Tells of each file that is loaded. */
+/** Reports each file that is loaded. */
 const telling = `
 import { writeSync } from "node:fs"
 import { registerHooks } from "node:module"
@@ -55,7 +55,7 @@ export const measure = async (entry: Contenders.Entry, scenario: Scenario): Prom
     const source = join(folder, "start.ts")
     writeFileSync(source, program(entry, scenario))
 
-    /** Imports of our sources lead to what was built of them. */
+    /** Imports of our sources resolve to the built modules. */
     const built = (external: false | "absolute") => ({
       name: "built",
       resolveId: (id: string, importer: string | undefined) => {
@@ -67,7 +67,7 @@ export const measure = async (entry: Contenders.Entry, scenario: Scenario): Prom
     const shared = { input: source, platform: "node", logLevel: "silent" } as const
     const files = { format: "esm", entryFileNames: "[name].mjs", chunkFileNames: "[name].mjs" } as const
 
-    // what the application wrote is its own, what it installed is not
+    // what the application wrote is its own code; what it installed is not
     const installed = await rolldown({ ...shared, external: /^[^./]/, plugins: [built("absolute")] })
     await installed.write({ ...files, dir: folder })
     const bundle = await rolldown({ ...shared, plugins: [built(false)] })

@@ -1,4 +1,4 @@
-/** The `fiberloop` command until it has said its help, built and started before, beside a Node that does nothing. */
+/** The `fiberloop` command until it has printed its help, built and started before, compared with a Node that does nothing. */
 import { execFile } from "node:child_process"
 import { join } from "node:path"
 import { promisify } from "node:util"
@@ -21,7 +21,7 @@ const millisOf = async (args: ReadonlyArray<string>): Promise<number> => {
 
 export const measure = async (): Promise<Sample> => {
   const times = Object.entries(programs).map(([metric, args]) => ({ metric, args, millis: [] as Array<number> }))
-  // what was compiled is kept from the first start on
+  // compiled code is kept from the first start on
   for (const { args } of times) await millisOf(args)
   for (let i = 0; i < starts; i++) for (const { args, millis } of times) millis.push(await millisOf(args))
   return Object.fromEntries(times.map(({ metric, millis }) => [metric, median(millis)]))

@@ -6,19 +6,19 @@ import { heap } from "../harness/Heap.ts"
 import type { Scenario } from "../harness/Scenario.ts"
 import { median, quantile, type Sample } from "../harness/Statistics.ts"
 
-/** Milliseconds that waves warm up for, and are measured for. */
+/** How many milliseconds to warm up with waves, and to measure them. */
 const millis = { warmUp: 4000, measured: 2000 }
 
-/** How often the event loop is looked at, in milliseconds. */
+/** How often the event loop is checked, in milliseconds. */
 const look = 5
 
 interface Wave {
   readonly wall: number
-  /** how late it was for whoever asked, each so many milliseconds, for something to be done at once */
+  /** how late something that should happen at once happened, for a request every so many milliseconds */
   readonly late: ReadonlyArray<number>
 }
 
-/** One wave; `meanwhile` is called when the event loop is looked at, until all is over. */
+/** One wave; `meanwhile` is called whenever the event loop is checked, until all runs are over. */
 const wave = async (
   contender: Contender,
   script: Script,
@@ -31,7 +31,7 @@ const wave = async (
   const late: Array<number> = []
   let last = performance.now()
   const timer = setInterval(() => {
-    // while it is held up everybody waits who asks
+    // while the loop is held up, every request made meanwhile waits
     let lag = performance.now() - last - look
     do late.push(Math.max(0, lag))
     while ((lag -= look) > 0)
@@ -63,14 +63,14 @@ export const measure = async (entry: Contenders.Entry, { runs, script }: Scenari
   let held: number | undefined
   const before = heap()
   await wave(contender, script, runs, (requests, over) => {
-    // in the midst of them: all have begun, none is over
+    // in the middle: all have begun, none is over
     if (held === undefined && over === 0 && requests >= 3 * runs) held = heap() - before
   })
   return {
     "wall ms": median(waves.map(({ wall }) => wall)),
     "wall ms, first wave": first!.wall,
     "p99 event loop lag ms": median(waves.map(({ late }) => quantile(late, 0.99))),
-    // nobody looked while all were under way, or so few hold less than what else changes meanwhile
+    // no check came while all were under way, or so few runs hold less than what else changes meanwhile
     ...(held === undefined || runs < 100 ? {} : { "KB a run": held / runs / 1024 })
   }
 }

@@ -1,15 +1,15 @@
-/** Steps that are stored: what one takes, in time and bytes, and how long the session takes to be opened again. */
+/** Steps that are stored: what one takes, in time and bytes, and how long reopening the session takes. */
 import { type Contender, makeTally, type Script } from "../harness/Contender.ts"
 import * as Contenders from "../harness/Contenders.ts"
 import * as Counts from "../harness/Counts.ts"
 import type { Scenario } from "../harness/Scenario.ts"
 import { median, type Sample } from "../harness/Statistics.ts"
 
-/** Milliseconds that runs warm up for, and are measured for. */
+/** How many milliseconds to warm up with runs, and to measure them. */
 const millis = { warmUp: 4000, measured: 1500 }
 
 interface Stored {
-  /** milliseconds of a run, by the clock and of this process */
+  /** milliseconds of a run: elapsed, and this process's CPU time */
   readonly wall: number
   readonly cpu: number
   readonly bytes: number
@@ -17,8 +17,8 @@ interface Stored {
 }
 
 /**
- * So many runs, and so long at least, of one runner, whose store is made once; each session is opened again. The later half
- * counts: in the first runs files grow, which each sync waits for.
+ * At least so many runs, for at least so long, on one runner, whose store is made once; each session is reopened. Only the later
+ * half counts: during the first runs files grow, which each sync waits for.
  */
 const repeat = async (contender: Contender, script: Script, times: number, least: number) => {
   const tally = makeTally()

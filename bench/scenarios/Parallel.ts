@@ -1,10 +1,10 @@
-/** One answer with many calls, so many at once: its time, beside what the tool's own time makes. */
+/** One answer with many calls, so many at once: its time, compared with the tool's own time. */
 import * as Contenders from "../harness/Contenders.ts"
 import * as Repeating from "../harness/Repeating.ts"
 import type { Scenario } from "../harness/Scenario.ts"
 import { median, type Sample } from "../harness/Statistics.ts"
 
-/** Milliseconds that are measured. */
+/** How many milliseconds are measured. */
 const measured = 2000
 
 export const measure = async (entry: Contenders.Entry, { script }: Scenario): Promise<Sample> => {

@@ -1,13 +1,13 @@
-/** Runs one after the other: how long one takes, by delta or step, the first of the process and when it is warm. */
+/** Runs one after the other: how long one takes, per delta or step, for the first of the process and once it is warm. */
 import * as Contenders from "../harness/Contenders.ts"
 import * as Repeating from "../harness/Repeating.ts"
 import type { Scenario } from "../harness/Scenario.ts"
 import { median, type Sample } from "../harness/Statistics.ts"
 
-/** Milliseconds that are measured, after some in which a new runner takes more. */
+/** How many milliseconds are measured, after some in which a new runner is slower. */
 const millis = { settling: 500, measured: 1500 }
 
-/** As many runs as one time is of, so that the collector has its part in each: that of a short run alone hardly ever has. */
+/** Makes the runs that one time covers: enough for the collector to take part in each, which it hardly does in a short run. */
 const together = ({ run }: Repeating.Repeating, runs: number) => async (): Promise<Repeating.Time> => {
   let [wall, cpu] = [0, 0]
   for (let i = 0; i < runs; i++) {
@@ -24,7 +24,7 @@ export const measure = async (entry: Contenders.Entry, scenario: Scenario): Prom
   const first = await Repeating.open(contender, warmUp ?? script)
   const cold = await first.run()
   await Repeating.warmUp(first)
-  // of a script that takes long a run is enough to settle; what is kept is not to be among all that warmed up
+  // with a long script, one run is enough to settle; kept sessions must not pile up with those of the warm-up
   const warm = warmUp === undefined && !first.isKept ? first : await Repeating.open(contender, script)
   if (warm !== first) await first.close()
   const timed = together(warm, runs)
@@ -35,7 +35,7 @@ export const measure = async (entry: Contenders.Entry, scenario: Scenario): Prom
   return {
     [`us a ${unit}`]: each(({ wall }) => wall),
     [`cpu us a ${unit}`]: each(({ cpu }) => cpu),
-    // of a script that takes long the first one was a smaller one
+    // with a long script, the first run was of a smaller one
     ...(warmUp === undefined ? { [`us a ${unit}, first run`]: (cold.wall * 1000) / units } : {})
   }
 }
