@@ -1,7 +1,7 @@
 /**
- * The `fiberloop` command with all that it imports, but for the packages of providers, which a user installs who wants them: a
- * process starts in half the time that it takes to find and read the modules one by one. The command loads no code of its user,
- * so that nothing meets its copy of effect.
+ * The `fiberloop` command with all that it imports, except the packages of providers, which users install if they want them.
+ * Bundled, it starts in half the time that finding and reading the modules one by one would take. The command loads no code of
+ * its user, so nothing meets its copy of effect.
  */
 import * as FileSystem from "node:fs"
 import { join, resolve } from "node:path"
@@ -11,7 +11,7 @@ const root = resolve(import.meta.dirname, "..")
 const commands = join(root, "src/cli")
 
 /**
- * Writes it to `folder`, which has the package's `package.json` two folders above it, with the licenses of what it holds.
+ * Writes the bundle to `folder`, two folders below the package's `package.json`, with the licenses of what it holds.
  */
 export const write = async (folder: string): Promise<void> => {
   const bundle = await rolldown({
@@ -25,7 +25,7 @@ export const write = async (folder: string): Promise<void> => {
   const { output } = await bundle.write({
     dir: folder,
     format: "esm",
-    // beside each other, where a module looks for its worker
+    // beside each other, since a module looks for its worker there
     entryFileNames: "[name].js",
     chunkFileNames: "[name].chunk.js",
     comments: false
@@ -41,7 +41,7 @@ export const write = async (folder: string): Promise<void> => {
   FileSystem.writeFileSync(join(folder, "LICENSES.txt"), licenses(modules))
 }
 
-/** The licenses of the packages that modules lie in, and of what modules have of others. */
+/** The licenses of the packages that the modules are from, and of parts of modules that are from others. */
 const licenses = (modules: ReadonlyArray<string>): string => {
   const packages = new Map<string, Array<string>>()
   for (const module of modules) {

@@ -1,4 +1,4 @@
-/** The first run of a process, with each store: a tool call and an answer. `build.mjs` looks which modules and functions it takes. */
+/** The first run of a process, with each store: a tool call and an answer. `build.mjs` checks which modules and functions it uses. */
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"

@@ -1,6 +1,6 @@
 /**
  * Owns a stand-in for an OpenAI-compatible provider on loopback: `POST /v1/chat/completions`, streamed, as strict about a
- * request as the strictest of them. Does not own what the model says: that is a function of the request.
+ * request as the strictest provider. Does not own what the model says, which is a function of the request.
  */
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -30,7 +30,7 @@ export type Answer =
   | { readonly calls: ReadonlyArray<{ readonly name: string; readonly params: unknown }> }
 
 export interface OpenAiServer extends AsyncDisposable {
-  /** What a client takes as its base URL, `/v1` included. */
+  /** The base URL for a client, with `/v1`. */
   readonly url: string
   /** Every request that was answered, oldest first. */
   readonly requests: ReadonlyArray<ChatRequest>
@@ -38,7 +38,7 @@ export interface OpenAiServer extends AsyncDisposable {
   readonly refusals: ReadonlyArray<string>
 }
 
-/** Listens until it is disposed. What `answer` throws is a refusal, sent as an error of status 400. */
+/** Listens until it is disposed. If `answer` throws, the request is refused with an error of status 400. */
 export const listen = async (apiKey: string, answer: (request: ChatRequest) => Answer): Promise<OpenAiServer> => {
   const requests: Array<ChatRequest> = []
   const refusals: Array<string> = []
@@ -84,7 +84,7 @@ export const toolResults = (request: ChatRequest): ReadonlyArray<string> =>
     typeof _.content === "string" ? _.content : JSON.stringify(_.content)
   )
 
-/** Calls and results paired and adjacent in call order, as the strictest providers ask. */
+/** Throws unless calls and results are paired and adjacent in call order, as the strictest providers demand. */
 const refuseIllegal = ({ messages, stream }: ChatRequest) => {
   if (stream !== true) throw new Error("stream is not true")
   if (messages.length === 0) throw new Error("messages is empty")

@@ -1,5 +1,5 @@
 /**
- * Owns one temporary folder and the processes that run in it: both are gone when this process ends, whatever ends it.
+ * Owns one temporary folder and the processes that run in it: both are gone when this process ends, however it ends.
  * Does not own what is run.
  */
 import { type ChildProcess, spawn } from "node:child_process"
@@ -14,10 +14,10 @@ export interface Output {
 
 export interface RunOptions {
   readonly cwd: string
-  /** Folders that stand before the PATH. */
+  /** Folders to put before the PATH. */
   readonly bin?: ReadonlyArray<string>
   readonly env?: Record<string, string>
-  /** How long it may take, default 240. */
+  /** How long it may take, in seconds; default 240. */
   readonly seconds?: number
 }
 
@@ -28,7 +28,7 @@ const kill = (child: ChildProcess) => {
   try {
     if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL")
   } catch {
-    // its group has ended
+    // the group has ended already
   }
 }
 
@@ -38,7 +38,7 @@ process.on("exit", () => {
 })
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => process.exit(1))
 
-/** A new folder with the given files; what is no string is written as JSON. */
+/** Makes a folder with the given files; content that is not a string is written as JSON. */
 export const folder = (name: string, files: Record<string, unknown>): string => {
   const path = join(root, name)
   FileSystem.mkdirSync(path, { recursive: true })
@@ -52,13 +52,13 @@ const repository = dirname(import.meta.dirname)
 const isOfNpmRun = (path: string) =>
   path.endsWith("node-gyp-bin") || path.endsWith("node_modules/.bin") && repository.startsWith(resolve(path, "../.."))
 
-/** The environment of a shell that knows neither this repository's `npm run` nor its Node nor a provider. */
+/** The environment of a shell that knows neither this repository's `npm run`, nor its Node, nor a provider. */
 const outside = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^(npm_|OPENAI_|FIBERLOOP_|NODE_OPTIONS$)/i.test(name))
 )
 const path = (outside.PATH ?? "").split(delimiter).filter((_) => !isOfNpmRun(_))
 
-/** Runs a command to its end. Fails, with all that it said, unless it ends with 0 and in time. */
+/** Runs a command to its end. Fails, with all of its output, unless it exits with 0 in time. */
 export const run = (
   command: string,
   args: ReadonlyArray<string>,
@@ -86,11 +86,11 @@ export const run = (
     child.on("close", (code, signal) => settle(code ?? `${signal} (it has ${seconds} s)`))
   })
 
-/** Runs npm, without what it says about itself. */
+/** Runs npm, without its notices about itself. */
 export const npm = (args: ReadonlyArray<string>, options: RunOptions): Promise<Output> =>
   run("npm", [...args, "--no-audit", "--no-fund", "--no-update-notifier"], options)
 
-/** Fails with a message and what was said, unless the claim holds. */
+/** Fails with a message and the output, unless the claim holds. */
 export function expect(claim: boolean, message: string, output: Partial<Output> = {}): asserts claim {
   if (!claim) throw new Error(message + said(output))
 }
@@ -98,7 +98,7 @@ export function expect(claim: boolean, message: string, output: Partial<Output> 
 const said = (output: Partial<Output>) =>
   Object.entries(output).map(([name, text]) => `\n--- ${name}\n${text.trimEnd() || "(nothing)"}`).join("")
 
-/** Does a named piece of work and says how long it took. Ends this process when it fails. */
+/** Does a named piece of work and reports how long it took. Ends this process when it fails. */
 export const step = async <A>(name: string, work: () => Promise<A>): Promise<A> => {
   const start = performance.now()
   try {

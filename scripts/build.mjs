@@ -1,11 +1,11 @@
 /**
- * Builds the package into `dist`: the types by tsc, a file for each source; the code by rolldown, in which the rooms that every
- * run goes through are a file each, because a process pays for each file that it loads. A bundler takes of a room what is used.
- *
+ * Builds the package into `dist`: the types by tsc, one file per source; the code by rolldown, which puts the modules that
+ * every run needs into a few files, because a process pays for each file that it loads. A bundler takes from a file only what
+ * is used.
  *     node scripts/build.mjs [folder, default dist]
  *
- * Every module keeps its place, so that `fiberloop/run/RunEvent` is what it is in the sources; in a room it is a list of names.
- * The command stands by itself.
+ * Every module keeps its place, so that `fiberloop/run/RunEvent` is what it is in the sources; a module inside a larger file
+ * becomes a list of re-exports. The command stands alone.
  */
 import { execFileSync } from "node:child_process"
 import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -21,11 +21,11 @@ const sources = join(root, "src")
 const dist = resolve(process.argv[2] ?? join(root, "dist"))
 
 /**
- * What lies in one file together with all that it imports and that is in none before: what a run is, the contracts, what an
- * agent needs, with what is too small for a file, what adapters share with those who load them, the adapters of one kind, of
- * which the converter of prompts is loaded when a tool asks for one. `isFirst`: only those that a first run loads; the others,
- * which read what a run left, are a file for who imports them, or all of `fiberloop`. A module that loads its adapter when its
- * layer is built stays a file, since a bundler takes all that a file may load.
+ * The modules that share one file, together with all their imports that no earlier file has: what a run is, the contracts, what
+ * an agent needs (with what is too small for a file of its own), what adapters share with those who load them, and the adapters
+ * of one kind; the converter of prompts is loaded when a tool asks for one. `isFirst`: only those that a first run loads; the
+ * others, which read what a run left, get a file of their own, for those who import them or all of `fiberloop`. A module that
+ * loads its adapter when its layer is built stays a separate file, since a bundler takes all that a file may load.
  */
 const groups = [
   { name: "run", test: /^run\//, isFirst: true },
@@ -41,12 +41,12 @@ const groups = [
   { name: "sqlite", test: /^layers\/sqlite\/SqliteStore$/ }
 ]
 
-/** What nobody can import. */
+/** What users cannot import. */
 const hidden = /^(cli|loop|layers\/[a-z]\w*|run\/input|services\/fibers|testing\/(faults|rules|sessions))\//
 
 const nameOf = (file) => relative(sources, file).replace(/\.ts$/, "")
 
-/** The folder that all modules of a chunk lie in: files that it looks for beside itself are there. */
+/** The deepest folder that holds all modules of a chunk, which looks for files beside itself there. */
 const folderOf = (modules) => {
   const ours = modules.filter((file) => file.startsWith(sources))
   const [first = [], ...others] = ours.map((file) => dirname(nameOf(file)).split("/"))
@@ -54,19 +54,19 @@ const folderOf = (modules) => {
   return (differs < 0 ? first : first.slice(0, differs)).join("/")
 }
 
-/** The nodes of some types in `node`, but in none of the types `without`. */
+/** The nodes in `node` that are of one of `types`, except those inside a node of a type in `without`. */
 const within = (node, types, without = /^$/) => {
   if (node === null || typeof node !== "object" || without.test(node.type)) return []
   const inside = Object.values(node).flat().flatMap((child) => within(child, types, without))
   return types.test(node.type) ? [node, ...inside] : inside
 }
 
-/** Those that are evaluated where `node` is: not in a function, nor in a class but for what it extends. */
+/** Those that are evaluated with `node`: not inside a function, nor inside a class except for what it extends. */
 const evaluated = (node, types) => within(node, types, /Function|ClassBody/)
 
 /**
- * Marks what makes the constants of a module, none of which does more than that, for bundlers to drop what nobody uses: calls,
- * and as one call what spreads something, which may do anything as far as they know.
+ * Marks what makes the constants of a module, which has no other effects, so that bundlers can drop unused ones: calls, and,
+ * wrapped in one call, whatever spreads something, which for all they know may do anything.
  */
 const pure = {
   name: "pure",
@@ -85,7 +85,7 @@ const pure = {
   }
 }
 
-/** Of each module, by its address, where the functions begin that a first run calls. */
+/** For each module, by its URL, where the functions begin that a first run calls. */
 const calledFirst = () => {
   const folder = mkdtempSync(join(tmpdir(), "fiberloop-build-"))
   try {
@@ -103,8 +103,8 @@ const calledFirst = () => {
 }
 
 /**
- * Marks what a first run calls for V8 to compile it with its module, by parentheses around it: what is not marked is read
- * twice, for its end and when it is called. Methods and declarations cannot be marked.
+ * Puts parentheses around what a first run calls, so that V8 compiles it with its module: other functions are parsed twice, to
+ * find their end and when they are called. Methods and declarations cannot be marked.
  */
 const eager = (called) => ({
   name: "eager",
@@ -113,7 +113,7 @@ const eager = (called) => ({
     if (starts === undefined) return undefined
     const marked = new RolldownMagicString(code)
     const functions = within(parseAst(code, { lang: "ts" }).body, /^(Arrow)?FunctionExpression$/)
-    // where types are taken off, an arrow begins behind its type parameters
+    // once types are removed, an arrow function begins after its type parameters
     const first = functions.filter(({ start, typeParameters }) => starts.has(start) || starts.has(typeParameters?.end))
     for (const { end, start } of first) marked.prependRight(start, "(").appendLeft(end, ")")
     return { code: marked }

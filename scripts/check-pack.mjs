@@ -1,6 +1,6 @@
 /**
  * Packs the package, installs it as a user would, and runs the README's first program and the command against a stand-in
- * provider, on the oldest and the newest Node that we promise. Does not test more of the behaviour than that.
+ * provider, on the oldest and the newest Node that we promise. Does not test behaviour beyond that.
  *
  *     node scripts/check-pack.mjs [folder of the package, default this repository]
  */
@@ -32,7 +32,7 @@ const weather = (request) => {
   return { text: warmer }
 }
 
-/** Lists the files, then names the three with most lines of those that the tool named. */
+/** Lists the files, then names the three with the most lines among those that the tool named. */
 const longest = (request) => {
   const [result] = toolResults(request)
   if (result === undefined) return { calls: [{ name: "list_files", params: {} }] }
@@ -48,7 +48,7 @@ const server = await listen(apiKey, (request) => {
 })
 const provider = { OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: server.url, HOME: folder("home", {}) }
 
-/** Runs a command that talks to the model, and gives what it said with the requests it made. */
+/** Runs a command that talks to the model, and returns its output with the requests that it made. */
 const converse = async (command, args, options) => {
   const [asked, refused] = [server.requests.length, server.refusals.length]
   const output = await run(command, args, { ...options, env: provider, seconds: 60 }).catch((error) => {
@@ -145,14 +145,14 @@ for (const version of nodes) {
   if (version === nodes[0]) {
     await step("the program and every entry point against the published types", async () => {
       const { devDependencies } = read(repository)
-      // the types of fiberloop/ai-sdk name those of its peer, which name those of JSON Schema; loading it, below, needs none
+      // the types of fiberloop/ai-sdk refer to those of its peer, and those to JSON Schema's; loading it, below, needs none
       const types = ["@types/node", "@ai-sdk/provider"].map((_) => `${_}@${devDependencies[_]}`)
       await npm(["install", "--no-save", ...types, "@types/json-schema@7.0.15"], { cwd: app, bin: [bin] })
       await run(process.execPath, [join(repository, "node_modules/typescript/bin/tsc"), "-p", "."], { cwd: app })
       FileSystem.rmSync(join(app, "node_modules/@ai-sdk"), { recursive: true })
     })
 
-    /** What a bundler makes of it, in all files. */
+    /** What a bundler makes of it, all files together. */
     const bundled = async (line) => {
       const input = join(app, "bundled.js")
       FileSystem.writeFileSync(input, line)
@@ -198,7 +198,7 @@ for (const version of nodes) {
     `Node ${version}: fiberloop and an adapter load what that is made of once it is built, and adapters no agent`,
     async () => {
       const hook = `registerHooks({ load: (url, context, next) => { console.log(url); return next(url, context) } })`
-      /** What an import loads, with all that it loads by itself. */
+      /** What an import loads, with everything loaded in turn. */
       const loadedBy = async (name) => {
         const load = `import { registerHooks } from "node:module"\n${hook}\nawait import("${name}")`
         const { stdout } = await run("node", ["--input-type=module", "-e", load], { cwd: app, bin: [bin] })

@@ -1,6 +1,6 @@
 /**
- * `npm run test:recordings`: the tests of recorded provider streams; with `-- --full` each is cut at every offset. What else
- * is given goes to vitest. Does not own where the recordings are (`FIBERLOOP_RECORDINGS`).
+ * `npm run test:recordings`: the tests of recorded provider streams; with `-- --full`, each is cut at every offset. Other
+ * arguments go to vitest. Does not own where the recordings are (`FIBERLOOP_RECORDINGS`).
  */
 import { spawnSync } from "node:child_process"
 
