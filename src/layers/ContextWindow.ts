@@ -44,7 +44,7 @@ export const make = (options: Options = {}): ContextManager.ContextManager["Serv
   return Strategy.toManager(strategy(options), options)
 }
 
-/** With these options; dies for one out of range when it is built. */
+/** With these options; one out of range is a defect when the layer is built. */
 export const layerWith = (options: Options): Layer.Layer<ContextManager.ContextManager> =>
   Layer.sync(ContextManager.ContextManager, () => make(options))
 

@@ -45,14 +45,15 @@ export interface Options {
   /**
    * Whether to ask for an agent's `output` as the provider's own structured output, with tools too, in the way that its package
    * does for the model: by a schema, or by a tool of the package's own where the model has no such mode. Default: only for
-   * Anthropic, Google and OpenAI at their own addresses. A server that refuses it is asked once more without, and never again with.
+   * Anthropic, Google and OpenAI at their own addresses. A server that refuses it is asked once more without it, and never
+   * again with it.
    */
   readonly structuredOutput?: boolean | undefined
   /**
    * Marks the tools, the instructions and the newest messages of every call for the provider's cache, for models that cache
    * nothing without marks: `"ephemeral"` is Anthropic's mark for five minutes, an object any other mark. Usage counts what was
-   * read from the cache and written to it. Replaces `cacheControl` in `settings.providerOptions`, which is a mark of its own.
-   * Default: no marks.
+   * read from the cache and written to it. Use it instead of `cacheControl` in `settings.providerOptions`, which is a mark of
+   * its own. Default: no marks.
    */
   readonly cache?: Cache | undefined
 }

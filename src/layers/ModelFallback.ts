@@ -16,7 +16,7 @@ export interface Options {
 }
 
 /**
- * True for every failure except a content policy, where asking another model would be vain or a way round the refusal, and a
+ * True for every failure except a content policy, where asking another model would be in vain or a way round the refusal, and a
  * context overflow, which never comes here: the conversation is compacted.
  */
 export const isUnavailable = (error: RunError.ModelError): boolean =>

@@ -1,7 +1,7 @@
 /**
  * Sessions in a SQL database, over effect/sql: one implementation for SQLite and Postgres. The fence is in the database:
- * Sessions in a SQL database, over effect/sql: one implementation for SQLite and Postgres. The fence is in the database:
  * a writer appends only while the session's epoch is the one that its opening raised, whatever clocks, leases and frozen
+ * processes do.
  *
  * Does not own the connection, nor what an engine's errors mean; both come from the engine's layer.
  */

@@ -34,7 +34,7 @@ const partOf = (part: Message.AssistantPart): string => {
   switch (part.type) {
     case "text":
       return indented(part.text)
-      // reasoning is not part of what happened
+    // reasoning is not part of what happened
     case "reasoning":
       return ""
     case "file":

@@ -1,6 +1,6 @@
 /**
- * The prompts of conversations, which grow at their ends: the part that a conversation already had last time is not converted
- * again. A prompt depends on its messages only, whatever was asked for before.
+ * The prompts of conversations, which grow at their ends: the part that a conversation already had last time is neither
+ * converted nor looked up again. A prompt depends on its messages only, whatever was asked for before.
  *
  * Does not own what a message looks like in a prompt (`PromptMessages`).
  */

@@ -41,7 +41,7 @@ const holds = (json: Json.Json, of: (node: Json.JsonObject) => boolean, isNamed 
     && Object.entries(node).every(([key, member]) => holds(member, of, !isNamed && named.has(key)))
 }
 
-/** Whether strict mode's schema has the same members: it has no tuples or records, which effect/ai writes as something else. */
+/** Whether strict mode's schema has the same members: true without tuples and records, which effect/ai writes differently. */
 export const keepsMembers = (schema: JsonSchema.JsonSchema): boolean =>
   holds(schema as Json.Json, (node) =>
     typeof node["additionalProperties"] !== "object"

@@ -7,7 +7,7 @@ interface Block {
   metadata: Response.ProviderMetadata
 }
 
-/** Makes texts and reasoning whole blocks, in the order in which they began; for metadata of a block, the later key wins. */
+/** Makes texts and reasoning whole blocks, in the order in which they began; a block's later metadata wins, key by key. */
 export const collect = (parts: Iterable<Response.StreamPartEncoded>): Array<Response.PartEncoded> => {
   const whole: Array<Response.PartEncoded> = []
   const open = new Map<string, Block>()

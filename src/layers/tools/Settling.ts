@@ -20,7 +20,7 @@ import { truncate } from "./Truncation.ts"
 /** How a handler ends; one reached through `handle` may do so without a result. */
 export type Exited = Exit.Exit<ToolCodecs.Result | undefined, unknown>
 
-/** Whether the call waits for other runs, as its handler says. */
+/** The pause of a call that waits for other runs, where its handler says so. */
 export const paused = (exit: Exited): ToolExecutor.Paused | undefined => {
   const waitsFor = Exit.isFailure(exit) ? Pausing.waitsFor(exit.cause) : undefined
   return waitsFor === undefined ? undefined : { waitsFor }
