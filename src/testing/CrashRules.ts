@@ -19,7 +19,7 @@ type Log = ReadonlyArray<RunEvent.Durable>
 type Effects = ReadonlyArray<Done> | undefined
 
 /**
- * What the killed process left: nothing was done without a stored intent, and no outcome is stored for what was not done.
+ * What the killed process left: the log keeps `LogRules`, and nothing was done without a stored intent.
  */
 export const afterDeath = (log: Log, effects: Effects): ReadonlyArray<string> => [
   ...LogRules.violations(log, true),
