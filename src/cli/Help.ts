@@ -114,7 +114,7 @@ const whole: Sections = {
   ]
 }
 
-/** For a conversation, in the order shown. */
+/** For a conversation, shown before what a run says. */
 const chat: Sections = {
   "KEYS": [
     "  Enter          sends the message; after a backslash, and in what is pasted, it goes on in the next line",
