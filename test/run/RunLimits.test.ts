@@ -139,8 +139,8 @@ describe("the decision", () => {
 
   it("completes on an empty answer after tools, and says so", () => {
     const after = { totals: { ...Draft.totals, toolRounds: 1 } }
-    assert.deepStrictEqual(decide({ isEmpty: true }, after), { _tag: "Complete", reason: "emptyAfterTools" })
-    assert.deepStrictEqual(decide({ isEmpty: true }), { _tag: "Complete", reason: "stop" })
+    assert.deepStrictEqual(decide({ isBlank: true }, after), { _tag: "Complete", reason: "emptyAfterTools" })
+    assert.deepStrictEqual(decide({ isBlank: true }), { _tag: "Complete", reason: "stop" })
   })
 
   it("asks once for an answer that fits the output schema", () => {

@@ -19,13 +19,7 @@ import * as Fitting from "./Fitting.ts"
 import * as ModelHooks from "./ModelHooks.ts"
 import * as Offer from "./Offer.ts"
 
-/** The settled answer that a turn is concluded from. */
-export interface Answer {
-  readonly hasCalls: boolean
-  readonly isEmpty: boolean
-  readonly latency: Latency
-}
-
+/** In milliseconds: how long the model call of a turn took to its first part, and as a whole. */
 interface Latency {
   readonly firstPart: number
   readonly model: number
@@ -34,10 +28,11 @@ interface Latency {
 /** From the answer through its tool round to the decision; returns the ending, or nothing where another turn follows. */
 export const conclude = function*(
   env: Env.Env,
-  { hasCalls, isEmpty, latency }: Answer
+  latency: Latency
 ): Effect.fn.Return<Ended.Ended | undefined, RunError.RunError> {
   const { budget, hooks, journal } = env
-  const { answer, text, turn } = journal.state
+  const { answer, openCalls, text, turn } = journal.state
+  const hasCalls = (answer?.calls ?? openCalls.length) > 0
   const { attempt: attempts, finishReason, usage } = answer ?? noAnswer
   if (hooks.at.afterModelCall.length > 0) yield* ModelHooks.after(env)
   const elapsed = Stopwatch.start(env.clock)
@@ -55,7 +50,7 @@ export const conclude = function*(
   const settled: RunDecision.Settled = {
     finishReason,
     hasCalls,
-    isEmpty,
+    isBlank: answer?.isBlank ?? false,
     cutBy: round.cutBy,
     toolError: round.toolError,
     loop: loopOf(env),
@@ -84,12 +79,8 @@ export const conclude = function*(
 }
 
 /** Concludes the turn that an earlier drive left open; that drive made its model call. */
-export const concludeOpen = (env: Env.Env): ReturnType<typeof conclude> => {
-  const { answer, offered, openCalls } = env.journal.state
-  const hasCalls = (answer?.calls ?? openCalls.length) > 0
-  const isEmpty = answer?.isBlank ?? false
-  return conclude(Offer.cut(env, offered), { hasCalls, isEmpty, latency: noLatency })
-}
+export const concludeOpen = (env: Env.Env): ReturnType<typeof conclude> =>
+  conclude(Offer.cut(env, env.journal.state.offered), noLatency)
 
 const noLatency: Latency = { firstPart: 0, model: 0 }
 

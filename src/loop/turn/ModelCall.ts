@@ -32,7 +32,6 @@ export type Result =
 /** Which model answered, at which attempt, and what tools it was offered. */
 interface Answered {
   readonly attempt: number
-  readonly isEmpty: boolean
   readonly model: Model.ModelInfo
   readonly tools: Model.Tools
 }
@@ -47,7 +46,7 @@ export const run = function*(
   const attempt = env.journal.state.attempts + 1
   const result = yield* Asking.ask(env, asked, attempt)
   return result._tag === "Settled" && !AttemptResult.saysNothing(result)
-    ? settled(env, asked, attempt, result, false)
+    ? settled(env, asked, attempt, result)
     : yield* tryAgain(env, asked, attempt, result)
 }
 
@@ -55,9 +54,8 @@ const settled = (
   { tools }: Env.Env,
   { model }: Asking.Asked,
   attempt: number,
-  answer: AttemptResult.Settled,
-  isEmpty: boolean
-): Result => ({ ...answer, attempt, isEmpty, model: model.info, tools })
+  answer: AttemptResult.Settled
+): Result => ({ ...answer, attempt, model: model.info, tools })
 
 /** An attempt that was made: at which model, in which environment, and with what result. */
 interface Tried extends Again {
@@ -93,7 +91,7 @@ const tryAgain = Effect.fnUntraced(function*(
     const { asked, attempt, env, result } = tried
     const verdict = yield* judge(tried)
     if (verdict._tag === "Counts") {
-      return settled(env, asked, attempt, verdict.answer, AttemptResult.saysNothing(verdict.answer))
+      return settled(env, asked, attempt, verdict.answer)
     }
     discard(env, asked, attempt, result, verdict)
     const next = verdict._tag === "Retry" ? yield* retry(tried, verdict) : yield* goOn(policies, tried, verdict)

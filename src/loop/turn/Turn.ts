@@ -54,7 +54,8 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
     const result = yield* ModelCall.run(turn, model, prompt?.messages)
     if (result._tag === "Settled") {
       const asked = result.tools === turn.tools ? turn : { ...turn, tools: result.tools }
-      ended = yield* Concluding.conclude(asked, settle(asked, result))
+      settle(asked, result)
+      ended = yield* Concluding.conclude(asked, { firstPart: result.firstPart, model: result.duration })
     } else ended = yield* unanswered(turn, result, prompt?.messages)
   }
   return ended
@@ -70,9 +71,8 @@ const awaitModel = ({ journal }: Env.Env): void => {
 /** Records the settled answer. */
 const settle = (
   { journal, prices }: Env.Env,
-  result: Extract<ModelCall.Result, { _tag: "Settled" }>
-): Concluding.Answer => {
-  const { attempt, content, duration, finishReason, firstPart, isEmpty, model, usage } = result
+  { attempt, content, finishReason, model, usage }: Extract<ModelCall.Result, { _tag: "Settled" }>
+): void =>
   journal.record({
     _tag: "AssistantMessage",
     turn: journal.state.turn,
@@ -82,8 +82,6 @@ const settle = (
     model: Model.refOf(model),
     usage: Prices.costed(prices, model, usage)
   })
-  return { hasCalls: journal.state.openCalls.length > 0, isEmpty, latency: { firstPart, model: duration } }
-}
 
 /** What follows a call that has no answer: how the run ends, or nothing where another turn is tried. */
 const unanswered = function*(

@@ -72,7 +72,7 @@ describe("a decision", () => {
     ],
     ["a follow-up is gone on for", {}, queued("followUp"), "Continue followUp"],
     ["nothing is gone on for that a limit forbids", {}, { ...queued("steer"), ...atLimit }, "Complete stop"],
-    ["an empty answer to nothing is one", { isEmpty: true }, {}, "Complete stop"]
+    ["an empty answer to nothing is one", { isBlank: true }, {}, "Complete stop"]
   ])("%s", (_, turn, state, expected) => {
     const decision = RunDecision.decide({ ...RunState.empty, ...state }, SettledTurn.of(turn), 0)
     const said = decision._tag === "Fail" ? decision : `${decision._tag} ${decision.reason}`
