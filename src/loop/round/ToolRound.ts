@@ -38,43 +38,61 @@ export const run = function*(
   env: Env.Env,
   finishReason: RunEvent.FinishReason
 ): Effect.fn.Return<Round, RunError.RunError> {
-  const { journal } = env
-  let isEntered = journal.status !== "streaming"
-  const enter = (when: "settledWithCalls" | "settledWithoutTurnLeft") => {
-    if (!isEntered) journal.move(when)
-    isEntered = true
-  }
+  const { journal, rules } = env
+  const isFound = journal.status !== "streaming"
   if (finishReason === "length" || finishReason === "content-filter") {
-    enter("settledWithCalls")
+    enter(env, "settledWithCalls")
     return runNone(env, "truncated")
   }
-  if (env.rules.stopBefore !== undefined) {
-    enter("settledWithCalls")
+  if (rules.stopBefore !== undefined) {
+    enter(env, "settledWithCalls")
     if (yield* Stopping.before(env)) return { ...runNone(env, "stopped"), isStopped: true }
   }
   // in a round that begins here nobody was asked yet
-  if (isEntered) yield* settleAnswered(env)
-  const within = withinLimits(env, journal.state.openCalls)
-  let { cutBy } = within
-  enter(cutBy === "turns" ? "settledWithoutTurnLeft" : "settledWithCalls")
-  for (const call of within.beyond) CallStep.settle(env, call, { _tag: "NotExecuted", reason: "limit" })
+  if (isFound) yield* settleAnswered(env)
   const progress = new RoundProgress(env)
-  let open = within.allowed
+  return yield* close(env, progress, yield* runOpen(env, progress))
+}
+
+const enter = ({ journal }: Env.Env, when: "settledWithCalls" | "settledWithoutTurnLeft"): void => {
+  if (journal.status === "streaming") journal.move(when)
+}
+
+/** What is left of the open calls, and the limit that keeps others from running. */
+interface Left {
+  readonly open: ReadonlyArray<OpenCall.OpenCall>
+  readonly cutBy: RunEvent.LimitedReason | undefined
+}
+
+/** Runs calls until none can run, and settles those beyond a quota. */
+const runOpen = function*(env: Env.Env, progress: RoundProgress): Effect.fn.Return<Left, RunError.RunError> {
+  const { journal } = env
+  const { allowed, beyond, cutBy } = withinLimits(env, journal.state.openCalls)
+  enter(env, cutBy === "turns" ? "settledWithoutTurnLeft" : "settledWithCalls")
+  for (const call of beyond) CallStep.settle(env, call, { _tag: "NotExecuted", reason: "limit" })
   const canGoOn = (call: OpenCall.OpenCall) => !CallStep.isPausedHere(journal, call)
-  let hasMore: boolean
-  do {
+  let open = allowed
+  while (true) {
     const taken = open
     yield* CallLanes.runAll(env, progress, taken.filter(canGoOn))
     // a call that was denied leaves its place to another
     const left = withinLimits(env, journal.state.openCalls)
     open = left.allowed
-    cutBy = left.cutBy
     // a decision that came after its call gave up waiting is taken up before the round is over
-    hasMore = open.some((call) => canGoOn(call) && (call.decision !== undefined || !isAmong(taken, call)))
-  } while (hasMore && progress.mayRun())
-  const { spent, toolError } = progress
+    const hasMore = open.some((call) => canGoOn(call) && (call.decision !== undefined || !isAmong(taken, call)))
+    if (!hasMore || !progress.mayRun()) return { open, cutBy: left.cutBy }
+  }
+}
+
+/** Leaves the calls open that wait for people; else settles what is left, and the round is over. */
+const close = function*(
+  env: Env.Env,
+  { spent, toolError }: RoundProgress,
+  { cutBy, open }: Left
+): Effect.fn.Return<Round, RunError.RunError> {
+  const { desk, journal } = env
   if (open.length > 0 && toolError === undefined && spent === undefined) {
-    env.desk.close()
+    desk.close()
     return { ...none, cutBy, isWaiting: true }
   }
   if (open.length > 0) yield* settleAnswered(env)
