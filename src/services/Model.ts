@@ -104,6 +104,11 @@ export interface ModelInfo extends Message.ModelRef {
   readonly maxOutput?: number
 }
 
+/** Tokens that a model's answer may take: a fifth of its window, or less where its answers are shorter; `Infinity` where neither is known. */
+export const answerRoom = (
+  { contextWindow = Infinity, maxOutput = Infinity }: Pick<ModelInfo, "contextWindow" | "maxOutput">
+): number => Math.min(maxOutput, contextWindow * 0.2)
+
 /** The next model, and whether it is asked after a failure of the one before. */
 export interface Fallback {
   readonly to: Model["Service"]

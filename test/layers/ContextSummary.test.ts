@@ -349,6 +349,17 @@ describe("a conversation that does not fit the condensing model", () => {
       })
   )
 
+  it.effect("is summed up in no more words than the condensing model can write", () =>
+    Effect.gen(function*() {
+      const made = yield* Condensing.make(answers(4), strategy, () => ScriptedModel.text("Summary."), {
+        condenserInfo: { provider: "test", name: "terse", contextWindow: 100_000, maxOutput: 100 }
+      })
+      const words = (n: number) => `word${n} `.repeat(2_000)
+      yield* converse(made, [words(0), words(1), words(2), "and now?"])
+      const [asked] = yield* made.asked
+      assert.match(asked!, /in at most 60 words/)
+    }))
+
   it.effect("is read no further than the run's limits allow", () =>
     Effect.gen(function*() {
       const made = yield* Condensing.make(

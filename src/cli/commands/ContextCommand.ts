@@ -8,12 +8,12 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Counter from "../../loop/env/Counter.ts"
 import * as Unsettled from "../../loop/round/Unsettled.ts"
-import * as Sizing from "../../loop/turn/Sizing.ts"
 import type * as Message from "../../run/Message.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
 import * as Measure from "../../run/state/Measure.ts"
 import * as Transcript from "../../run/Transcript.ts"
+import * as Model from "../../services/Model.ts"
 import { Tokenizer } from "../../services/Tokenizer.ts"
 import * as CliAgent from "../CliAgent.ts"
 import * as Instructions from "../Instructions.ts"
@@ -46,7 +46,7 @@ const show = Effect.fnUntraced(function*(
   const counter = new Counter.Counter((yield* Tokenizer).count)
   const by = contextWindow === undefined || model === undefined
     ? 1
-    : Measure.correction(state.measured, model, Sizing.limitOf(contextWindow, {}))
+    : Measure.correction(state.measured, model, contextWindow - Model.answerRoom({ contextWindow }))
   const sized = (tokens: number) => Math.ceil(tokens * by)
   const offer = yield* offerOf(place, kept, model)
   const context: RenderContext.Context = {

@@ -73,17 +73,13 @@ const least = 60
 const sizeOf = ({ size }: ContextManager.View, { left }: Cut.Cut): number =>
   MessageText.texts(left).reduce((sum, text) => sum + size.ofText(text), 0)
 
-/** The share of a model's window that the memory it writes may take. */
-const answerPart = 0.2
-
 /** The share of the window that the conversation's first words may take in a question. */
 const firstPart = 0.1
 
 /** Tokens that the memory may take: as many as the old memory took, plus half of what is left out now. */
 const budgetOf = <A>(model: Model.Model["Service"], way: Sized<A>, view: ContextManager.View, cut: Cut.Cut): number => {
-  const { contextWindow = Infinity } = model.info
   const before = view.size.ofText(Transcript.memory(view.transcript)?.text ?? "")
-  return Math.floor(Math.min(way.budget, contextWindow * answerPart, before + sizeOf(view, cut) / 2))
+  return Math.floor(Math.min(way.budget, Model.answerRoom(model.info), before + sizeOf(view, cut) / 2))
 }
 
 const condense = Effect.fnUntraced(function*<A>(

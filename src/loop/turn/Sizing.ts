@@ -9,7 +9,7 @@ import * as RunState from "../../run/RunState.ts"
 import * as Measure from "../../run/state/Measure.ts"
 import * as Usage from "../../run/Usage.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
-import type * as Model from "../../services/Model.ts"
+import * as Model from "../../services/Model.ts"
 import * as Prices from "../../services/Prices.ts"
 import type * as Env from "../env/Env.ts"
 import * as Inbox from "../env/Inbox.ts"
@@ -58,7 +58,7 @@ const sizeOf = (
 ): ContextManager.Size => {
   const { contextWindow } = info
   if (contextWindow !== undefined) {
-    const limit = limitOf(contextWindow, info)
+    const limit = contextWindow - Model.answerRoom(info)
     return new Size(env, messages, limit, Measure.correction(env.journal.state.measured, info, limit))
   }
   return messages === undefined ? env.counter.sizeIn(env, unlimited) : new Size(env, messages, undefined, 1)
@@ -112,13 +112,6 @@ class Size implements ContextManager.Size {
     return countOf(this.#env, Inbox.due(this.#env.journal).flatMap(({ messages }) => messages))
   }
 }
-
-/** The part of a window that is left for an answer, unless the model says that its answers are shorter. */
-const answerPart = 0.2
-
-/** The tokens of a window that may be sent. */
-export const limitOf = (contextWindow: number, { maxOutput = Infinity }: Pick<Model.ModelInfo, "maxOutput">): number =>
-  contextWindow - Math.min(maxOutput, contextWindow * answerPart)
 
 const conversation = ({ counter, journal }: Env.Env): number => counter.transcript(journal.transcript)
 
