@@ -58,7 +58,7 @@ export interface Client<A> {
    * that is live in this process continues at once. The first of several answers counts. Fails, and records nothing:
    * `ApprovalNotOpen` when the question waits for no answer, `SessionBusy` when the session is live in another process,
    * `SessionNotFound` when it is unknown, `InvalidInput` when the tool does not take such `params` or give such a `result`.
-   * A call with a `result` is settled with it, once, and its handler does not run.
+   * A call with a `result` is settled with it, once, and its handler does not run. Closing the agent does not interrupt it.
    */
   readonly decide: (decision: RunInput.DecideInput) => Effect.Effect<void, RunError.RunError>
   /**
@@ -74,8 +74,9 @@ export interface Client<A> {
   /**
    * Makes the context of a session smaller now, as the `ContextManager` does; durable when it returns. The log keeps
    * everything. Fails with `CompactionFailed` when nothing can be left out or the strategy fails; log and context are then
-   * unchanged. Fails with `SessionBusy` when the session has a live run, which manages its context itself. The limits of the
-   * last run do not apply, `timeouts.compaction` does.
+   * unchanged. Fails with `SessionBusy` when the session has a live run, which manages its context itself, `SessionNotFound` when
+   * it is unknown, and `ShuttingDown` when the agent is closed. The limits of the last run do not apply, `timeouts.compaction`
+   * does.
    */
   readonly compact: (sessionId: string) => Effect.Effect<RunResult.Compacted, RunError.RunError>
   /**

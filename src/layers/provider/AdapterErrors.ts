@@ -78,7 +78,10 @@ export const inAnswer = (origin: Origin, error: AiError.AiError): AiError.AiErro
     })
   )
 
-/** The server says in a finish reason that it gave up. */
+/**
+ * The server says in a finish reason that it gave up, which it may not do again. The finish `error` of a model that says no more than that
+ * is final (`AttemptResult.gaveUp`).
+ */
 export const gaveUp = (origin: Origin): AiError.AiError =>
   make(
     origin,

@@ -28,7 +28,7 @@ export const of = (context: Context.Context<never>): Place | undefined => {
   return { call, budget: Context.get(context, Around)?.find(call) }
 }
 
-/** A run that began for a call goes on: it counts towards that call if it is asked for from there. */
-export const goOn = (place: Place | undefined, run: Budget.Budget): void => {
+/** Ties a run that began for a call to that call again, where it is asked for from there: it counts towards the call. */
+export const tieAgain = (place: Place | undefined, run: Budget.Budget): void => {
   if (place !== undefined && run.isOf(place.call)) run.workFor(place.call, place.budget)
 }

@@ -38,7 +38,7 @@ export const tie = (
   // A run counts for the call that began it. Another call that continues it does not spend by that, and does not limit it.
   if (begin._tag === "Resume") {
     budget.parent = state.parent
-    Place.goOn(place, budget)
+    Place.tieAgain(place, budget)
   } else if (place !== undefined) budget.workFor(place.call, place.budget)
   return state.openCalls.some(OpenCall.hasStarted) ? recall(store, sessionId, budget, state) : Effect.void
 }

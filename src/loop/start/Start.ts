@@ -58,7 +58,7 @@ const startNow = (
 
 /** A live run goes on working for the call that began it when that call is made again. */
 const attached = (run: Runs.LiveRun, place: Place.Place | undefined): Started.Started => {
-  if (run instanceof Live.Live) Place.goOn(place, run.budget)
+  if (run instanceof Live.Live) Place.tieAgain(place, run.budget)
   return { run, isAttached: true }
 }
 

@@ -63,7 +63,7 @@ export class Collector {
   push(parts: ReadonlyArray<Model.ModelPart>): ReadonlyArray<RunEvent.Delta> {
     const deltas: Array<RunEvent.Delta> = []
     for (let i = 0; i < parts.length && this.finish === undefined;) {
-      const next = this.#goOn(parts, i, deltas)
+      const next = this.#continue(parts, i, deltas)
       if (next === i) this.#take(parts[i++]!, deltas)
       else i = next
     }
@@ -71,7 +71,7 @@ export class Collector {
   }
 
   /** Takes the parts from `from` on that continue the current block: most of every answer, so without a call. Returns where they end. */
-  #goOn(parts: ReadonlyArray<Model.ModelPart>, from: number, deltas: Array<RunEvent.Delta>): number {
+  #continue(parts: ReadonlyArray<Model.ModelPart>, from: number, deltas: Array<RunEvent.Delta>): number {
     const block = this.#current
     if (block === undefined) return from
     const { attempt, runId, turn } = this

@@ -74,7 +74,7 @@ export const conclude = function*(
   }
   journal.record(hooks.times === undefined ? finished : { ...finished, ...HookRun.takeTimes(env) })
   if (decision._tag !== "Continue") return yield* end(env, decision)
-  goOn(env, decision.reason)
+  beginAnother(env, decision.reason)
   return undefined
 }
 
@@ -113,7 +113,7 @@ const end = function*(
 }
 
 /** Another turn follows, and begins with what there is to say about this one. */
-const goOn = (env: Env.Env, reason: Extract<RunEvent.Decision, { _tag: "Continue" }>["reason"]): void => {
+const beginAnother = (env: Env.Env, reason: Extract<RunEvent.Decision, { _tag: "Continue" }>["reason"]): void => {
   const { journal } = env
   journal.move("continue")
   if (reason === "correction") {

@@ -94,7 +94,7 @@ const tryAgain = Effect.fnUntraced(function*(
       return settled(env, asked, attempt, verdict.answer)
     }
     discard(env, asked, attempt, result, verdict)
-    const next = verdict._tag === "Retry" ? yield* retry(tried, verdict) : yield* goOn(policies, tried, verdict)
+    const next = verdict._tag === "Retry" ? yield* retry(tried, verdict) : yield* fallBack(policies, tried, verdict)
     if (next._tag !== "Again") return next
     const { again } = next
     tried = {
@@ -127,7 +127,7 @@ const retry = function*(
 }
 
 /** After a failure that is final: another model takes over, or the call has failed. */
-const goOn = function*(
+const fallBack = function*(
   policies: RetryPolicy.RetryPolicy,
   { asked: { model }, attempt, env }: Tried,
   { error, final }: Tries.Failed
