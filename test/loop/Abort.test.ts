@@ -1,5 +1,5 @@
 /**
- * Guarantee 5, interruption means stopped: whoever ends a run, and in whatever phase, the model's stream is closed and
+ * Guarantee 5, interruption means stopped: whatever ends a run, and in whatever phase, the model's stream is closed and
  * handlers are finalized before the end is seen, the end has its reason, and the session takes a new message at once.
  */
 import { assert, describe, it } from "@effect/vitest"
@@ -21,9 +21,9 @@ interface Phase {
   readonly tool: TestAgent.Handler
   /** the run is in the phase */
   readonly reached: Effect.Effect<void>
-  /** lets go what holds the phase, where it would not end by itself */
+  /** releases what holds the phase, when it would not end by itself */
   readonly letGo?: Effect.Effect<void>
-  /** what must have come to an end before the end event is seen, besides the model's stream */
+  /** what must have ended before the end event is seen, besides the model's stream */
   readonly isStopped: () => boolean
 }
 
@@ -39,7 +39,7 @@ const waitingTool = Effect.map(Deferred.make<void>(), (started) => {
   return { tool, started: Deferred.await(started), finalized: () => finalized }
 })
 
-/** A store that says when a batch with such an event was stored. */
+/** A store that signals when a batch with such an event was stored. */
 const signalling = Effect.fnUntraced(function*(isIt: (event: RunEvent.Durable) => boolean) {
   const seen = yield* Deferred.make<void>()
   const store = yield* TestStore.make(({ events, store }) =>
@@ -117,7 +117,7 @@ const phases: Record<string, Effect.Effect<Phase>> = {
   })
 }
 
-/** Reads a run and notes what still goes on when its end is seen. */
+/** Reads a run and notes what is still running when its end is seen. */
 const reader = (agent: TestAgent.TestAgent, phase: Phase) => {
   const events: Array<RunEvent.RunEvent> = []
   const early: Array<string> = []
@@ -162,7 +162,7 @@ for (const [name, make] of Object.entries(phases)) {
         yield* Aborted.answers(made)
       }))
 
-    it.effect("is aborted by a consumer of stream that takes no more", () =>
+    it.effect("is aborted when a consumer of stream takes no more", () =>
       Effect.gen(function*() {
         const { made, phase } = yield* prepared(make)
         const leave = yield* Deferred.make<void>()
@@ -190,7 +190,7 @@ for (const [name, make] of Object.entries(phases)) {
         yield* Aborted.answers(made)
       }))
 
-    it.effect("is aborted by abort, announced first", () =>
+    it.effect("is aborted by abort, which is announced first", () =>
       Effect.gen(function*() {
         const { made, phase } = yield* prepared(make)
         const { see, seen } = reader(made, phase)
@@ -219,7 +219,7 @@ for (const [name, make] of Object.entries(phases)) {
         yield* Aborted.answers(again)
       }))
 
-    it.effect("lets whoever sees the abort's end resume at once", () =>
+    it.effect("can be resumed at once by whoever sees the abort's end", () =>
       Effect.gen(function*() {
         const { made, phase } = yield* prepared(make)
         const run = yield* made.agent.start({ sessionId: "s", input: "go" })
@@ -238,7 +238,7 @@ for (const [name, make] of Object.entries(phases)) {
         )
       }))
 
-    it.effect("lets whoever sees the abort's end send the next message at once", () =>
+    it.effect("takes the next message at once from whoever sees the abort's end", () =>
       Effect.gen(function*() {
         const { made, phase } = yield* prepared(make)
         const run = yield* made.agent.start({ sessionId: "s", input: "go" })

@@ -1,4 +1,4 @@
-/** An abort of a run that lives elsewhere: by its session, through whoever has that. */
+/** An abort of a run that lives elsewhere: by its session, through whoever has that session. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -16,7 +16,7 @@ import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
 
-/** A run that waits for its model, and an agent that knows of none but through the store. */
+/** A run that waits for its model, and an agent that knows of no run except through the store. */
 const elsewhere = Effect.gen(function*() {
   const gate = yield* ScriptedModel.makeGate
   const there = yield* TestAgent.make([[ScriptedModel.text("hello"), ScriptedModel.gate(gate)]])
@@ -26,12 +26,12 @@ const elsewhere = Effect.gen(function*() {
   return { agent, gate, run, store: there.store, there }
 })
 
-/** The store of another agent, of which something is otherwise. */
+/** Another agent's store, with some methods replaced. */
 const with_ = (store: TestStore.TestStore, service: Partial<TestStore.TestStore["service"]>) =>
   TestStore.over({ ...store.service, ...service })
 
 describe("an abort of a run that lives elsewhere", () => {
-  it.effect("ends it there, and returns when its end is in the log", () =>
+  it.effect("ends the run there, and returns when the end is in the log", () =>
     Effect.gen(function*() {
       const { agent, run, store } = yield* elsewhere
       yield* agent.abort("s")
@@ -43,7 +43,7 @@ describe("an abort of a run that lives elsewhere", () => {
     }))
 
   it.effect.each(["in another process", "in this process"])(
-    "is over with the end of the run: whoever goes on with it after that, %s, is not aborted",
+    "is over when the run ends: a drive that resumes it after that, %s, is not aborted",
     (where) =>
       Effect.gen(function*() {
         const store = yield* TestStore.make()
@@ -55,7 +55,7 @@ describe("an abort of a run that lives elsewhere", () => {
         ], { store, runs })
         yield* there.agent.start({ sessionId: "s", input: "hello" })
         yield* began.started
-        // whoever aborts looks only once somebody has gone on with the run
+        // the abort looks only once somebody has resumed the run
         let looks = 0
         const late = with_(store, {
           lastOf: (sessionId, type, runId) => {
@@ -79,7 +79,7 @@ describe("an abort of a run that lives elsewhere", () => {
       })
   )
 
-  it.effect("is no refusal where the run ends by itself before anybody is asked", () =>
+  it.effect("succeeds when the run ends by itself before anybody is asked", () =>
     Effect.gen(function*() {
       const { gate, run, store, there } = yield* elsewhere
       const late = with_(store, {
@@ -96,10 +96,10 @@ describe("an abort of a run that lives elsewhere", () => {
       assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunCompleted(stop)")
     }))
 
-  it.effect("returns where the session is removed meanwhile", () =>
+  it.effect("returns when the session is removed meanwhile", () =>
     Effect.gen(function*() {
       const { gate, run, store, there } = yield* elsewhere
-      // it hears of nothing, not of the end either
+      // it hears nothing, not even the end
       const deaf = with_(store, { askToAbort: () => Effect.succeed(true), watch: () => Stream.never })
       const { agent } = yield* TestAgent.make([], { store: deaf })
       const aborting = yield* Effect.forkChild(agent.abort("s"), { startImmediately: true })
@@ -112,17 +112,17 @@ describe("an abort of a run that lives elsewhere", () => {
       yield* Fiber.join(aborting)
     }))
 
-  it.effect("of several that ask at once each returns, and it ends once", () =>
+  it.effect("returns to each of several callers at once, and ends the run once", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* elsewhere
       yield* Effect.all([agent.abort("s"), agent.abort("s"), agent.abort("s")], { concurrency: "unbounded" })
       assert.lengthOf(RunLog.only(yield* store.log("s"), "RunAborted"), 1)
     }))
 
-  it.effect("ends what it finds, where the process was shut down before it heard that", () =>
+  it.effect("ends the run it finds when the process was shut down before it heard the request", () =>
     Effect.gen(function*() {
       const { agent, store, there } = yield* elsewhere
-      // it is heard by nobody: the run stops before that
+      // nobody hears the request: the run stops first
       const deaf = with_(store, { askToAbort: () => Effect.succeed(true) })
       const other = yield* TestAgent.make([], { store: deaf })
       const aborting = yield* Effect.forkChild(other.agent.abort("s"))
@@ -135,7 +135,7 @@ describe("an abort of a run that lives elsewhere", () => {
       assert.deepStrictEqual(yield* agent.recover(), { runs: [], refused: [] })
     }))
 
-  it.effect("ends it itself where its process dies before it hears that", () =>
+  it.effect("ends the run itself when its process dies before hearing the request", () =>
     Effect.gen(function*() {
       const { store } = yield* elsewhere
       let isDead = false
@@ -154,12 +154,12 @@ describe("an abort of a run that lives elsewhere", () => {
       assert.lengthOf(RunLog.only(log, "RunResumed"), 1)
     }))
 
-  it.effect("leaves alone the run that came after it", () =>
+  it.effect("leaves the next run alone", () =>
     Effect.gen(function*() {
       const { gate, run, store, there } = yield* elsewhere
       const asked = yield* Deferred.make<void>()
       const next = yield* ScriptedModel.makeGate
-      // what is asked arrives when another run has begun there
+      // the request arrives when another run has begun there
       const late = with_(store, {
         askToAbort: (sessionId, runId) =>
           Effect.gen(function*() {
@@ -183,7 +183,7 @@ describe("an abort of a run that lives elsewhere", () => {
       yield* there.close
     }))
 
-  it.effect("is refused where nobody can be asked: by the store, or of who has the session", () =>
+  it.effect("is refused when nobody can be asked: the store cannot ask, or the session's holder does not listen", () =>
     Effect.gen(function*() {
       const { store } = yield* elsewhere
       const { askToAbort: _, ...without } = store.service

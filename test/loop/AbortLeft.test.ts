@@ -1,4 +1,4 @@
-/** An abort of a session's run, wherever that stands: live here, suspended, left by a process that died, or not to be reached. */
+/** An abort of a session's run, wherever it is: live here, suspended, left by a process that died, or out of reach. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -26,7 +26,7 @@ import * as TestStore from "../support/TestStore.ts"
 const ends = (log: ReadonlyArray<RunEvent.RunEvent>) => log.filter(RunEvent.isEnd).map((end) => RunLog.endOf([end]))
 const tags = (log: ReadonlyArray<RunEvent.RunEvent>) => log.map(({ _tag }) => _tag)
 
-/** Nobody goes on with it by himself, and the session takes a new message. */
+/** Nobody resumes it unasked, and the session takes a new message. */
 const isOver = Effect.fnUntraced(function*(store: TestStore.TestStore) {
   const log = yield* store.log("s")
   assert.strictEqual(RunLog.endOf(log), "RunAborted(requested)")
@@ -51,7 +51,7 @@ const beforeFirstEvent = Effect.fnUntraced(function*({ agent, store }: Pick<Test
   yield* Fiber.join(starting)
 })
 
-/** A store of which something is otherwise. */
+/** A store with some methods replaced. */
 const otherwise = (
   store: TestStore.TestStore,
   service: Partial<TestStore.TestStore["service"]>
@@ -60,11 +60,11 @@ const otherwise = (
   layer: Layer.succeed(SessionStore.SessionStore, { ...store.service, ...service })
 })
 
-/** The live runs of one process, for several agents of it. */
+/** The live runs of one process, shared by several agents in it. */
 const sharedRuns = Effect.map(Layer.build(RunsLocal.layer), Layer.succeedContext)
 
 describe("an abort of a session's run", () => {
-  it.effect("ends one that lives here, as the run's own does", () =>
+  it.effect("ends a run that lives here, as the run's own abort does", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent, store } = yield* TestAgent.make([[ScriptedModel.text("Once"), ScriptedModel.gate(gate)]])
@@ -77,7 +77,7 @@ describe("an abort of a session's run", () => {
       yield* isOver(store)
     }))
 
-  it.effect("ends one whose process died: calls that had started are settled, as an abort does it", () =>
+  it.effect("ends a run whose process died, and settles the calls that had started as any abort does", () =>
     Effect.gen(function*() {
       const store = yield* DeadRun.leftBy([TestAgent.work(1), TestAgent.look(2)], { toolPolicy: { maxParallel: 2 } })
       const { agent, script } = yield* TestAgent.make([], { store })
@@ -89,7 +89,7 @@ describe("an abort of a session's run", () => {
       yield* isOver(store)
     }))
 
-  it.effect("ends one that was shut down, or whose end somebody has written down for its process", () =>
+  it.effect("ends a run that was shut down, or whose crash is already recorded", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const closed = yield* TestAgent.make([[ScriptedModel.text("Once"), ScriptedModel.gate(gate)]])
@@ -106,7 +106,7 @@ describe("an abort of a session's run", () => {
       }
     }))
 
-  it.effect("ends one that waits for people, whose questions are over then", () =>
+  it.effect("ends a run that waits for people, and closes its questions", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make([TestAgent.work(1, "a"), TestAgent.work(2, "b")])
       yield* made.decide("1.0")
@@ -120,7 +120,7 @@ describe("an abort of a session's run", () => {
       yield* isOver(made.store)
     }))
 
-  it.effect("asks of a call that had started whoever may know what became of it", () =>
+  it.effect("asks the reconciler about a call that had started", () =>
     Effect.gen(function*() {
       const store = yield* DeadRun.leftBy([TestAgent.work(1)])
       const { agent } = yield* TestAgent.make([], { store })
@@ -129,7 +129,7 @@ describe("an abort of a session's run", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), ["1.0 Succeeded"])
     }))
 
-  it.effect("counts nothing of the time that nobody worked for it", () =>
+  it.effect("does not count time in which nobody worked on the run", () =>
     Effect.gen(function*() {
       const died = yield* DeadRun.leftBy([TestAgent.work(1)], { limits: { maxDuration: "10 minutes" } })
       const { store } = yield* Suspended.make([TestAgent.work(1)], {}, { limits: { maxDuration: "10 minutes" } })
@@ -157,19 +157,19 @@ describe("an abort of a session's run", () => {
       yield* made.agent.abort("t")
       assert.strictEqual(RunLog.endOf(yield* store.log("t")), "RunAborted(requested)")
       yield* Fiber.interrupt(aborting)
-      // whoever comes next has the pen, and the session
+      // the next caller gets the lock, and the session
       yield* Effect.forkChild(TestClock.adjust("10 minutes"))
       yield* made.agent.abort("s")
       yield* isOver(store)
     }))
 
-  it.effect("is over with the run that it is about: what was sent after that goes on", () =>
+  it.effect("applies to the run it found: one that starts meanwhile continues", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
       const { runId } = (yield* made.log)[0]!
       const opening = yield* Deferred.make<void>()
       const opened = yield* Deferred.make<void>()
-      // another one is faster: the session is busy for the abort, and then live with the next run
+      // another agent is faster: the session is busy for the abort, and then live with the next run
       const late = otherwise(made.store, {
         open: (sessionId, options) =>
           Effect.andThen(
@@ -196,7 +196,7 @@ describe("an abort of a session's run", () => {
       assert.notStrictEqual(run.runId, runId)
     }))
 
-  it.effect("ends what waits although somebody asks for a run again that is over, or is refused", () =>
+  it.effect("ends a waiting run while a request for an older run is replayed or refused", () =>
     Effect.gen(function*() {
       for (const input of ["hello", "something else"]) {
         const store = yield* TestStore.make()
@@ -225,7 +225,7 @@ describe("an abort of a session's run", () => {
       }
     }))
 
-  it.effect("asks nobody of a run that has died twice in a row, nor again where the process dies of that", () =>
+  it.effect("asks no reconciler about a run that has died twice in a row, or died while being aborted", () =>
     Effect.gen(function*() {
       let asked = 0
       const ask = Effect.sync(() => void asked++)
@@ -236,7 +236,7 @@ describe("an abort of a session's run", () => {
       const made = yield* TestAgent.make([], { store: twice })
       yield* counted(made.agent.abort("s"))
       assert.deepStrictEqual([asked, RunLog.outcomes(yield* twice.log("s"))], [0, ["1.0 OutcomeUnknown"]])
-      // once, by an abort that did not come to its end
+      // once, during an abort that did not finish
       const again = yield* DeadRun.of([
         ...DeadRun.inTools("work"),
         DeadRun.crashed,
@@ -248,7 +248,7 @@ describe("an abort of a session's run", () => {
       assert.deepStrictEqual([asked, RunLog.endOf(yield* again.log("s"))], [0, "RunAborted(requested)"])
     }))
 
-  it.effect("tells nothing of an answer that the hooks of its agent have not seen", () =>
+  it.effect("reveals nothing of an answer that its agent's hooks have not seen", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make([TestAgent.work(1, "a"), TestAgent.work(2, "b")])
       yield* made.decide("1.0", { result: "card 4111" })
@@ -259,7 +259,7 @@ describe("an abort of a session's run", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.0 NotExecuted(aborted)", "1.1 NotExecuted(aborted)"])
     }))
 
-  it.effect("keeps a limit that the run has reached: resumed as it is, it ends so again", () =>
+  it.effect("keeps a limit the run has reached: resumed without new limits, it is limited again", () =>
     Effect.gen(function*() {
       const limited = { _tag: "RunLimited" as const, reason: "toolCalls" as const, totals: Drafts.aborted.totals }
       const store = yield* DeadRun.of([
@@ -277,7 +277,7 @@ describe("an abort of a session's run", () => {
       assert.deepStrictEqual(yield* script.requests, [])
     }))
 
-  it.effect("is one that a call waits for, too, which goes on with it where nobody wanted it to end", () =>
+  it.effect("ends a run that a call waits for, unless its end was already requested", () =>
     Effect.gen(function*() {
       const parent = { sessionId: "outer", runId: "outer run", callId: "1.0" }
       for (const [reason, ends] of [["consumer", 2], ["requested", 1]] as const) {
@@ -308,7 +308,7 @@ describe("an abort of a session's run", () => {
       assert.deepStrictEqual(end?.leftBehind, ["reconciler of work"])
     }))
 
-  it.effect("fails where its agent is closed, and gives up where that closes meanwhile", () =>
+  it.effect("fails when its agent is closed, and gives up when the agent closes meanwhile", () =>
     Effect.gen(function*() {
       const store = yield* DeadRun.leftBy([TestAgent.work(1)])
       const made = yield* TestAgent.make([], { store })
@@ -326,7 +326,7 @@ describe("an abort of a session's run", () => {
       yield* isOver(store)
     }))
 
-  it.effect("leaves one as it is that is over, however often that is said", () =>
+  it.effect("leaves a run that is over as it is, however often it is aborted", () =>
     Effect.gen(function*() {
       for (const turn of [ScriptedModel.text("done"), ScriptedModel.finish("content-filter")]) {
         const { agent, store } = yield* TestAgent.make([turn])
@@ -342,7 +342,7 @@ describe("an abort of a session's run", () => {
         Effect.all([made.agent.abort("s"), made.agent.abort("s")], { concurrency: "unbounded" })
       )
       yield* held.reached
-      // whatever is ready runs before the first one is stored
+      // everything ready runs before the first one is stored
       yield* TestClock.adjust("1 second")
       yield* held.release
       yield* Fiber.join(both)
@@ -350,7 +350,7 @@ describe("an abort of a session's run", () => {
       assert.deepStrictEqual(RunLog.only(yield* made.log, "AbortRequested").length, 1)
     }))
 
-  it.effect("can be taken back by hand: the run goes on where somebody resumes it", () =>
+  it.effect("can be undone by hand: a resumed run continues", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
       yield* made.agent.abort("s")
@@ -359,7 +359,7 @@ describe("an abort of a session's run", () => {
       assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
     }))
 
-  it.effect("of an unknown session is refused, and so is one that another process has", () =>
+  it.effect("is refused for an unknown session, and for one that another process has", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
       assert.strictEqual((yield* Effect.flip(made.agent.abort("nobody"))).reason._tag, "SessionNotFound")
@@ -373,7 +373,7 @@ describe("an abort of a session's run", () => {
       assert.deepStrictEqual(yield* made.log, before)
     }))
 
-  it.effect("that its store does not take fails, and ends the run once it is asked for again", () =>
+  it.effect("fails when its store refuses it, and ends the run when asked again", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent, store } = yield* TestAgent.make([[ScriptedModel.text("Once"), ScriptedModel.gate(gate)]])
@@ -388,7 +388,7 @@ describe("an abort of a session's run", () => {
       yield* isOver(store)
     }))
 
-  it.effect("of which the store takes the beginning only is carried out by whoever finds it", () =>
+  it.effect("that is only half stored is carried out by whoever opens the session next", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
       const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "RunAborted"))
@@ -401,7 +401,7 @@ describe("an abort of a session's run", () => {
       yield* isOver(made.store)
     }))
 
-  it.effect("waits for the end of one that is over, where its store does not answer", () =>
+  it.effect("waits for the end of a run that is over while its store does not answer", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent, store } = yield* TestAgent.make([[ScriptedModel.text("Once"), ScriptedModel.gate(gate)]])
@@ -419,21 +419,21 @@ describe("an abort of a session's run", () => {
       yield* isOver(store)
     }))
 
-  it.effect("is one of the run before it too, where the new one has nothing in the log yet", () =>
+  it.effect("also ends the previous run when the new one has nothing in the log yet", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
       yield* beforeFirstEvent(made)
       yield* isOver(made.store)
     }))
 
-  it.effect("is none where that was the first run of its session", () =>
+  it.effect("writes nothing when the session's first run has nothing in the log yet", () =>
     Effect.gen(function*() {
       const made = yield* TestAgent.make([])
       yield* beforeFirstEvent(made)
       assert.deepStrictEqual(yield* made.store.log("s"), [])
     }))
 
-  it.effect("leaves one as it is that somebody goes on with to its end before it has the session, or another follows", () =>
+  it.effect("changes nothing when the run is resumed to its end, or another follows, before it has the session", () =>
     Effect.gen(function*() {
       for (const end of ["RunCompleted(stop)", "RunSuspended(approval)"]) {
         const made = yield* Suspended.make()
@@ -453,7 +453,7 @@ describe("an abort of a session's run", () => {
       }
     }))
 
-  it.live("in a file that another process has left, and is too late where one goes on with it", () =>
+  it.live("ends runs that another process left in a file, unless a drive has taken them up", () =>
     Effect.gen(function*() {
       const filename = join(yield* temporaryFolder, "sessions.db")
       const [one, two] = yield* Effect.replicateEffect(SessionStoreSqlite.make({ filename }), 2)

@@ -1,4 +1,4 @@
-/** Aborts while an append waits for a lock of the database, longer than a drive waits, and is stored after all. */
+/** Aborts while an append waits for a database lock, longer than a drive waits, and is stored after all. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -44,7 +44,7 @@ const locking = Effect.fnUntraced(function*(isLocked: (events: TestStore.Batch) 
 })
 
 describe("an abort while the store waits for a lock", () => {
-  it.effect("that its first event needs closes the run that is stored after all", () =>
+  it.effect("closes a run whose first event is stored after all", () =>
     Effect.gen(function*() {
       const { locked, store, unlock } = yield* locking((events) => events.some(({ _tag }) => _tag === "RunStarted"))
       const made = yield* TestAgent.make([ScriptedModel.text("hello")], { store })
@@ -58,7 +58,7 @@ describe("an abort while the store waits for a lock", () => {
       yield* Aborted.answers(made)
     }))
 
-  it.effect("that an intent needs closes the run, and the tool does not run", () =>
+  it.effect("closes a run whose intent is stored after all, and the tool does not run", () =>
     Effect.gen(function*() {
       let ran = 0
       const { locked, store, unlock } = yield* locking((events) => events.some(({ _tag }) => _tag === "ToolStarted"))
@@ -107,7 +107,7 @@ describe("an abort of a run whose session cannot be opened yet", () => {
     yield* Aborted.answers(made)
   })
 
-  it.effect("because another program has locked the file, waits at most the grace period and leaves nothing", () =>
+  it.effect("waits at most the grace period, and leaves nothing, when another program has locked the file", () =>
     Effect.gen(function*() {
       const filename = join(yield* Processes.temporaryFolder, "sessions.db")
       const base = yield* Effect.orDie(SessionStoreSqlite.make({ filename, busyTimeout: "1 hour" }))
@@ -119,7 +119,7 @@ describe("an abort of a run whose session cannot be opened yet", () => {
       yield* check(base, TestClock.adjust("1 second"), Effect.sync(() => other.exec("COMMIT")))
     }))
 
-  it.effect("because another connection has locked the tables of Postgres, does so, too", () =>
+  it.effect("does the same when another connection has locked the tables of Postgres", () =>
     Effect.gen(function*() {
       const url = yield* PgDatabases.database
       const base = yield* Effect.orDie(SessionStorePg.make({ url }))

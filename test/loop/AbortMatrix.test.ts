@@ -1,7 +1,7 @@
 /**
  * Guarantee 5, interruption means stopped, as a matrix: every phase of a run, every way to abort it, and whether what
- * holds the phase goes along. The run has one end with its reason, or a typed refusal before its first event; what did not
- * go along is named and nothing else; the session takes a message at once; and in the end as much is running as before.
+ * holds the phase stops when told. The run has one end with its reason, or a typed refusal before its first event; what
+ * did not stop is named and nothing else; the session takes a message at once; in the end as much is running as before.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -62,7 +62,7 @@ const reasonOf = (exit: Exit.Exit<unknown, RunError.RunError>): string => {
   return error._tag === "Some" ? error.value.reason._tag : exit._tag
 }
 
-/** Says yes, which nobody takes who was told to stop. */
+/** Says yes, but after the run was told to stop, so nobody takes it. */
 const decide = Effect.fnUntraced(function*({ agent }: TestAgent.TestAgent, approvalId: string) {
   const exit = yield* Effect.exit(agent.decide({ sessionId: "s", approvalId, approved: true }))
   assert.strictEqual(reasonOf(exit), "ApprovalNotOpen")
@@ -86,7 +86,7 @@ const cell = (kind: AbortPhase.Kind, way: AbortWays.Way, manner: Obstacle.Manner
     const isStuck = manner === "stuck"
     const unended = yield* store.log("s")
 
-    /** the events that the reader saw, and what went on when it saw the end */
+    /** the events that the reader saw, and what was still running when it saw the end */
     const seen: Array<RunEvent.RunEvent> = []
     const early: Array<number> = []
     const see = (event: RunEvent.RunEvent) =>

@@ -1,4 +1,4 @@
-/** Aborts at odd moments: before anything is stored, twice, too late, and with a store or a model that does not go along. */
+/** Aborts at odd moments: before anything is stored, twice, too late, and with a store or model that does not cooperate. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
@@ -59,7 +59,7 @@ describe("an abort", () => {
     }))
 
   // a grace period for the first append and one for the end that follows it
-  it.effect("does not wait for a first append that is stuck, nor the session for ever", () =>
+  it.effect("waits neither for a first append that is stuck nor for ever for the session", () =>
     Effect.gen(function*() {
       const held = TestStore.holding((n) => n === 1)
       const store = yield* TestStore.make(held.onAppend)
@@ -73,7 +73,7 @@ describe("an abort", () => {
       yield* Aborted.answers(made)
     }))
 
-  it.effect("after a first event that is stored, whose store has not said so, leaves a start of a run", () =>
+  it.effect("after a first event was stored that the store has not confirmed leaves the start of a run", () =>
     Effect.gen(function*() {
       const stored = Deferred.makeUnsafe<void>()
       const store = yield* TestStore.make((append) =>
@@ -91,7 +91,7 @@ describe("an abort", () => {
       assert.strictEqual(error.reason._tag, "StoreUnavailable")
     }))
 
-  it.effect("of a drive that resumes, whose first append is stuck by then, has its end after that", () =>
+  it.effect("of a resuming drive whose first append is stuck stores its end after that append", () =>
     Effect.gen(function*() {
       const held = TestStore.holding((_, events) => events.some((event) => event._tag === "RunResumed"))
       const store = yield* TestStore.make(held.onAppend)
@@ -109,7 +109,7 @@ describe("an abort", () => {
       assert.deepStrictEqual(last.map(({ _tag }) => _tag), ["RunResumed", "RunAborted"])
     }))
 
-  it.effect("while the session is opened fails the start typed, as nothing to try again", () =>
+  it.effect("while the session is opening fails the start with a typed error that is not retryable", () =>
     Effect.gen(function*() {
       const memory = yield* SessionStoreMemory.make
       const opening = Deferred.makeUnsafe<void>()
@@ -143,7 +143,7 @@ describe("an abort", () => {
       yield* Aborted.answers(made)
     }))
 
-  it.effect("by one who leaves while it is announced is carried out all the same", () =>
+  it.effect("whose caller leaves during the announcement is carried out all the same", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const held = TestStore.holding((_, events) => events.some((event) => event._tag === "AbortRequested"))
@@ -161,7 +161,7 @@ describe("an abort", () => {
       yield* Aborted.check(made, "requested", undefined)
     }))
 
-  it.effect("reaches a run that was started where nothing can be interrupted", () =>
+  it.effect("reaches a run that was started in an uninterruptible region", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const made = yield* TestAgent.make([ScriptedModel.gate(gate), ScriptedModel.text("hello")])
@@ -198,7 +198,7 @@ describe("an abort", () => {
       yield* Aborted.answers(made)
     }))
 
-  it.effect("of a run that is being cut off for another reason is not announced, and waits for that end", () =>
+  it.effect("of a run already being cut off is not announced, and waits for that end", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const stuck: ScriptedModel.Gate = { ...gate, wait: Effect.uninterruptible(gate.wait) }
@@ -238,7 +238,7 @@ describe("an abort", () => {
       yield* Aborted.answers(made)
     }))
 
-  it.effect("whose end the store does not take in time fails typed after the grace period", () =>
+  it.effect("whose end the store does not take in time fails the run after the grace period", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const held = TestStore.holding((_, events) => events.some(RunEvent.isEnd))
@@ -267,7 +267,7 @@ describe("an abort", () => {
       assert.isTrue(hasReturned, "interrupting run waits for the store for ever")
     }))
 
-  it.effect("whose end the store has not taken yet leaves a session that takes a message once it did", () =>
+  it.effect("whose end the store takes late leaves a session that takes a message after that", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const held = TestStore.holding((_, events) => events.some(RunEvent.isEnd))
@@ -295,7 +295,7 @@ describe("an abort", () => {
       yield* Fiber.join(aborting)
       const next = yield* Effect.forkChild(made.agent.run({ sessionId: "s", runId: "next", input: "hello?" }))
       yield* Deferred.await(isAsked)
-      // whoever completed that goes on first
+      // whoever completed it runs on first
       yield* Effect.yieldNow
       yield* held.release
       assert.strictEqual((yield* Fiber.join(next))._tag, "Completed")
@@ -303,7 +303,7 @@ describe("an abort", () => {
       assert.deepStrictEqual(ends.map(({ _tag }) => _tag), ["RunAborted", "RunCompleted"])
     }))
 
-  /** A run that is aborted while its store is stuck with its first intent, for so long. */
+  /** A run that is aborted while its store is stuck on its first intent for this long. */
   const stuckFor = Effect.fnUntraced(function*(time: Duration.Input) {
     const held = TestStore.holding((_, events) => events.some((event) => event._tag === "ToolStarted"))
     let ran = 0
@@ -331,7 +331,7 @@ describe("an abort", () => {
       assert.deepStrictEqual(RunLog.violations(yield* log, true), [])
     }))
 
-  it.effect("of a run whose store goes on within these is stored, and told as an abort", () =>
+  it.effect("of a run whose store recovers within that time is stored, and returned as an abort", () =>
     Effect.gen(function*() {
       const { log, result } = yield* stuckFor("19 seconds")
       assert.strictEqual((yield* result)._tag, "Aborted")

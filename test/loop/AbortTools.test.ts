@@ -11,7 +11,7 @@ import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 
-/** A handler that does not let itself be interrupted, until it is let go. */
+/** A handler that cannot be interrupted until it is released. */
 const stuckTool = Effect.sync(() => {
   const started = Deferred.makeUnsafe<void>()
   const released = Deferred.makeUnsafe<void>()
@@ -109,7 +109,7 @@ describe("a handler that ignores its interruption", () => {
       yield* stuck.release
     }))
 
-  it.effect("ends within the grace period after all and is not left behind", () =>
+  it.effect("is not left behind when it ends within the grace period after all", () =>
     Effect.gen(function*() {
       const stuck = yield* stuckTool
       const made = yield* TestAgent.make([TestAgent.work(1)], { tool: stuck.tool })
@@ -124,7 +124,7 @@ describe("a handler that ignores its interruption", () => {
       assert.isUndefined(end(log)?.leftBehind)
     }))
 
-  it.effect("is left behind when its own time is over, and the run goes on", () =>
+  it.effect("is left behind when its own time is up, and the run continues", () =>
     Effect.gen(function*() {
       const stuck = yield* stuckTool
       const made = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("never mind")], {
@@ -144,7 +144,7 @@ describe("a handler that ignores its interruption", () => {
 })
 
 describe("a cooperative handler", () => {
-  it.effect("has all the grace period for its finalizers", () =>
+  it.effect("has the whole grace period for its finalizers", () =>
     Effect.gen(function*() {
       const started = yield* Deferred.make<void>()
       let cleaned = false
@@ -167,7 +167,7 @@ describe("a cooperative handler", () => {
     }))
 })
 
-it.effect("a call that was cut off has the time that it took", () =>
+it.effect("a call that was cut off records how long it ran", () =>
   Effect.gen(function*() {
     const started = yield* Deferred.make<void>()
     const { agent, store } = yield* TestAgent.make([TestAgent.work(1)], {

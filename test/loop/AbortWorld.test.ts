@@ -1,7 +1,7 @@
 /**
- * Guarantee 5, interruption means stopped, where it leaves the process: every way to abort a run that has a connection to
- * its provider, or child processes. When the end is seen, and when the abort returns, the other side has seen the close and
- * no process is left, but for what is named; and in the end as much is running here as before.
+ * Guarantee 5, interruption means stopped, beyond the process: every way to abort a run that has a connection to its
+ * provider, or child processes. When the end is seen, and when the abort returns, the other side has seen the close and
+ * no process is left, except for what is named; and in the end as much is running here as before.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -39,7 +39,7 @@ const ways: Record<string, Way> = {
   }
 }
 
-/** What is open now and was not before; others' may have closed meanwhile. */
+/** What is open now and was not before; other tests' may have closed meanwhile. */
 const more = (before: Census.Counts, now: Census.Counts) =>
   Object.entries(now.resources).filter(([kind, count]) => count > (before.resources[kind] ?? 0))
 

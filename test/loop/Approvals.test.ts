@@ -1,4 +1,4 @@
-/** A call that needs permission: nothing runs before the answer, and whatever the answer is, the run goes on in order. */
+/** A call that needs permission: nothing runs before the answer, and whatever the answer, the run continues in order. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -56,7 +56,7 @@ describe("a call that is allowed", () => {
       assert.deepStrictEqual(made.ran, [1])
     }))
 
-  it.effect("is in the log as asked before anybody is asked", () =>
+  it.effect("is in the log as asked before the approver is asked", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
       const made = yield* Approvals.make(turns, { approver })
@@ -69,7 +69,7 @@ describe("a call that is allowed", () => {
       assert.strictEqual(digest, yield* Digest.sha256(Canonical.canonical({ n: 1 })))
     }))
 
-  it.effect("has who decided in the log", () =>
+  it.effect("records in the log who decided", () =>
     Effect.gen(function*() {
       const made = yield* Approvals.make(turns, { approver: Approvals.answering(() => Approvals.yes) })
       yield* made.agent.run({ sessionId: "s", input: "go" })
@@ -79,7 +79,7 @@ describe("a call that is allowed", () => {
 })
 
 describe("a call that is denied", () => {
-  it.effect("settles with the reason, which the model reads; its siblings run and the run goes on", () =>
+  it.effect("settles with the reason, which the model reads; its siblings run and the run continues", () =>
     Effect.gen(function*() {
       const made = yield* Approvals.make(
         [[TestAgent.work(1, "a"), TestAgent.look(2, "b")], ScriptedModel.text("ok")],
@@ -92,7 +92,7 @@ describe("a call that is denied", () => {
       assert.deepStrictEqual(Approvals.violations(yield* made.store.log("s")), [])
     }))
 
-  it.effect("is no error: a run that does not continue on errors goes on, and nothing counts", () =>
+  it.effect("is no error: it does not end a run that stops on errors, and is not counted", () =>
     Effect.gen(function*() {
       const made = yield* Approvals.make(turns, {
         approver: Approvals.answering(() => ({ approved: false })),
@@ -106,7 +106,7 @@ describe("a call that is denied", () => {
       assert.deepInclude(totals, { errors: 0, toolCalls: 0 })
     }))
 
-  it.effect("is told legally whatever the reason is made of", () =>
+  it.effect("reaches the model legally whatever characters the reason holds", () =>
     Effect.gen(function*() {
       for (const reason of ["", " ", "\0", "\uD800", "a\0\uDC00b"]) {
         const made = yield* Approvals.make(turns, { approver: Approvals.answering(() => Approvals.no(reason)) })
@@ -116,7 +116,7 @@ describe("a call that is denied", () => {
 })
 
 describe("which calls ask", () => {
-  it.effect("undecodable arguments and unknown tools do not, and are told to the model", () =>
+  it.effect("undecodable arguments and unknown tools do not, and the model is told", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
       const made = yield* Approvals.make(
@@ -131,7 +131,7 @@ describe("which calls ask", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* made.store.log("s")), ["1.0 InvalidArguments", "1.1 UnknownTool"])
     }))
 
-  it.effect("by default tools that say nothing do, those that say no do not", () =>
+  it.effect("when approval is required by default, tools without a setting do and those that say no do not", () =>
     Effect.gen(function*() {
       const asked: Array<string> = []
       const approver = Approvals.answering(({ tool }) => (asked.push(tool), Approvals.yes))
@@ -144,7 +144,7 @@ describe("which calls ask", () => {
       assert.deepStrictEqual(made.ran, [1, 2, 3])
     }))
 
-  it.effect("a call that no limit lets run does not", () =>
+  it.effect("a call that a limit keeps from running does not", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
       const made = yield* Approvals.make([TestAgent.work(1)], { approver })
@@ -153,7 +153,7 @@ describe("which calls ask", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* made.store.log("s")), ["1.0 NotExecuted(limit)"])
     }))
 
-  it.effect("a rule reads the conversation up to the call, with no results made up for calls that wait", () =>
+  it.effect("a rule reads the conversation up to the call, with no made-up results for calls that wait", () =>
     Effect.gen(function*() {
       const seen: Array<string> = []
       const rule = TestAgent.kit.tools.work.setNeedsApproval((_, { messages }) => {
@@ -184,7 +184,7 @@ describe("an approver", () => {
       }))
   }
 
-  it.effect("that throws instead of giving an effect counts as nobody", () =>
+  it.effect("that throws instead of returning an effect counts as nobody", () =>
     Effect.gen(function*() {
       const ask = () => {
         throw new Error("bug")
@@ -195,7 +195,7 @@ describe("an approver", () => {
     }))
 })
 
-describe("an approver of untyped code", () => {
+describe("an approver from untyped code", () => {
   const asking = Effect.fnUntraced(function*(answer: unknown) {
     const made = yield* Approvals.make([TestAgent.work(1), ScriptedModel.text("ok")], {
       approver: { ask: () => Effect.succeed(answer as Approver.Answer) }
@@ -211,7 +211,7 @@ describe("an approver of untyped code", () => {
       throw new Error("bug")
     }
   }
-  it.effect("that answers neither yes nor no is nobody", () =>
+  it.effect("that answers neither yes nor no counts as nobody", () =>
     Effect.gen(function*() {
       for (const answer of [null, "yes", NaN, {}, { approved: "false" }, { approved: 1 }, throwing]) {
         assert.strictEqual((yield* asking(answer)).result._tag, "Suspended")
@@ -221,7 +221,7 @@ describe("an approver of untyped code", () => {
   const circle: Record<string, unknown> = {}
   circle["in"] = circle
   for (const [what, words] of Object.entries({ "a circle": circle, "a bigint": 1n, "a number": 5, "null": null })) {
-    it.effect(`that names ${what} as who decided, or as the reason, is heard without it`, () =>
+    it.effect(`that gives ${what} as the decider or the reason is heard without it`, () =>
       Effect.gen(function*() {
         const yes = yield* asking({ approved: true, by: words })
         assert.deepStrictEqual(RunLog.outcomes(yes.log), ["1.0 Succeeded"])

@@ -1,4 +1,4 @@
-/** Approvals beside the other features of a run: limits that fall among asked calls, stops, forks, an end that is stuck. */
+/** Approvals beside a run's other features: limits that fall among asked calls, stops, forks, an end that is stuck. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -15,8 +15,8 @@ import * as TestStore from "../support/TestStore.ts"
 const { look, work } = TestAgent
 const three = [work(1, "a"), look(2, "b"), look(3, "c")]
 
-describe("a limit of calls among calls of which one waits", () => {
-  it.effect("lets the first ones run once it is allowed, one by one, and the rest is settled then", () =>
+describe("a limit on tool calls in a message with a call that waits", () => {
+  it.effect("lets the first calls run one by one once the waiting one is allowed, and then settles the rest", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make(three, {}, { limits: { maxToolCalls: 2 } })
       assert.deepStrictEqual(RunLog.outcomes(yield* made.log), [])
@@ -31,7 +31,7 @@ describe("a limit of calls among calls of which one waits", () => {
       assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
     }))
 
-  it.effect("is the same where they run in parallel: a call that waits keeps its place among the first ones", () =>
+  it.effect("does the same for parallel calls: a call that waits keeps its place among the first", () =>
     Effect.gen(function*() {
       const agent = { toolkit: Approvals.kit, toolPolicy: { maxParallel: 3 } }
       const made = yield* Suspended.make(three, { agent }, { limits: { maxToolCalls: 2 } })
@@ -42,7 +42,7 @@ describe("a limit of calls among calls of which one waits", () => {
       assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
     }))
 
-  it.effect("lets all of them run where the drive that goes on has more", () =>
+  it.effect("lets all calls run when the resuming drive has a higher limit", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make(three, {}, { limits: { maxToolCalls: 2 } })
       yield* made.decide("1.0")
@@ -51,7 +51,7 @@ describe("a limit of calls among calls of which one waits", () => {
       assert.strictEqual(RunLog.endOf(yield* made.log), "RunCompleted(stop)")
     }))
 
-  it.effect("of errors that a call reaches leaves the one after it unasked and unrun, whatever was decided", () =>
+  it.effect("on errors, reached by one call, leaves the next unasked and unrun, whatever was decided", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make(
         [work(1, "a"), work(2, "b")],
@@ -66,8 +66,8 @@ describe("a limit of calls among calls of which one waits", () => {
     }))
 })
 
-describe("a run that does not go on with errors", () => {
-  it.effect("fails with the first one of its allowed calls, and runs none after it although that is allowed too", () =>
+describe("a run that does not continue on errors", () => {
+  it.effect("fails with the first allowed call that fails, and runs none after it, even if allowed", () =>
     Effect.gen(function*() {
       const agent = { toolkit: Approvals.kit, toolPolicy: { continueOnError: false } }
       const made = yield* Suspended.make([work(1, "a"), work(2, "b")], { agent, tool: () => Effect.fail("no") })
@@ -78,7 +78,7 @@ describe("a run that does not go on with errors", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.0 Failed", "1.1 NotExecuted(failed)"])
     }))
 
-  it.effect("does not take a no for one", () =>
+  it.effect("does not count a denial as an error", () =>
     Effect.gen(function*() {
       const agent = { toolkit: Approvals.kit, toolPolicy: { continueOnError: false } }
       const made = yield* Suspended.make([work(1, "a"), work(2, "b")], { agent })
@@ -89,7 +89,7 @@ describe("a run that does not go on with errors", () => {
     }))
 })
 
-it.effect("stopBefore is asked before anybody else, and not again once a question was put, over any number of drives", () =>
+it.effect("stopBefore is asked before any person, and never again once a question was put, over any number of drives", () =>
   Effect.gen(function*() {
     let asked = 0
     const agent = { toolkit: Approvals.kit, stopBefore: () => ++asked > 1 }
@@ -103,8 +103,8 @@ it.effect("stopBefore is asked before anybody else, and not again once a questio
     assert.deepStrictEqual(made.ran, [2, 1])
   }))
 
-describe("a fork that is made after a yes", () => {
-  it.effect("has the question open: what was allowed there is not allowed here", () =>
+describe("a fork made after a yes", () => {
+  it.effect("still has the question open: what was allowed in the original is not allowed in the fork", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
       yield* made.decide("1.0")
@@ -119,7 +119,7 @@ describe("a fork that is made after a yes", () => {
 })
 
 describe("an answer to a run whose end is stuck in the store", () => {
-  it.effect("waits for that end, and is taken after it", () =>
+  it.effect("waits for that end, and is recorded after it", () =>
     Effect.gen(function*() {
       const held = TestStore.holding((_, events) => events.some(RunEvent.isEnd))
       const store = yield* TestStore.make(held.onAppend)

@@ -1,4 +1,4 @@
-/** Who is asked: the approver of the caller, then the one of the agent's layer; and what the log says of a question. */
+/** Who is asked: the caller's approver, then the agent's layer's; and what the log says of a question. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -22,14 +22,14 @@ const decider = Effect.fnUntraced(function*(store: TestStore.TestStore) {
 })
 
 describe("the approver", () => {
-  it.effect("of the layer answers where the caller has none", () =>
+  it.effect("of the layer answers when the caller has none", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* Approvals.make(turns, { approver: named("layer") })
       yield* agent.run(go)
       assert.deepStrictEqual(yield* decider(store), ["layer"])
     }))
 
-  it.effect("of the caller answers before that of the layer: run, start, stream and resume", () =>
+  it.effect("of the caller takes precedence over the layer's: run, start, stream and resume", () =>
     Effect.gen(function*() {
       const as = Effect.provideService(Approver.Approver, named("caller"))
       const ways: Record<string, (agent: TestAgent.TestAgent["agent"]) => Effect.Effect<unknown, unknown>> = {
@@ -48,7 +48,7 @@ describe("the approver", () => {
       assert.deepStrictEqual(yield* decider(store), ["caller"])
     }))
 
-  it.effect("of each of two agents side by side answers its own", () =>
+  it.effect("of each of two agents side by side answers its own questions", () =>
     Effect.gen(function*() {
       const [one, two] = [Approvals.desk(), Approvals.desk()]
       const first = yield* Approvals.make(turns, { approver: one })
@@ -85,7 +85,7 @@ describe("the approver", () => {
 })
 
 describe("the log of a run with questions", () => {
-  it.effect("folds to what the run was at every append: phase, question and decision", () =>
+  it.effect("folds to the run's state at every append: phase, question and decision", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make()
       const { agent } = yield* Approvals.make(
@@ -114,14 +114,14 @@ describe("the log of a run with questions", () => {
       ])
     }))
 
-  it.effect("says of a resumed run that waits what the run says itself", () =>
+  it.effect("shows the same status as the live run while a resumed run waits", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* Approvals.make(turns)
       yield* agent.run(go)
       const approver = Approvals.desk()
       const watch = yield* Watch.make(Approvals.by(approver, agent.resume({ sessionId: "s" })))
       yield* approver.asked("1.0")
-      // whatever is ready runs before the status is looked at
+      // everything ready runs before the status is looked at
       yield* TestClock.adjust("1 second")
       const live = RunLog.only(watch.seen, "StatusChanged").at(-1)?.to
       assert.deepStrictEqual([live, Approvals.fold(yield* store.log("s")).status], ["awaiting_human", "awaiting_human"])

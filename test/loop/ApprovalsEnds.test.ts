@@ -15,7 +15,7 @@ import * as Watch from "../support/Watch.ts"
 const go = { sessionId: "s", runId: "r", input: "go" }
 const turns = [TestAgent.work(1), ScriptedModel.text("hello")]
 
-/** The log after a cut-off for this reason is in order, nothing ran, and the session takes the next message. */
+/** The log after being cut off for this reason is in order, nothing ran, and the session takes the next message. */
 const check = Effect.fnUntraced(function*(made: Approvals.Asking, end: string, outcome: string) {
   const log = yield* made.store.log("s")
   assert.deepStrictEqual(RunLog.violations(log), [])
@@ -66,7 +66,7 @@ describe("while a person is asked", () => {
       yield* check(made, "RunAborted(shutdown)", "NotExecuted(aborted)")
     }))
 
-  it.effect("a sibling that runs is interrupted by an abort, the one that waits never started", () =>
+  it.effect("an abort interrupts a sibling that runs, and the call that waits never starts", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
       const started = yield* Deferred.make<void>()
@@ -103,7 +103,7 @@ describe("an approver that cannot be interrupted", () => {
     ask: () => Effect.uninterruptible(Effect.andThen(Deferred.succeed(asked, undefined), Deferred.await(answer)))
   })
 
-  it.effect("holds an abort up no longer than the grace period, and its late yes runs nothing", () =>
+  it.effect("delays an abort by no more than the grace period, and its late yes runs nothing", () =>
     Effect.gen(function*() {
       const asked = yield* Deferred.make<void>()
       const answer = yield* Deferred.make<Approver.Answer>()
@@ -120,7 +120,7 @@ describe("an approver that cannot be interrupted", () => {
     }))
 })
 
-describe("an answer that comes with an abort", () => {
+describe("an answer that arrives with an abort", () => {
   it.effect("leaves a log in order, whichever comes first", () =>
     Effect.gen(function*() {
       for (const isFirst of [true, false]) {
@@ -139,7 +139,7 @@ describe("an answer that comes with an abort", () => {
     }))
 })
 
-it.effect("a run that is resumed after an abort asks nothing of the call that was dropped", () =>
+it.effect("a resumed run does not ask again about a call that an abort dropped", () =>
   Effect.gen(function*() {
     const approver = Approvals.desk()
     const made = yield* Approvals.make(turns, { approver })

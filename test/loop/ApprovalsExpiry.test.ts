@@ -30,7 +30,7 @@ const asked = Effect.fnUntraced(function*() {
 })
 
 describe("a question that expires", () => {
-  it.effect("says when, in the log, to the approver, and wherever it is told", () =>
+  it.effect("says when, in the log, to the approver, and wherever it is listed", () =>
     Effect.gen(function*() {
       const made = yield* asked()
       const [event] = RunLog.only(yield* made.log, "ApprovalRequested")
@@ -54,7 +54,7 @@ describe("a question that expires", () => {
       assert.deepStrictEqual(made.ran, [])
     }))
 
-  it.effect("lets an answer count that comes before", () =>
+  it.effect("takes an answer that comes before", () =>
     Effect.gen(function*() {
       const made = yield* asked()
       yield* TestClock.adjust("59999 millis")
@@ -63,7 +63,7 @@ describe("a question that expires", () => {
       assert.deepStrictEqual(made.ran, [1])
     }))
 
-  it.effect("takes no yes that comes at the same time", () =>
+  it.effect("takes no yes that comes at that very moment", () =>
     Effect.gen(function*() {
       const asked = yield* Deferred.make<void>()
       const made = yield* Suspended.before([TestAgent.work(1), ScriptedModel.text("ok")], {
@@ -84,7 +84,7 @@ describe("a question that expires", () => {
       assert.deepStrictEqual(yield* settled(made), [expired])
     }))
 
-  it.effect("takes no yes that comes later, on a machine that slept meanwhile", () =>
+  it.effect("takes no yes that comes later, even on a machine that slept meanwhile", () =>
     Effect.gen(function*() {
       const clock = yield* Clock.Clock
       let asleep = 0
@@ -101,7 +101,7 @@ describe("a question that expires", () => {
       assert.deepStrictEqual(made.ran, [])
     }))
 
-  it.effect("while the run is suspended denies the call when it is resumed, and nobody is asked", () =>
+  it.effect("while the run is suspended denies the call on resume, and nobody is asked", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make(TestAgent.work(1), policy())
       yield* TestClock.adjust("1 minute")
@@ -113,14 +113,14 @@ describe("a question that expires", () => {
       assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
     }))
 
-  it.effect("is not among those that wait", () =>
+  it.effect("is no longer listed among those that wait", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make(TestAgent.work(1), policy())
       yield* TestClock.adjust("1 minute")
       assert.deepStrictEqual(yield* made.waiting, [])
     }))
 
-  it.effect("takes no answer from elsewhere, before the run is resumed or after", () =>
+  it.effect("takes no answer from elsewhere, whether before the run is resumed or after", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make(TestAgent.work(1), policy())
       yield* TestClock.adjust("1 minute")
@@ -130,7 +130,7 @@ describe("a question that expires", () => {
       assert.deepInclude(yield* because, { _tag: "ApprovalNotOpen", because: "expired" })
     }))
 
-  it.effect("keeps its time in a drive that asks again, whatever the policy says by then", () =>
+  it.effect("keeps its expiry in a drive that asks again, whatever the policy says by then", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make(TestAgent.work(1), policy())
       const other = yield* Suspended.elsewhere(made, policy({ approvalTimeout: 1 }))
@@ -145,7 +145,7 @@ describe("a question that expires", () => {
 })
 
 describe("the time to answer", () => {
-  it.effect("is the shorter one of the agent's and the run's", () =>
+  it.effect("is the shorter of the agent's and the run's", () =>
     Effect.gen(function*() {
       for (const [approvalTimeout, left] of [[1000, 1000], ["1 second", 1000], ["2 days", 60_000]] as const) {
         const made = yield* Suspended.make(TestAgent.work(1), policy(), { toolPolicy: { approvalTimeout } })

@@ -1,4 +1,4 @@
-/** Calls that run one by one where nobody here answers: all are asked about at once, and run as people decide. */
+/** Calls that run one by one with nobody here to answer: all are asked about at once, and run as people decide. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
@@ -19,7 +19,7 @@ describe("a suspended run", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.0 Succeeded"])
     }))
 
-  it.effect("runs what was allowed out of order, and is suspended with the rest", () =>
+  it.effect("runs a later call that was allowed first, and suspends again with the rest", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make(three)
       yield* made.decide("1.2")
@@ -34,7 +34,7 @@ describe("a suspended run", () => {
       assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
     }))
 
-  it.effect("runs what was allowed in call order, whatever the order of the answers", () =>
+  it.effect("runs allowed calls in call order, whatever the order of the answers", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make(three)
       for (const callId of ["1.2", "1.0", "1.1"]) yield* made.decide(callId)
@@ -67,13 +67,13 @@ describe("a suspended run", () => {
       }
     }))
 
-  it.effect("asks nobody about calls that no limit lets run", () =>
+  it.effect("asks nobody about calls that a limit keeps from running", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make(three, {}, { limits: { maxToolCalls: 2 } })
       assert.deepStrictEqual(yield* made.waiting, ["1.0", "1.1"])
     }))
 
-  it.effect("says in its status that it waits again once what was allowed has run", () =>
+  it.effect("shows in its status that it waits again once what was allowed has run", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make(three)
       yield* made.decide("1.1")
@@ -86,7 +86,7 @@ describe("a suspended run", () => {
       ])
     }))
 
-  it.effect("says how to go on with it", () =>
+  it.effect("says how to resume it", () =>
     Effect.gen(function*() {
       const { agent } = yield* Suspended.before([work(1), ScriptedModel.text("ok")])
       const { explain } = yield* agent.run(Suspended.go)

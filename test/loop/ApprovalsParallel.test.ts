@@ -1,4 +1,4 @@
-/** Several calls of one message where some need permission: what waits, what runs meanwhile, and what the status says. */
+/** Several calls of one message, some needing permission: what waits, what runs meanwhile, and what the status says. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -26,13 +26,13 @@ const start = Effect.fnUntraced(function*(made: Approvals.Asking) {
   return { ...run, watch: yield* Watch.make(run.events) }
 })
 
-/** The status that the events so far say, and the one that the log says. */
+/** The status by the events so far, and by the log. */
 const statuses = Effect.fnUntraced(function*(made: TestAgent.TestAgent, watch: Watch.Watch) {
   const live = RunLog.only(watch.seen, "StatusChanged").at(-1)?.to
   return { live, log: Approvals.fold(yield* made.store.log("s")).status }
 })
 
-describe("calls one by one", () => {
+describe("sequential calls", () => {
   it.effect("wait for one that waits, and run after its answer", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
@@ -50,7 +50,7 @@ describe("calls one by one", () => {
     }))
 })
 
-describe("calls at once", () => {
+describe("parallel calls", () => {
   it.effect("that need no permission run while another waits", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
@@ -68,7 +68,7 @@ describe("calls at once", () => {
       assert.deepStrictEqual(Approvals.violations(yield* made.store.log("s")), [])
     }))
 
-  it.effect("may end later than the answer", () =>
+  it.effect("may end after the answer", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
       const held = yield* Deferred.make<void>()
@@ -86,7 +86,7 @@ describe("calls at once", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* made.store.log("s")), ["1.0 Succeeded", "1.1 Succeeded"])
     }))
 
-  it.effect("are not held up by questions that take all places: who waits runs nothing", () =>
+  it.effect("are not held up by questions: a call that waits takes no place", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
       const made = yield* Approvals.make([[work(1, "a"), work(2, "b"), look(3, "c")], ScriptedModel.text("ok")], {
@@ -101,7 +101,7 @@ describe("calls at once", () => {
       assert.isTrue(ends)
     }))
 
-  it.effect("that are equal are three questions: one allowed, one denied, one left waiting", () =>
+  it.effect("that are equal get three questions: one allowed, one denied, one left waiting", () =>
     Effect.gen(function*() {
       for (const maxParallel of [1, 3]) {
         const answers: Record<string, Approver.Answer> = { "1.0": Approvals.yes, "1.1": Approvals.no("no") }
@@ -121,7 +121,7 @@ describe("calls at once", () => {
       }
     }))
 
-  it.effect("keep the limit of calls across a suspension", () =>
+  it.effect("keep to the limit on tool calls across a suspension", () =>
     Effect.gen(function*() {
       const script = [[work(1, "a"), look(2, "b"), look(3, "c"), look(4, "d")], ScriptedModel.text("ok")]
       const made = yield* Approvals.make(script, { agent: parallel })
@@ -136,10 +136,10 @@ describe("calls at once", () => {
     }))
 })
 
-describe("a limit that is reached while a call waits", () => {
+describe("a limit or a failure that ends the run while a call waits", () => {
   const failing: TestAgent.Handler = ({ n }) => n === 2 ? Effect.fail("no") : Effect.succeed("done")
 
-  it.effect("keeps the call from running although it is allowed then: errors", () =>
+  it.effect("keeps the call from running even if it is then allowed: a limit", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
       const made = yield* Approvals.make([[work(1, "a"), look(2, "b")]], { approver, agent: parallel, tool: failing })
@@ -151,7 +151,7 @@ describe("a limit that is reached while a call waits", () => {
       assert.deepStrictEqual(made.ran, [2])
     }))
 
-  it.effect("and a failure that ends the run keeps it from running too", () =>
+  it.effect("keeps the call from running even if it is then allowed: a failure", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
       const made = yield* Approvals.make([[work(1, "a"), look(2, "b")]], {
@@ -166,7 +166,7 @@ describe("a limit that is reached while a call waits", () => {
       assert.deepStrictEqual(made.ran, [2])
     }))
 
-  it.effect("and a failure that ends the run does not wait for the person", () =>
+  it.effect("does not wait for the person: a failure", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
       const made = yield* Approvals.make([[work(1, "a"), look(2, "b")]], {
@@ -225,7 +225,7 @@ describe("a limit that is reached before a call is asked about", () => {
       assert.deepStrictEqual(RunLog.only(yield* made.store.log("s"), "ApprovalRequested"), [])
     }))
 
-  it.effect("keeps hooks from being asked about it too, one by one", () =>
+  it.effect("keeps hooks from being asked about it too, when calls run one by one", () =>
     Effect.gen(function*() {
       const seen: Array<string> = []
       const hook: Hook = { name: "h", beforeToolCall: ({ callId }) => Effect.sync(() => void seen.push(callId)) }
@@ -239,8 +239,8 @@ describe("a limit that is reached before a call is asked about", () => {
     }))
 })
 
-describe("questions about calls at once", () => {
-  it.effect("stand in the log in call order, however long it takes to make one", () =>
+describe("questions about parallel calls", () => {
+  it.effect("are in the log in call order, however long each takes to make", () =>
     Effect.gen(function*() {
       const long = ScriptedModel.call("work", { n: 1, more: "x".repeat(4_000_000) }, "a")
       const made = yield* Approvals.make([[long, work(2, "b"), work(3, "c")]], { agent: parallel })
@@ -270,7 +270,7 @@ describe("the status", () => {
       assert.deepStrictEqual(wrong, [])
     }))
 
-  it.effect("becomes awaiting_human beside a call of a dead drive once it is known what became of that", () =>
+  it.effect("becomes awaiting_human beside a dead drive's call once that call's outcome is known", () =>
     Effect.gen(function*() {
       const [approver, known] = [Approvals.desk(), yield* Deferred.make<Reconciler.Answer>()]
       const calls = [Drafts.call("work", { n: 1 }), Drafts.call("work", { n: 2 })]
@@ -295,7 +295,7 @@ describe("the status", () => {
       yield* watch.over
     }))
 
-  it.effect("is suspended where a call of a dead drive was the last that did not wait for a person, one by one", () =>
+  it.effect("is suspended once a dead drive's call, the last that needs no person, is settled, one by one", () =>
     Effect.gen(function*() {
       const calls = [Drafts.call("work", { n: 1 }), Drafts.call("work", { n: 2 })]
       const store = yield* DeadRun.of([
@@ -321,13 +321,13 @@ describe("the status", () => {
       const { abort, watch } = yield* start(made)
       yield* approver.asked("1.0")
       yield* watch.until("ToolSettled")
-      // whatever is ready runs before the status is looked at
+      // everything ready runs before the status is looked at
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual(yield* statuses(made, watch), { live: "awaiting_human", log: "awaiting_human" })
       yield* abort
     }))
 
-  it.effect("becomes awaiting_human again when one of two questions was answered and its call is over", () =>
+  it.effect("becomes awaiting_human again when one of two questions is answered and its call is over", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
       const made = yield* Approvals.make([[work(1, "a"), work(2, "b")], ScriptedModel.text("ok")], {
@@ -339,13 +339,13 @@ describe("the status", () => {
       yield* approver.asked("1.1")
       yield* approver.answer("1.0", Approvals.yes)
       yield* watch.until("ToolSettled")
-      // whatever is ready runs before the status is looked at
+      // everything ready runs before the status is looked at
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual(yield* statuses(made, watch), { live: "awaiting_human", log: "awaiting_human" })
       yield* abort
     }))
 
-  it.effect("becomes awaiting_human again when the answer to one of two questions was no", () =>
+  it.effect("becomes awaiting_human again when one of two questions is answered no", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
       const made = yield* Approvals.make([[work(1, "a"), work(2, "b")], ScriptedModel.text("ok")], {
@@ -357,13 +357,13 @@ describe("the status", () => {
       yield* approver.asked("1.1")
       yield* approver.answer("1.0", Approvals.no("no"))
       yield* watch.until("ToolSettled")
-      // whatever is ready runs before the status is looked at
+      // everything ready runs before the status is looked at
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual(yield* statuses(made, watch), { live: "awaiting_human", log: "awaiting_human" })
       yield* abort
     }))
 
-  it.effect("fails from tool_running where a failure settles the calls that nobody answers for", () =>
+  it.effect("fails from tool_running when a failure settles the calls that nobody answers for", () =>
     Effect.gen(function*() {
       const asked = yield* Deferred.make<void>()
       const made = yield* Approvals.make([[work(1, "a"), look(2, "b")]], {

@@ -38,7 +38,7 @@ const crowded = Effect.gen(function*() {
   yield* approver.asked("1.0")
   yield* Deferred.await(full)
   yield* approver.answer("1.0", Approvals.yes)
-  // whatever is ready runs before anybody looks
+  // everything ready runs before anybody looks
   yield* TestClock.adjust("1 second")
   return { ...made, letGo, run, watch }
 })
@@ -51,7 +51,7 @@ describe("an answer that comes while all places are taken", () => {
       yield* run.abort
     }))
 
-  it.effect("is stored at once, also where a sibling has a place and does not run yet", () =>
+  it.effect("is stored at once, even when a sibling has a place and is not running yet", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
       const held = TestStore.holding((_, events) =>
@@ -85,7 +85,7 @@ describe("an answer that comes while all places are taken", () => {
       yield* run.abort
     }))
 
-  it.effect("keeps no outcome from being stored, where it comes as the last sibling ends", () =>
+  it.effect("does not keep an outcome from being stored when it comes as the last sibling ends", () =>
     Effect.gen(function*() {
       const [first, second] = [yield* Latch.make(false), yield* Latch.make(false)]
       const [writing, writes] = [yield* Deferred.make<void>(), yield* Latch.make(false)]
@@ -115,7 +115,7 @@ describe("an answer that comes while all places are taken", () => {
       yield* second.open
     }))
 
-  it.effect("lets the call run when a place is free", () =>
+  it.effect("lets the call run once a place is free", () =>
     Effect.gen(function*() {
       const { letGo, ran, run, store } = yield* crowded
       assert.deepStrictEqual(ran, [2, 3])
@@ -125,7 +125,7 @@ describe("an answer that comes while all places are taken", () => {
       assert.deepStrictEqual(Approvals.violations(yield* store.log("s")), [])
     }))
 
-  it.effect("leaves a call that never started when the run is aborted first", () =>
+  it.effect("leaves the call unstarted when the run is aborted first", () =>
     Effect.gen(function*() {
       const { ran, run, store } = yield* crowded
       yield* run.abort
@@ -159,7 +159,7 @@ describe("calls that are all allowed at once", () => {
       assert.strictEqual(made.ran.length, 5)
     }))
 
-  it.effect("are asked about only as far as the limit of calls lets them run", () =>
+  it.effect("are asked about only as far as the limit on tool calls lets them run", () =>
     Effect.gen(function*() {
       for (const maxParallel of [1, 3]) {
         const asked: Array<string> = []
@@ -175,8 +175,8 @@ describe("calls that are all allowed at once", () => {
     }))
 })
 
-describe("nobody here", () => {
-  it.effect("lets a sibling that runs come to its end before the run is suspended", () =>
+describe("a call that nobody here answers", () => {
+  it.effect("lets a running sibling finish before the run is suspended", () =>
     Effect.gen(function*() {
       const started = yield* Deferred.make<void>()
       const letGo = yield* Latch.make(false)
@@ -193,7 +193,7 @@ describe("nobody here", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* made.store.log("s")), ["1.1 Succeeded"])
     }))
 
-  it.effect("and limits that leave no call: a resumed run asks nothing and is limited", () =>
+  it.effect("is not asked about again when a resumed run may make no call, and the run ends limited", () =>
     Effect.gen(function*() {
       const made = yield* Approvals.make([work(1)])
       yield* made.agent.run(go)
@@ -205,7 +205,7 @@ describe("nobody here", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* made.store.log("s")), ["1.0 NotExecuted(limit)"])
     }))
 
-  it.effect("and a new message: calls after the one that waits were not denied, they were not run", () =>
+  it.effect("is denied by a new message; the calls after it settle as not executed, not as denied", () =>
     Effect.gen(function*() {
       const made = yield* Approvals.make([[work(1, "a"), look(2, "b")], ScriptedModel.text("hello")])
       yield* made.agent.run(go)
@@ -255,14 +255,14 @@ describe("a rule that takes its time", () => {
     return { ...made, run }
   })
 
-  it.effect("does not keep the outcome of the call before it from the log", () =>
+  it.effect("does not keep the previous call's outcome from the log", () =>
     Effect.gen(function*() {
       const { run, store } = yield* slow([work(0, "a"), work(2, "b")])
       assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), ["1.0 Succeeded"])
       yield* run.abort
     }))
 
-  it.effect("does not keep a person's no to the call before it from the log", () =>
+  it.effect("does not keep a person's no to the previous call from the log", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
       yield* approver.answer("1.0", Approvals.no("no"))
@@ -271,7 +271,7 @@ describe("a rule that takes its time", () => {
       yield* run.abort
     }))
 
-  it.effect("has the time of its tool, then a person is asked", () =>
+  it.effect("has as much time as its tool, then a person is asked", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
       const { run } = yield* slow([work(2, "a")], { approver })
@@ -289,7 +289,7 @@ describe("a rule that takes its time", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), ["1.0 NotExecuted(aborted)"])
     }))
 
-  it.effect("holds up no sibling of those that run at once, before it or after it", () =>
+  it.effect("holds up none of its parallel siblings, before it or after it", () =>
     Effect.gen(function*() {
       const { ran, run, store } = yield* slow([look(3, "a"), work(2, "b"), look(4, "c")], { maxParallel: 2 })
       assert.deepStrictEqual(ran, [3, 4])
@@ -297,7 +297,7 @@ describe("a rule that takes its time", () => {
       yield* run.abort
     }))
 
-  it.effect("holds up no question about a sibling of those that run at once", () =>
+  it.effect("holds up no question about a parallel sibling", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
       const { run } = yield* slow([work(2, "a"), work(1, "b")], { approver, maxParallel: 2 })
@@ -307,7 +307,7 @@ describe("a rule that takes its time", () => {
       assert.deepStrictEqual(approver.questions.map(({ callId }) => callId), ["1.1"])
     }))
 
-  it.effect("lets its call run, or has it asked about, once it has said which", () =>
+  it.effect("lets its call run, or be asked about, once it has decided", () =>
     Effect.gen(function*() {
       for (const asks of [false, true]) {
         const approver = Approvals.desk()
@@ -326,7 +326,7 @@ describe("a rule that takes its time", () => {
       }
     }))
 
-  it.effect("longer than a tool may has its call asked about, as one that fails", () =>
+  it.effect("beyond its tool's time limit has its call asked about, as if it had failed", () =>
     Effect.gen(function*() {
       for (const maxParallel of [1, 2]) {
         const approver = Approvals.desk()

@@ -1,4 +1,4 @@
-/** A call that nobody here answers: the run is suspended with its question open, and goes on when somebody answers. */
+/** A call that nobody here answers: the run is suspended with its question open, and continues once it is answered. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -31,7 +31,7 @@ const suspended = Effect.fnUntraced(function*(
 
 const yes = Approvals.answering(() => Approvals.yes)
 
-describe("nobody here", () => {
+describe("a call that nobody here answers", () => {
   it.effect("suspends the run with the question in its result; nothing ran", () =>
     Effect.gen(function*() {
       const { approvals, log, ran } = yield* suspended()
@@ -51,7 +51,7 @@ describe("nobody here", () => {
       assert.deepStrictEqual(Approvals.steps(yield* log), ["ApprovalRequested 1.0", "RunSuspended"])
     }))
 
-  it.effect("leaves awaiting_human for suspended", () =>
+  it.effect("moves the run from awaiting_human to suspended", () =>
     Effect.gen(function*() {
       const { agent } = yield* Approvals.make(turns)
       const events = yield* Stream.runCollect(agent.stream(go))
@@ -71,13 +71,13 @@ describe("nobody here", () => {
       assert.isUndefined(yield* agent.live("r"))
     }))
 
-  it.effect("gives the same result, questions included, to the same request sent again", () =>
+  it.effect("leaves the same result, questions included, for the same request sent again", () =>
     Effect.gen(function*() {
       const { agent, result } = yield* suspended()
       assert.deepStrictEqual(yield* agent.run(go), result)
     }))
 
-  it.effect("on the first of two calls one by one keeps the second from starting and from being asked", () =>
+  it.effect("keeps the call after it from starting and from being asked about, when they run one by one", () =>
     Effect.gen(function*() {
       const { approvals, log, ran } = yield* suspended([[TestAgent.work(1, "a"), TestAgent.look(2, "b")]])
       assert.strictEqual(approvals.length, 1)
@@ -87,7 +87,7 @@ describe("nobody here", () => {
 })
 
 describe("a resumed run", () => {
-  it.effect("asks again with the same id, in the log only once, and goes on in the same turn", () =>
+  it.effect("asks again with the same id, in the log only once, and continues in the same turn", () =>
     Effect.gen(function*() {
       const { log, ran, resume } = yield* suspended()
       const approver = Approvals.desk()
@@ -107,7 +107,7 @@ describe("a resumed run", () => {
       assert.deepStrictEqual(Approvals.violations(yield* log), [])
     }))
 
-  it.effect("with nobody suspends again, with the same question", () =>
+  it.effect("suspends again with the same question when nobody answers", () =>
     Effect.gen(function*() {
       const { agent, approvals, log, resume } = yield* suspended()
       assert.deepStrictEqual(Approvals.steps(yield* resume()), ["RunResumed", "RunSuspended"])
@@ -117,7 +117,7 @@ describe("a resumed run", () => {
       assert.deepStrictEqual(Approvals.violations(yield* log), [])
     }))
 
-  it.effect("that is denied tells the model and goes on", () =>
+  it.effect("tells the model of a denial and continues", () =>
     Effect.gen(function*() {
       const { log, ran, resume } = yield* suspended()
       const events = yield* resume(Approvals.answering(() => Approvals.no("never")))
@@ -126,7 +126,7 @@ describe("a resumed run", () => {
       assert.deepStrictEqual(Approvals.violations(yield* log), [])
     }))
 
-  it.effect("makes only moves of the table and says when it waits", () =>
+  it.effect("makes only moves of the status table and says when it waits", () =>
     Effect.gen(function*() {
       const { resume } = yield* suspended()
       assert.deepStrictEqual(RunLog.moves(yield* resume(yes)).slice(0, 4), [
@@ -137,7 +137,7 @@ describe("a resumed run", () => {
       ])
     }))
 
-  it.effect("does not run a call that was asked about because its rule says otherwise now", () =>
+  it.effect("does not run a call that was asked about just because its rule no longer asks", () =>
     Effect.gen(function*() {
       let times = 0
       const work = TestAgent.kit.tools.work.setNeedsApproval(() => times++ === 0)
@@ -148,7 +148,7 @@ describe("a resumed run", () => {
       assert.deepStrictEqual(Approvals.violations(yield* log), [])
     }))
 
-  it.effect("ends at the limit of calls that had cut its message, as without the question", () =>
+  it.effect("ends at the limit on tool calls that cut its message, as it would without the question", () =>
     Effect.gen(function*() {
       const calls = [TestAgent.work(1, "a"), TestAgent.look(2, "b"), TestAgent.look(3, "c")]
       const limits = { maxToolCalls: 2 }
@@ -185,7 +185,7 @@ describe("a new message to a suspended session", () => {
       assert.strictEqual(error.reason._tag, "NothingToResume")
     }))
 
-  it.effect("leaves the older run's events ending with its end when they are read again", () =>
+  it.effect("leaves the older run's events, read again, ending with that run's end", () =>
     Effect.gen(function*() {
       const { agent } = yield* suspended()
       yield* agent.run({ sessionId: "s", input: "never mind" })
@@ -193,7 +193,7 @@ describe("a new message to a suspended session", () => {
       assert.strictEqual(RunLog.endOf(events), "RunSuspended(approval)")
     }))
 
-  it.effect("starts the time anew and waits for its own questions", () =>
+  it.effect("starts with fresh time and waits for its own questions", () =>
     Effect.gen(function*() {
       const { agent } = yield* suspended([TestAgent.work(1), TestAgent.work(2)])
       const result = yield* agent.run({ sessionId: "s", runId: "r2", input: "again" })

@@ -110,7 +110,7 @@ describe("a store that breaks", () => {
     (n) => TestStore.lying((k) => k === n)
   )
 
-  it.effect("as a new message comes leaves the questions open, and the next one settles them", () =>
+  it.effect("when a new message comes leaves the questions open, and the next message settles them", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make()
       const made = yield* Approvals.make([TestAgent.work(1), ScriptedModel.text("hello")], { store })
@@ -124,7 +124,7 @@ describe("a store that breaks", () => {
       assert.deepStrictEqual(Approvals.violations(yield* store.log("s")), [])
     }))
 
-  it.effect("as a run is resumed leaves the questions open", () =>
+  it.effect("when a run is resumed leaves the questions open", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make()
       const made = yield* Approvals.make([TestAgent.work(1), ScriptedModel.text("ok")], { store })

@@ -1,4 +1,4 @@
-/** Time spent waiting for a person is not the run's: it does not count, also not in a drive that only waits. */
+/** Time spent waiting for a person is not the run's: it is not counted, even in a drive that only waits. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -41,7 +41,7 @@ describe("maxDuration", () => {
       assert.strictEqual(durationOf(yield* store.log("s")), 0)
     }))
 
-  it.effect("of a minute cuts off a tool that takes two after that", () =>
+  it.effect("of a minute cuts off a tool that still needs two after that", () =>
     Effect.gen(function*() {
       const started = yield* Deferred.make<void>()
       const { approver, run, store } = yield* asking({
@@ -127,7 +127,7 @@ describe("maxDuration", () => {
     }))
 })
 
-it.effect("a run near its limit of time does not look at the clock all the while that it waits", () =>
+it.effect("a run near its time limit does not keep checking the clock while it waits", () =>
   Effect.gen(function*() {
     const clock = yield* Clock.Clock
     let sleeps = 0
@@ -150,7 +150,7 @@ it.effect("a run near its limit of time does not look at the clock all the while
     yield* run.abort
   }))
 
-it.effect("the time limit of a tool begins with the tool, not with the question", () =>
+it.effect("a tool's time limit begins with the tool, not with the question", () =>
   Effect.gen(function*() {
     const started = yield* Deferred.make<void>()
     const { approver, run, store } = yield* asking({

@@ -1,4 +1,4 @@
-/** Runs that ended with their process, and are taken up by another one. */
+/** Runs that ended with their process, and are taken up by another. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -22,7 +22,7 @@ const idsOf = (runs: ReadonlyArray<{ readonly sessionId: string }>) => runs.map(
 const ends = (log: ReadonlyArray<RunEvent.RunEvent>) => log.filter(RunEvent.isEnd).map((end) => RunLog.endOf([end]))
 
 describe("what is taken up", () => {
-  it.effect("a run whose process died goes on, with its calls as they are to go on", () =>
+  it.effect("a run whose process died, with its calls handled as declared", () =>
     Effect.gen(function*() {
       const store = yield* DeadRun.leftBy([ScriptedModel.call("again", { n: 1 })])
       const { agent } = yield* TestAgent.make([ScriptedModel.text("done")], { store })
@@ -38,7 +38,7 @@ describe("what is taken up", () => {
       assert.deepStrictEqual((yield* agent.recover()).runs, [])
     }))
 
-  it.effect("so does one whose process was shut down, in the one that comes after", () =>
+  it.effect("a run whose process was shut down, in a later process", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const first = yield* TestAgent.make([[ScriptedModel.text("Once"), ScriptedModel.gate(gate)]])
@@ -51,7 +51,7 @@ describe("what is taken up", () => {
       assert.strictEqual((yield* runs[0]!.result).text, "The end.")
     }))
 
-  it.effect("and what its readers see begins with the drive", () =>
+  it.effect("a run whose readers see its events from the new drive on", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make()
       yield* DeadRun.write(store, "s", DeadRun.unanswered())
@@ -63,7 +63,7 @@ describe("what is taken up", () => {
       assert.include(facts.map(({ _tag }) => _tag), "RunResumed")
     }))
 
-  it.effect("no more than asked for, the others with the next look", () =>
+  it.effect("no more runs than asked for, and the others on the next look", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make()
       const ids = Array.from({ length: 5 }, (_, n) => `s${n}`)
@@ -79,7 +79,7 @@ describe("what is taken up", () => {
       assert.sameMembers(taken, ids)
     }))
 
-  it.effect("all of more than a page of them, after others", () =>
+  it.effect("every run when there is more than a page of them, mixed with others", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make()
       const ids = Array.from({ length: 240 }, (_, n) => `s${n}`)
@@ -94,7 +94,7 @@ describe("what is taken up", () => {
       assert.sameMembers(idsOf(runs), ids.filter((_, n) => n % 2 === 1))
     }))
 
-  it.live("each in one process only, however many look at once", () =>
+  it.live("each run in one process only, however many look at once", () =>
     Effect.gen(function*() {
       const filename = join(yield* temporaryFolder, "sessions.db")
       const ids = Array.from({ length: 20 }, (_, n) => `s${n}`)
@@ -117,7 +117,7 @@ describe("what is taken up", () => {
       }
     }))
 
-  it.effect("a run that dies again and again waits longer each time, and gets its end then", () =>
+  it.effect("a run that keeps dying, after ever longer waits, until it is ended instead", () =>
     Effect.gen(function*() {
       for (const [deaths, minutes] of [[1, 0], [2, 1], [3, 4], [4, 16]] as const) {
         const store = yield* DeadRun.of([...DeadRun.inTools("look"), ...DeadRun.again(deaths)].map(ours))
@@ -139,7 +139,7 @@ describe("what is taken up", () => {
       assert.lengthOf(yield* script.requests, 0)
     }))
 
-  it.effect("runs that died again and again are taken up one after the other, and none waits for one that cannot be", () =>
+  it.effect("runs that keep dying, one after the other, none waiting for one that cannot be taken up", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make()
       for (const id of ["a", "b", "c"]) yield* DeadRun.write(store, id, dyingAgain(3, id))
@@ -155,14 +155,14 @@ describe("what is taken up", () => {
       const first = yield* agent.recover()
       assert.deepStrictEqual(idsOf(first.runs).toSorted(), ["b", "well"])
       assert.deepStrictEqual(idsOf(first.refused), ["c"])
-      // that one is still at work
+      // that one is still running
       assert.lengthOf((yield* agent.recover()).runs, 0)
       for (const gate of gates) yield* gate.release
       yield* Effect.forEach(first.runs, ({ result }) => result)
       assert.deepStrictEqual(idsOf((yield* agent.recover()).runs), ["a"])
     }))
 
-  it.effect("the same request again goes on with a run whose process was shut down", () =>
+  it.effect("a run whose process was shut down, by the same request sent again", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const first = yield* TestAgent.make([[ScriptedModel.text("Once"), ScriptedModel.gate(gate)]])
@@ -174,7 +174,7 @@ describe("what is taken up", () => {
       assert.strictEqual((yield* agent.run(request)).text, "The end.")
     }))
 
-  it.effect("a run that is aborted as it is taken up has that for its end", () =>
+  it.effect("a run that is aborted meanwhile, which ends aborted", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make()
       yield* DeadRun.write(store, "s", DeadRun.unanswered())
@@ -202,7 +202,7 @@ describe("what is taken up", () => {
       assert.lengthOf(yield* script.requests, 0)
     }))
 
-  it.effect("a run that was being aborted gets that for its end, and does not go on", () =>
+  it.effect("a run that was being aborted, only to be given that end", () =>
     Effect.gen(function*() {
       const store = yield* DeadRun.left({ wasAborted: true })
       const { agent, script } = yield* TestAgent.make([], { store })
@@ -214,19 +214,19 @@ describe("what is taken up", () => {
     }))
 })
 
-/** A run that died so often in a row before its model answered. */
+/** A run that died this many times in a row before its model answered. */
 const dyingAgain = (deaths: number, id: string): ReadonlyArray<Drafts.Placed> =>
   [...DeadRun.unanswered("test/Tested", id), ...DeadRun.again(deaths)].map((draft) => ({
     ...draft,
     runId: `${id} run`
   }))
 
-/** By the agent that goes on with it. */
+/** By the agent that takes it up. */
 const ours = (draft: Drafts.Placed): Drafts.Placed =>
   draft._tag === "RunStarted" ? { ...draft, agent: "test/Tested" } : draft
 
 describe("what is left alone", () => {
-  it.effect("runs that have their end, those that somebody aborted too", () =>
+  it.effect("runs that have their end, including aborted ones", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make()
       const log = [Drafts.started("go"), Drafts.turnStarted(1)].map(ours)
@@ -253,7 +253,7 @@ describe("what is left alone", () => {
       assert.deepStrictEqual([yield* store.log("other"), yield* store.log("below")], before)
     }))
 
-  it.effect("a run of which nothing was heard for longer than is asked for", () =>
+  it.effect("a run that was last heard of longer ago than asked for", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make()
       yield* DeadRun.write(store, "s", DeadRun.unanswered())
@@ -264,7 +264,7 @@ describe("what is left alone", () => {
       assert.lengthOf((yield* agent.recover({ within: Infinity })).runs, 1)
     }))
 
-  it.effect("a run that lives", () =>
+  it.effect("a run that is live", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const store = yield* TestStore.make()
@@ -284,7 +284,7 @@ describe("what is left alone", () => {
       ["dies again", DeadRun.crashed]
     ] as const
   ) {
-    it.effect(`a run that another process took up and that ${what} while it is looked at`, () =>
+    it.effect(`a run that another process took up and that ${what} meanwhile`, () =>
       Effect.gen(function*() {
         const store = yield* TestStore.make()
         yield* DeadRun.write(store, "s", DeadRun.unanswered())
@@ -312,7 +312,7 @@ describe("what is left alone", () => {
 describe("runs that wait for people", () => {
   const asking = { agent: { toolPolicy: { requireApprovalByDefault: true } } }
 
-  it.effect("are taken up where that is asked for, once all is answered", () =>
+  it.effect("are taken up on request once every question is answered", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make(
         [[TestAgent.work(1), TestAgent.work(2)], ScriptedModel.text("done")],
@@ -330,7 +330,7 @@ describe("runs that wait for people", () => {
       assert.deepStrictEqual(RunLog.only(yield* store.log("s"), "RunResumed").map(({ cause }) => cause), ["approval"])
     }))
 
-  it.effect("are taken up by the run around them, once what is asked below a call is answered", () =>
+  it.effect("are taken up by the run around them once every question below a call is answered", () =>
     Effect.gen(function*() {
       const { agent, logs, root } = yield* Family.make()
       yield* root({ turns: [[{ turns: [[{ by: "buy" }]] }]] })
@@ -359,7 +359,7 @@ describe("runs that wait for people", () => {
 })
 
 describe("what cannot be taken up", () => {
-  it.effect("is told with its error, and keeps none from going on", () =>
+  it.effect("is reported with its error, and keeps no other run from being taken up", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make()
       const [started, turn] = DeadRun.unanswered()
@@ -375,7 +375,7 @@ describe("what cannot be taken up", () => {
       assert.isAtMost(refused.length, 1)
     }))
 
-  it.effect("is all where the store cannot be asked", () =>
+  it.effect("is everything when the store cannot be asked", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make()
       const down = TestStore.over({ ...store.service, list: () => Effect.fail(SessionErrors.unavailable("down")) })
@@ -383,7 +383,7 @@ describe("what cannot be taken up", () => {
       assert.strictEqual((yield* Effect.flip(agent.recover())).reason._tag, "StoreUnavailable")
     }))
 
-  it.effect("is what comes after the store's end, where that is lost in the midst of a look", () =>
+  it.effect("is everything after the store is lost partway", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make()
       const ids = Array.from({ length: 6 }, (_, n) => `s${n}`)
@@ -402,7 +402,7 @@ describe("what cannot be taken up", () => {
       assert.lengthOf((yield* agent.recover()).runs, 4)
     }))
 
-  it.effect("is all where the agent is closed or the input is wrong", () =>
+  it.effect("is everything when the agent is closed or the input is wrong", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make()
       yield* DeadRun.write(store, "s", DeadRun.unanswered())

@@ -1,4 +1,4 @@
-/** Runs that work for calls, or wait for those that do, and what of them is taken up by itself when their process has ended. */
+/** Runs that work for calls, or wait for such runs: which of them are taken up after their process has ended. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
@@ -57,20 +57,20 @@ it.effect("a run below a call without an outcome is left to the run that made th
     assert.deepStrictEqual(yield* idsOf, ["below"])
   }))
 
-it.effect("a call of another run with the same number is not the one that a run works for", () =>
+it.effect("a call with the same number in another run is not the one a run works for", () =>
   Effect.gen(function*() {
     const other = settled({ _tag: "Succeeded", result: "begun" }).map((draft) => ({ ...draft, runId: "another run" }))
     const { idsOf } = yield* below([...calling, DeadRun.crashed, ...other])
     assert.deepStrictEqual(yield* idsOf, [])
   }))
 
-it.effect("a run below a call that is not there is left alone", () =>
+it.effect("a run below a call that does not exist is left alone", () =>
   Effect.gen(function*() {
     assert.deepStrictEqual(yield* (yield* below([])).idsOf, [])
     assert.deepStrictEqual(yield* (yield* below([{ ...Drafts.started("go"), runId: "another" }])).idsOf, [])
   }))
 
-it.effect("a run whose call waits for what nobody here knows is not resumed again and again", () =>
+it.effect("a run whose call waits for something unknown here is not resumed over and over", () =>
   Effect.gen(function*() {
     for (const waitsFor of [[{ sessionId: "elsewhere", runId: "r" }], [{ sessionId: "newer", runId: "r" }], []]) {
       const store = yield* DeadRun.of([
@@ -90,7 +90,7 @@ it.effect("a run whose call waits for what nobody here knows is not resumed agai
     }
   }))
 
-it.effect("a fork of a session whose process was shut down does not go on by itself", () =>
+it.effect("a fork of a session whose process was shut down is not taken up", () =>
   Effect.gen(function*() {
     const store = yield* DeadRun.of([
       ...DeadRun.unanswered().map((draft) => ({ ...draft, runId: "run-1" })),
@@ -103,7 +103,7 @@ it.effect("a fork of a session whose process was shut down does not go on by its
     assert.deepInclude((yield* store.log("copy")).at(-1), { _tag: "RunAborted", reason: "forked" })
   }))
 
-it.effect("logs that nothing is to be done about are read once, until something is added to them, or another has their name", () =>
+it.effect("logs with nothing to do are read once, until something is appended or the id belongs to another session", () =>
   Effect.gen(function*() {
     const store = yield* TestStore.make()
     const other = DeadRun.unanswered("app/Other")
@@ -117,7 +117,7 @@ it.effect("logs that nothing is to be done about are read once, until something 
     assert.isAtLeast(reads, 50)
     yield* TestClock.adjust("1 second")
     yield* DeadRun.write(store, "newest", DeadRun.unanswered().map((draft) => ({ ...draft, at: 1000 })))
-    // one that ends before it has seen all forgets nothing
+    // a call that ends before it has seen all forgets nothing
     const full = yield* agent.recover({ limit: 1 })
     yield* Effect.forEach(full.runs, ({ result }) => result)
     assert.deepStrictEqual(full.runs.map(({ sessionId }) => sessionId), ["newest"])
@@ -136,7 +136,7 @@ it.effect("logs that nothing is to be done about are read once, until something 
     assert.sameMembers(runs.map(({ sessionId }) => sessionId), ["s7", "s8"])
   }))
 
-/** A run with two calls, of which the second waits for another run; `events` are what came of it. */
+/** A run with two calls, the second waiting for another run; `events` are what followed. */
 const waiting = (...events: ReadonlyArray<Drafts.Placed>): ReadonlyArray<Drafts.Placed> =>
   [
     { ...Drafts.started("go"), agent: "test/Tested" },
@@ -153,12 +153,12 @@ const belowAsks: ReadonlyArray<Drafts.Placed> = [
 ].map((draft, i) => ({ ...draft, agent: "test/Tested", at: 1010 + i, runId: "below run" }))
 
 const isTakenUp = Effect.fnUntraced(function*(store: TestStore.TestStore) {
-  // once its call is settled, what was below that is by itself
+  // once its call is settled, what was below it is taken up on its own
   const { agent } = yield* TestAgent.make([ScriptedModel.text("done"), ScriptedModel.text("done")], { store })
   return (yield* agent.recover({ answered: true })).runs.some(({ sessionId }) => sessionId === "s")
 })
 
-it.effect("an answer below counts that came while the run around it was still at work, and by a clock that is behind", () =>
+it.effect("an answer below counts even if it came while the run around it was still working, or by a clock that is behind", () =>
   Effect.gen(function*() {
     for (const [at, expected] of [[2000, true], [500, true]] as const) {
       const store = yield* TestStore.make()
@@ -174,7 +174,7 @@ it.effect("an answer below counts that came while the run around it was still at
     }
   }))
 
-it.effect("a call that waits again for a run that is over is not made again and again", () =>
+it.effect("a call that waits again for a run that is over is not made over and over", () =>
   Effect.gen(function*() {
     const store = yield* TestStore.make()
     const settled = Drafts.settled("1.0", { _tag: "Succeeded", result: "done" })
@@ -188,7 +188,7 @@ it.effect("a call that waits again for a run that is over is not made again and 
     assert.isFalse(yield* isTakenUp(store))
   }))
 
-it.effect("a run that a handler left to itself is taken up once its own questions are answered", () =>
+it.effect("a run that a handler left on its own is taken up once its own questions are answered", () =>
   Effect.gen(function*() {
     const store = yield* TestStore.make()
     const outer = waiting().slice(0, 5).map((draft) => ({ ...draft, runId: "run-1" }))

@@ -16,7 +16,7 @@ import * as TestAgent from "../support/TestAgent.ts"
 const resumed = (agent: TestAgent.TestAgent["agent"], limits = {}) =>
   Stream.runCollect(agent.resume({ sessionId: "s", limits }))
 
-it.effect("a run that died is still one to go on with, where somebody had to do with its session since", () =>
+it.effect("a run that died can still be resumed after something else wrote to its session", () =>
   Effect.gen(function*() {
     const store = yield* DeadRun.left({ wasAborted: false })
     const { agent } = yield* TestAgent.make([ScriptedModel.text("done")], {
@@ -28,7 +28,7 @@ it.effect("a run that died is still one to go on with, where somebody had to do 
     assert.deepInclude((yield* store.log("s")).at(-1), { _tag: "RunAborted", reason: "crashed" })
     assert.strictEqual(yield* end, undefined)
     const request = { sessionId: "s", runId: "dead", input: "go" }
-    // nobody is told that end for the run's, also not while another has the session
+    // nobody is given that end as the run's, even while another process has the session
     const held = store.service.open("s", { runId: "dead", create: false })
     const busy = yield* Effect.scoped(Effect.andThen(held, Effect.flip(agent.run(request))))
     assert.strictEqual(busy.reason._tag, "SessionBusy")
@@ -38,7 +38,7 @@ it.effect("a run that died is still one to go on with, where somebody had to do 
     assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
   }))
 
-it.effect("a run that died is not gone on with by another agent that is asked the same, without the tools of its calls", () =>
+it.effect("a run that died is not resumed by another agent that is sent the same request but lacks the tools of its calls", () =>
   Effect.gen(function*() {
     const store = yield* DeadRun.left({ wasAborted: false })
     const before = yield* store.log("s")
@@ -60,7 +60,7 @@ describe("a run that died five times in a row", () => {
     return { agent, store }
   })
 
-  it.effect("parks without asking its reconciler, which may be what it died of", () =>
+  it.effect("ends limited without asking its reconciler, which may be what it died of", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* loop
       let asked = 0
@@ -71,7 +71,7 @@ describe("a run that died five times in a row", () => {
       assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
     }))
 
-  it.effect("parks also where it is given new limits, and its reader sees nothing but that", () =>
+  it.effect("ends limited even when given new limits, and its reader sees nothing but that", () =>
     Effect.gen(function*() {
       const { agent } = yield* loop
       const events = yield* resumed(agent, { maxTurns: 50 })
@@ -79,7 +79,7 @@ describe("a run that died five times in a row", () => {
       assert.strictEqual((yield* agent.run({ sessionId: "s", input: "hello" })).text, "hello!")
     }))
 
-  it.effect("is over as crashed, not parked, where a new message comes", () =>
+  it.effect("ends as crashed, not limited, when a new message comes", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* loop
       yield* agent.run({ sessionId: "s", input: "hello" })
@@ -88,7 +88,7 @@ describe("a run that died five times in a row", () => {
       assert.deepStrictEqual(RunLog.only(log, "RunLimited"), [])
     }))
 
-  it.effect("keeps its question for the answer that comes then", () =>
+  it.effect("keeps its question open for a later answer", () =>
     Effect.gen(function*() {
       const [started, turn, said] = DeadRun.inTools("work")
       const asked = { ...Drafts.approvalRequested("1.0"), tool: "work", params: { n: 0 } }
@@ -111,7 +111,7 @@ describe("a run that died five times in a row", () => {
     }))
 })
 
-it.effect("the time that a dead drive took is counted, without what it waited for a person", () =>
+it.effect("a dead drive's time is counted, without what it spent waiting for a person", () =>
   Effect.gen(function*() {
     const store = yield* DeadRun.of([
       { ...Drafts.started("go"), at: 0 },
@@ -131,7 +131,7 @@ it.effect("the time that a dead drive took is counted, without what it waited fo
 describe("an abort that was accepted when the process died", () => {
   const log = [...DeadRun.inTools("work", "look"), { _tag: "AbortRequested", reason: "requested" } as const]
 
-  it.effect("is what the run ends with for a new message, and the reconciler is asked", () =>
+  it.effect("is the run's end when a new message comes, and the reconciler is asked", () =>
     Effect.gen(function*() {
       const store = yield* DeadRun.of(log)
       const { agent, script } = yield* TestAgent.make([ScriptedModel.text("hello!")], { store })
@@ -149,7 +149,7 @@ describe("an abort that was accepted when the process died", () => {
       assert.include(JSON.stringify((yield* script.requests)[0]?.messages), "paid")
     }))
 
-  it.effect("does not count as a death: the run that is resumed has all its lives", () =>
+  it.effect("does not count as a death: the resumed run has all its lives", () =>
     Effect.gen(function*() {
       const store = yield* DeadRun.of([...DeadRun.inTools("look"), ...DeadRun.again(5), log.at(-1)!])
       const { agent } = yield* TestAgent.make([ScriptedModel.text("done")], { store })

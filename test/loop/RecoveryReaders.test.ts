@@ -1,4 +1,4 @@
-/** What those are told who ask for a run that died: readers of the drive that goes on, and of runs that came before. */
+/** What those who ask for a run that died are shown: readers of the next drive, and of earlier runs. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -12,7 +12,7 @@ const request = { sessionId: "s", runId: "dead", input: "go" }
 const agent = { toolPolicy: { maxParallel: 2 } }
 
 describe("a run that died", () => {
-  it.effect("shows whoever goes on with it that drive's facts, once each, and one end", () =>
+  it.effect("shows its next reader the new drive's facts, once each, and one end", () =>
     Effect.gen(function*() {
       const store = yield* DeadRun.left({ wasAborted: false })
       const made = yield* TestAgent.make([ScriptedModel.text("done")], { store, agent })
@@ -22,7 +22,7 @@ describe("a run that died", () => {
       assert.deepStrictEqual([shown[0]?._tag, RunLog.endOf(shown)], ["RunResumed", "RunCompleted(stop)"])
     }))
 
-  it.effect("is told as aborted to its request, once a new message came between, and nothing is written", () =>
+  it.effect("is aborted to the same request once a new message came between, and nothing is written", () =>
     Effect.gen(function*() {
       const store = yield* DeadRun.left({ wasAborted: false })
       const made = yield* TestAgent.make([ScriptedModel.text("hello!")], { store, agent })
@@ -36,7 +36,7 @@ describe("a run that died", () => {
       assert.deepStrictEqual(yield* store.log("s"), log)
     }))
 
-  it.effect("is told to its request from its first event where it was asked to abort, and nothing of the run before it", () =>
+  it.effect("is shown to its own request from its first event when it was being aborted, and nothing of the run before it", () =>
     Effect.gen(function*() {
       const first = yield* TestAgent.make([ScriptedModel.text("one"), ScriptedModel.text("two")])
       yield* first.agent.run({ sessionId: "s", runId: "older", input: "go" })
@@ -50,7 +50,7 @@ describe("a run that died", () => {
       assert.strictEqual(RunLog.endOf(shown), "RunAborted(requested)")
     }))
 
-  it.effect("does not keep an older run from being told, which leaves it as it is", () =>
+  it.effect("does not keep an older run from being replayed, which changes nothing", () =>
     Effect.gen(function*() {
       const first = yield* TestAgent.make([ScriptedModel.text("one"), ScriptedModel.text("two")], { agent })
       const older = { sessionId: "s", runId: "older", input: "go" }

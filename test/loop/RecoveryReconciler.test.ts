@@ -1,4 +1,4 @@
-/** Reconcilers that do what they should not: whatever they do, the call has one outcome and the session goes on. */
+/** Reconcilers that do what they should not: whatever they do, the call has one outcome and the session continues. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -14,7 +14,7 @@ import * as DeadRun from "../support/DeadRun.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 
-/** A run that died in `work`, and in these tools, an agent that goes on with it, and a reconciler that does `answer`. */
+/** A run that died in `work`, and in these tools, an agent that resumes it, and a reconciler that does `answer`. */
 const asked = Effect.fnUntraced(function*(answer: () => unknown, ...tools: ReadonlyArray<string>) {
   const store = yield* DeadRun.of(DeadRun.inTools("work", ...tools))
   const { agent } = yield* TestAgent.make([ScriptedModel.text("hello!")], { store })
@@ -41,7 +41,7 @@ describe("a reconciler", () => {
       ["a new message comes after an abort", [...DeadRun.inTools("work"), abort]]
     ] as const
   ) {
-    it.effect(`is asked about the call by the run and the key that its handler had, where ${next}`, () =>
+    it.effect(`is asked about the call with the run and the key its handler had, when ${next}`, () =>
       Effect.gen(function*() {
         const store = yield* DeadRun.of(log)
         const { agent } = yield* TestAgent.make([ScriptedModel.text("hello!")], { store })
@@ -62,7 +62,7 @@ describe("a reconciler", () => {
       }))
   }
 
-  it.effect("that knows of no effect of a call has none run whose tool is not offered any more", () =>
+  it.effect("that found no effect of a call does not get it run when its tool is no longer offered", () =>
     Effect.gen(function*() {
       const store = yield* DeadRun.of(DeadRun.inTools("work"))
       let ran = 0
@@ -92,7 +92,7 @@ const odd: Record<string, readonly [answer: () => unknown, outcome: string]> = {
 
 describe("a reconciler that answers with", () => {
   for (const [what, [answer, outcome]] of Object.entries(odd)) {
-    it.effect(`${what}: the run goes on`, () =>
+    it.effect(`${what}: the run continues`, () =>
       Effect.gen(function*() {
         const { log, resume } = yield* asked(answer)
         assert.strictEqual(RunLog.endOf(yield* resume), "RunCompleted(stop)")
@@ -109,7 +109,7 @@ describe("a reconciler that answers with", () => {
       }))
   }
 
-  it.effect("a date as result: it is stored as the JSON that a model reads", () =>
+  it.effect("a date in its result: it is stored as the JSON that a model reads", () =>
     Effect.gen(function*() {
       const { log, resume } = yield* asked(done({ at: new Date(0), gone: undefined }))
       yield* resume
@@ -117,7 +117,7 @@ describe("a reconciler that answers with", () => {
       assert.deepStrictEqual(settled?.outcome, { _tag: "Succeeded", result: { at: "1970-01-01T00:00:00.000Z" } })
     }))
 
-  it.effect("a result, long after the call was started: that says nothing of the time it took", () =>
+  it.effect("a result, long after the call started: the gap is not counted as the call's duration", () =>
     Effect.gen(function*() {
       const { log, resume } = yield* asked(done("paid"))
       yield* TestClock.adjust("1 hour")
@@ -137,7 +137,7 @@ describe("a reconciler that does not answer", () => {
     ] as const
   ) {
     for (const next of ["resume", "hello"] as const) {
-      it.effect(`${claim}, then the session goes on, at ${next}`, () =>
+      it.effect(`${claim}, then the session continues, at ${next}`, () =>
         Effect.gen(function*() {
           const reached = yield* Deferred.make<void>()
           const made = yield* asked(() => Effect.andThen(Deferred.succeed(reached, undefined), hangs))
@@ -156,7 +156,7 @@ describe("a reconciler that does not answer", () => {
   }
 
   for (const next of ["a new message", "an abort"]) {
-    it.effect(`and what it started are named by the end of the run that it is asked about, at ${next}`, () =>
+    it.effect(`and what it started are named in the end of the run it is asked about, at ${next}`, () =>
       Effect.gen(function*() {
         const store = yield* DeadRun.of([...DeadRun.inTools("work"), { _tag: "AbortRequested", reason: "requested" }])
         const { agent } = yield* TestAgent.make([ScriptedModel.text("hello!")], { store })
@@ -193,7 +193,7 @@ describe("a reconciler that does not answer", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.0 OutcomeUnknown"])
     }))
 
-  it.effect("is cut off, and what had started and may run again did not get to it", () =>
+  it.effect("is cut off, and calls that may run again did not start", () =>
     Effect.gen(function*() {
       const reached = yield* Deferred.make<void>()
       const hangs = () => Effect.andThen(Deferred.succeed(reached, undefined), Effect.never)

@@ -40,10 +40,10 @@ const resume = Effect.fnUntraced(function*(
   return { agent, log: after, ran, script, store, outcomes: RunLog.outcomes(after), end: RunLog.endOf(after) }
 })
 
-describe("a round that had failed when its drive died, with a policy that does not continue on errors,", () => {
+describe("a round whose drive died, with a policy that does not continue on errors,", () => {
   const policy = { maxParallel: 2, continueOnError: false }
 
-  it.effect("fails its run: what was not started does not run, and the model is not asked", () =>
+  it.effect("fails its run when a call had failed: what was not started does not run, and the model is not asked", () =>
     Effect.gen(function*() {
       const { end, log, outcomes, ran, script } = yield* resume([
         ...turn(policy, "work", "work", "look"),
@@ -57,7 +57,7 @@ describe("a round that had failed when its drive died, with a policy that does n
       assert.lengthOf(yield* script.requests, 0)
     }))
 
-  it.effect("that fails while a reconciler is asked about another call has its word all the same", () =>
+  it.effect("fails its run when a call fails while a reconciler is asked about another, whose answer still counts", () =>
     Effect.gen(function*() {
       const store = yield* DeadRun.of([...turn(policy, "work", "again"), started("work", 0), started("again", 1)])
       const { agent } = yield* TestAgent.make([], { store, tool: () => Effect.fail("no") })
@@ -75,7 +75,7 @@ describe("a round that had failed when its drive died, with a policy that does n
       assert.strictEqual(RunLog.endOf(log), "RunFailed(ToolFailed)")
     }))
 
-  it.effect("goes on once it is resumed after that", () =>
+  it.effect("continues once the run is resumed after that", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* resume([...turn(policy, "work"), started("work", 0), failed(0)])
       yield* Stream.runDrain(agent.resume({ sessionId: "s" }))
@@ -99,7 +99,7 @@ describe("a parallel round in mixed states", () => {
       assert.deepStrictEqual([toolCalls, toolRounds, turns], [5, 1, 2])
     }))
 
-  it.effect("has its outcomes read by the model, those before the death and those after it, in call order", () =>
+  it.effect("has its outcomes from before and after the death read by the model, in call order", () =>
     Effect.gen(function*() {
       const { script } = yield* resume(log)
       const answered = (yield* script.requests)[0]!.messages.at(-1)!
@@ -109,7 +109,7 @@ describe("a parallel round in mixed states", () => {
       assert.sameMembers(results.slice(2), ["ran 1", "ran 2", "ran 3"])
     }))
 
-  it.effect("runs no more than its limit of calls lets it: what was started counts", () =>
+  it.effect("runs no more than its limit on tool calls allows: what was started counts", () =>
     Effect.gen(function*() {
       const limited = log.map((draft) =>
         draft._tag === "RunStarted" ? { ...draft, input: { ...draft.input, limits: { maxToolCalls: 3 } } } : draft
@@ -120,7 +120,7 @@ describe("a parallel round in mixed states", () => {
       assert.includeMembers(outcomes, ["1.3 NotExecuted(limit)", "1.4 NotExecuted(limit)"])
     }))
 
-  it.effect("of tools that the agent has no more: those that never started are unknown tools", () =>
+  it.effect("settles calls that never started as unknown tools when the agent no longer has them", () =>
     Effect.gen(function*() {
       const { end, outcomes } = yield* resume(log, { agent: { toolPolicy: { allowList: ["again"] } } })
       assert.strictEqual(end, "RunCompleted(stop)")
@@ -134,7 +134,7 @@ describe("a parallel round in mixed states", () => {
     }))
 })
 
-describe("a question that was open when its drive died", () => {
+describe("a question that was asked before its drive died", () => {
   const ask = (callId: string): Drafts.Placed => ({
     ...Drafts.approvalRequested(callId),
     tool: "work",
@@ -143,19 +143,19 @@ describe("a question that was open when its drive died", () => {
   const asked = [...turn({ requireApprovalByDefault: true }, "work"), ask("1.0")]
   const unasked = Effect.provideService(Approver.Approver, { ask: () => Effect.die("asked again") })
 
-  it.effect("and answered with yes: the call runs without being asked for again", () =>
+  it.effect("and answered yes: the call runs without asking again", () =>
     Effect.gen(function*() {
       const { end, ran } = yield* unasked(resume([...asked, Drafts.approvalResolved("1.0")]))
       assert.deepStrictEqual([end, ran], ["RunCompleted(stop)", ["s/run-1/1.0"]])
     }))
 
-  it.effect("and answered with no, without its outcome: the call is denied and does not run", () =>
+  it.effect("and answered no, without an outcome: the call is denied and does not run", () =>
     Effect.gen(function*() {
       const { ran, outcomes } = yield* unasked(resume([...asked, Drafts.approvalResolved("1.0", false)]))
       assert.deepStrictEqual([outcomes, ran], [["1.0 Denied"], []])
     }))
 
-  it.effect("and answered with yes, and started: it is not asked for again, but what became of it is", () =>
+  it.effect("and answered yes, and started: it is not asked again, but what became of the call is", () =>
     Effect.gen(function*() {
       const { outcomes, ran } = yield* unasked(
         resume([...asked, Drafts.approvalResolved("1.0"), started("work", 0)])
@@ -163,7 +163,7 @@ describe("a question that was open when its drive died", () => {
       assert.deepStrictEqual([outcomes, ran], [["1.0 OutcomeUnknown"], []])
     }))
 
-  it.effect("and answered with yes: a new message keeps the call from running", () =>
+  it.effect("and answered yes: a new message keeps the call from running", () =>
     Effect.gen(function*() {
       const store = yield* DeadRun.of([...asked, Drafts.approvalResolved("1.0")])
       const { agent } = yield* TestAgent.make([ScriptedModel.text("hello!")], { store })
@@ -175,7 +175,7 @@ describe("a question that was open when its drive died", () => {
 })
 
 describe("an outcome that nobody knows", () => {
-  it.effect("is words for the model, and data for whoever reads the stream or the log", () =>
+  it.effect("is words for the model, and data for readers of the stream or the log", () =>
     Effect.gen(function*() {
       const { log, script } = yield* resume([...turn({}, "work"), started("work", 0)])
       const [request] = yield* script.requests

@@ -16,7 +16,7 @@ const kit = Toolkit.make(
     .annotate(Tool.Idempotent, true)
 )
 
-it.effect("with arguments that do not fit any more leaves the outcome of the first unknown", () =>
+it.effect("a second try at a call whose arguments no longer fit leaves the first one's outcome unknown", () =>
   Effect.gen(function*() {
     // with a number, which fitted then
     const store = yield* DeadRun.of(DeadRun.inTools("pay"))

@@ -1,4 +1,4 @@
-/** The end of a drive that died and the beginning of what follows it are one write: nobody finds one without the other. */
+/** A dead drive's end and the beginning of what follows it are one write: nobody finds one without the other. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -10,7 +10,7 @@ import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
 
-/** A run that died in its tools, `process` makes an agent of another process over its store. */
+/** A run that died in its tools; `process` makes an agent of another process over its store. */
 const dead = Effect.gen(function*() {
   const store = yield* DeadRun.left({ wasAborted: false })
   const process = Effect.map(
@@ -44,7 +44,7 @@ describe("the first write after a death", () => {
       ])
     }))
 
-  it.effect("is not begun for another process that sends the request again: it is told that the session is busy", () =>
+  it.effect("is not made when another process sends the request again, which is refused: the session is busy", () =>
     Effect.gen(function*() {
       const { process, store } = yield* dead
       const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "RunResumed"))
@@ -70,7 +70,7 @@ describe("the first write after a death", () => {
       assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
     }))
 
-  it.effect("that is stored and reported as failed is not written twice", () =>
+  it.effect("that is stored but reported as failed is not written twice", () =>
     Effect.gen(function*() {
       const { before, process, store } = yield* dead
       store.onAppend = TestStore.lying((n) => n === before + 1)
