@@ -1,4 +1,4 @@
-/** Hooks in general: in which order they run, what each sees, whose they are, and how long they took. */
+/** Hooks in general: the order they run in, what each sees, whose they are, and how long they took. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
@@ -25,7 +25,7 @@ const noting = (name: string, notes: Array<string>, more: Partial<Hook> = {}): H
 }
 
 describe("hooks", () => {
-  it.effect("run at their four points, in their order", () =>
+  it.effect("run at their four points, in order", () =>
     Effect.gen(function*() {
       const notes: Array<string> = []
       const { agent } = yield* TestAgent.make(turns, {
@@ -45,7 +45,7 @@ describe("hooks", () => {
       ])
     }))
 
-  it.effect("see who they run for, and the run's data", () =>
+  it.effect("see which run and call they run for, and the run's data", () =>
     Effect.gen(function*() {
       const seen: Array<unknown> = []
       const see = (call: object) => Effect.sync(() => void seen.push(call))
@@ -97,7 +97,7 @@ describe("hooks", () => {
       assert.include(JSON.stringify(second!.messages), `[[["done 1123","x"],"yy"],"zzz"]`)
     }))
 
-  it.effect("are told the tools that those before have left, and bring none back", () =>
+  it.effect("see the tools that earlier hooks left, and cannot bring any back", () =>
     Effect.gen(function*() {
       const told: Array<ReadonlyArray<string>> = []
       const leaving = (...left: ReadonlyArray<string>): Hook => ({
@@ -115,7 +115,7 @@ describe("hooks", () => {
       assert.deepStrictEqual((yield* script.requests)[0]!.tools.map((tool) => tool.name), ["look"])
     }))
 
-  it.effect("of the options, the layer and the caller add up, in that order; the same one runs once", () =>
+  it.effect("of the options, the layer and the caller add up, in that order; one in several places runs once", () =>
     Effect.gen(function*() {
       const notes: Array<string> = []
       const [options, layer, caller, all] = ["options", "layer", "caller", "all"].map((name) => noting(name, notes))
@@ -129,7 +129,7 @@ describe("hooks", () => {
       assert.deepStrictEqual(ran(), ["options", "all", "layer"])
     }))
 
-  it.effect("of a run are around an agent that runs inside one of its tools, too", () =>
+  it.effect("of a run also apply to an agent that runs inside one of its tools", () =>
     Effect.gen(function*() {
       const notes: Array<string> = []
       const inner = yield* TestAgent.make([ScriptedModel.text("ok")])
@@ -153,7 +153,7 @@ describe("the times of hooks", () => {
     afterToolCall: () => TestClock.adjust("4 seconds")
   }
 
-  it.effect("stand in the trace of their turn, summed by hook and point", () =>
+  it.effect("are in the trace of their turn, summed by hook and point", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make(
         [[TestAgent.work(1, "a"), TestAgent.work(2, "b")], ScriptedModel.text("ok")],
@@ -186,7 +186,7 @@ describe("the times of hooks", () => {
       assert.deepStrictEqual(RunLog.only(log, "TurnFinished")[0]!.latency, { firstPart: 0, model: 0, tools: 7000 })
     }))
 
-  it.effect("are absent where no hook ran", () =>
+  it.effect("are absent when no hook ran", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make(turns, {
         agent: { hooks: [{ name: "a", beforeToolCall: () => Effect.void }] }

@@ -1,4 +1,4 @@
-/** Hooks beside the other features of a run: what is said to it, turns that are prepared, and how often tools may be called. */
+/** Hooks beside a run's other features: steering, prepared turns, and limits on how often tools may be called. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -31,7 +31,7 @@ const waiting = (
   return { hook, reached: Deferred.await(reached), release: Deferred.succeed(released, undefined) }
 }
 
-/** Says something to a run that waits at its hook, and lets it go on. */
+/** Says something to a run that waits at its hook, and lets the run continue. */
 const steered = Effect.fnUntraced(function*(
   slow: ReturnType<typeof waiting>,
   turns: ReadonlyArray<ScriptedModel.Turn>
@@ -48,7 +48,7 @@ const steered = Effect.fnUntraced(function*(
 })
 
 describe("what is said to a run", () => {
-  it.effect("while a hook looks at a model call goes with the next one, so that nothing is sent that no hook saw", () =>
+  it.effect("while a hook looks at a model call goes with the next call, so nothing is sent that no hook saw", () =>
     Effect.gen(function*() {
       const { log, requests, told } = yield* steered(waiting("beforeModelCall", 1), [ok, ok])
       assert.deepInclude(told, { _tag: "Delivered", turn: 2 })
@@ -63,7 +63,7 @@ describe("what is said to a run", () => {
       assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Succeeded"])
     }))
 
-  it.effect("while a guard looks that then blocks the run is not delivered, for that reason", () =>
+  it.effect("while a guard looks that then blocks the run is not delivered, because the run failed", () =>
     Effect.gen(function*() {
       const { log, told } = yield* steered(waiting("beforeModelCall", 1, Effect.fail("no")), [])
       assert.strictEqual(RunLog.endOf(log), "RunFailed(HookBlocked)")
@@ -71,7 +71,7 @@ describe("what is said to a run", () => {
       assert.deepStrictEqual(Steering.received(log), [])
     }))
 
-  it.effect("before a turn that a guard blocks is in the log, as it was told, and goes once with the drive that follows", () =>
+  it.effect("before a turn that a guard blocks is in the log and confirmed, and is sent once by the next drive", () =>
     Effect.gen(function*() {
       let isStrict = true
       const hook: Hook = {
@@ -91,7 +91,7 @@ describe("what is said to a run", () => {
     }))
 })
 
-describe("a turn that is prepared, and then cut by a hook", () => {
+describe("a turn that is prepared and then cut by a hook", () => {
   const narrowed = (quota?: number) =>
     Effect.gen(function*() {
       const cut: Hook = {
@@ -112,7 +112,7 @@ describe("a turn that is prepared, and then cut by a hook", () => {
       return { log, requests: yield* made.script.requests }
     })
 
-  it.effect("offers what both leave, asks for no tool that is left out, and is in the log", () =>
+  it.effect("offers the tools that both leave, requires no tool that is left out, and is in the log", () =>
     Effect.gen(function*() {
       const { log, requests } = yield* narrowed()
       assert.deepStrictEqual(requests[0]!.tools.map(({ name }) => name), ["look"])
@@ -125,7 +125,7 @@ describe("a turn that is prepared, and then cut by a hook", () => {
       assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 UnknownTool", "1.1 Succeeded", "2.0 Succeeded"])
     }))
 
-  it.effect("has a digest of what it is sent, of whether a tool must be called too", () =>
+  it.effect("has a digest that covers whether a tool must be called", () =>
     Effect.gen(function*() {
       const rude: Hook = {
         name: "rude",
@@ -140,7 +140,7 @@ describe("a turn that is prepared, and then cut by a hook", () => {
       assert.notStrictEqual(yield* digestOf("required"), yield* digestOf("auto"))
     }))
 
-  it.effect("takes nothing of how often tools may be called for calls of tools that it does not have", () =>
+  it.effect("does not count calls of tools that it does not offer against how often tools may be called", () =>
     Effect.gen(function*() {
       const { log } = yield* narrowed(2)
       assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 UnknownTool", "1.1 Succeeded", "2.0 Succeeded"])

@@ -1,4 +1,4 @@
-/** A guard without a usable word blocks, whatever is wrong with it: none fails open. An observer is named and ignored. */
+/** A guard without a usable answer blocks, whatever is wrong with it: none fails open. An observer is named and ignored. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -11,7 +11,7 @@ import * as Obstacle from "../support/Obstacle.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 
-/** Runs an agent with a hook that breaks, and says what came of it, with all that was logged. */
+/** Runs an agent with a hook that breaks, and returns the outcome with everything that was logged. */
 const play = Effect.fnUntraced(function*(hook: Hook) {
   const logs: Array<string> = []
   const logger = Logger.make((options) => void logs.push(Logger.formatJson.log(options)))
@@ -31,7 +31,7 @@ const play = Effect.fnUntraced(function*(hook: Hook) {
   return { end: RunLog.endOf(log), outcomes: RunLog.outcomes(log), requests: requests.length, ran, logs }
 })
 
-/** What a guard that breaks leaves of a run with one call and an answer. */
+/** What a broken guard leaves of a run with one call and an answer. */
 const blocked: Record<Point, Omit<Effect.Success<ReturnType<typeof play>>, "logs">> = {
   beforeModelCall: { end: "RunFailed(HookBlocked)", outcomes: [], requests: 0, ran: 0 },
   afterModelCall: { end: "RunFailed(HookBlocked)", outcomes: ["1.0 NotExecuted(failed)"], requests: 1, ran: 0 },
@@ -61,7 +61,7 @@ for (const point of BrokenHooks.points) {
         }))
     }
 
-    it.effect("that calls itself a guard is one", () =>
+    it.effect("that declares itself a guard is one", () =>
       Effect.gen(function*() {
         const { logs, ...left } = yield* play(BrokenHooks.at(point, () => Effect.fail("no"), { kind: "guard" }))
         assert.deepStrictEqual(left, blocked[point])
@@ -70,7 +70,7 @@ for (const point of BrokenHooks.points) {
 
     for (const value of point === "afterModelCall" ? [] : BrokenHooks.unusable[point]) {
       const name = JSON.stringify(value, (_, part: unknown) => typeof part === "bigint" ? `${part}n` : part)
-      it.effect(`that gives ${name} blocks as a guard`, () =>
+      it.effect(`that returns ${name} blocks as a guard`, () =>
         Effect.gen(function*() {
           const { logs: _, ...left } = yield* play(BrokenHooks.at(point, () => Effect.succeed(value as never)))
           assert.deepStrictEqual(left, blocked[point])
@@ -80,7 +80,7 @@ for (const point of BrokenHooks.points) {
 }
 
 describe("an observer", () => {
-  it.effect("changes nothing, whatever it gives", () =>
+  it.effect("changes nothing, whatever it returns", () =>
     Effect.gen(function*() {
       const observer: Hook = {
         name: "o",
@@ -96,7 +96,7 @@ describe("an observer", () => {
 })
 
 describe("the time limit of a hook", () => {
-  it.effect("is its own where it has one, for each run of it", () =>
+  it.effect("is its own if it sets one, for each run of it", () =>
     Effect.gen(function*() {
       const slow: Hook = {
         name: "slow",
@@ -112,7 +112,7 @@ describe("the time limit of a hook", () => {
       })
     }))
 
-  it.effect("is not put off by one that does not stop: that is left behind, and named in the end", () =>
+  it.effect("is not extended by a hook that does not stop: that is left behind, and named in the end", () =>
     Effect.gen(function*() {
       const obstacle = Obstacle.make("stuck")
       const { agent, store } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok")], {
@@ -128,7 +128,7 @@ describe("the time limit of a hook", () => {
       yield* obstacle.letGo
     }))
 
-  it.effect("that is no duration lets nothing through", () =>
+  it.effect("that is not a duration lets nothing through", () =>
     Effect.gen(function*() {
       const hook: Hook = { name: "h", timeout: "soon" as never, beforeModelCall: () => Effect.void }
       const { end } = yield* play(hook)

@@ -1,4 +1,4 @@
-/** Hooks before a call whose arguments a person edited: nothing runs that a guard has not seen, nor that nobody allowed. */
+/** Hooks before a call whose arguments a person edited: nothing runs that a guard has not seen, or that nobody allowed. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -25,10 +25,10 @@ const guard = (decide: (n: number) => ToolDecision | undefined) => {
 /** Lets nothing above 5 pass. */
 const denying = () => guard((n) => n > 5 ? { _tag: "Deny", reason: `${n} is too much` } : undefined)
 
-/** Makes 5 of whatever is above. */
+/** Turns whatever is above 5 into 5. */
 const clamping = () => guard((n) => n > 5 ? { _tag: "Change", params: { n: 5 } } : undefined)
 
-/** What was asked, in order, each with whether its answer was yes. */
+/** What was asked, in order, each with whether it was answered yes. */
 const questions = (log: Parameters<typeof RunLog.only>[0]) =>
   RunLog.only(log, "ApprovalRequested").map(({ approvalId, params }) => [
     nOf(params),
@@ -44,7 +44,7 @@ const decide = (made: Suspended.Suspended, approvalId: string, params?: Schema.J
   made.agent.decide({ sessionId: "s", approvalId, approved: true, ...(params === undefined ? {} : { params }) })
 
 describe("edited arguments that a guard denies", () => {
-  it.effect("do not run in the drive that hears them", () =>
+  it.effect("do not run in the drive that receives them", () =>
     Effect.gen(function*() {
       const { agent, seen } = denying()
       const approver = Approvals.answering(() => ({ approved: true, params: { n: 9 } }))
@@ -56,7 +56,7 @@ describe("edited arguments that a guard denies", () => {
       assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
     }))
 
-  it.effect("do not run when they come from outside, to a live run or to one that waits", () =>
+  it.effect("do not run when they come from outside, whether to a live run or to one that waits", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
       const live = yield* Suspended.before([TestAgent.work(1), ScriptedModel.text("ok")], { ...denying(), approver })
@@ -75,7 +75,7 @@ describe("edited arguments that a guard denies", () => {
 })
 
 describe("edited arguments that a guard changes", () => {
-  it.effect("are asked about anew in the same drive, and the old yes does not count", () =>
+  it.effect("are asked about again in the same drive, and the old yes does not count", () =>
     Effect.gen(function*() {
       const { agent } = guard((n) => n % 2 === 0 ? undefined : { _tag: "Change", params: { n: n + 1 } })
       const asked: Array<readonly [number, string]> = []
@@ -92,7 +92,7 @@ describe("edited arguments that a guard changes", () => {
       assert.deepStrictEqual(RunLog.violations(log), [])
     }))
 
-  it.effect("do not run on a no to what the guard made of them", () =>
+  it.effect("do not run when the guard's version is answered no", () =>
     Effect.gen(function*() {
       const { agent } = guard((n) => n % 2 === 0 ? undefined : { _tag: "Change", params: { n: n + 1 } })
       const approver = Approvals.answering(({ params }) =>
@@ -103,7 +103,7 @@ describe("edited arguments that a guard changes", () => {
       assert.deepStrictEqual(yield* made.read, ["Denied: not ten"])
     }))
 
-  it.effect("are asked about by the drive that goes on, and the old question takes no answer any more", () =>
+  it.effect("are asked about by the resuming drive, and the old question takes no more answers", () =>
     Effect.gen(function*() {
       const { agent } = guard((n) => n % 2 === 0 ? undefined : { _tag: "Change", params: { n: n + 1 } })
       const made = yield* Suspended.make(TestAgent.work(1), { agent })
@@ -134,7 +134,7 @@ describe("edited arguments that a guard changes", () => {
       assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
     }))
 
-  it.effect("time and again are denied: an approver and a guard that never agree do not go round for ever", () =>
+  it.effect("repeatedly are denied: an approver and a guard that never agree do not loop for ever", () =>
     Effect.gen(function*() {
       let asked = 0
       const approver = Approvals.answering(() => {
@@ -148,7 +148,7 @@ describe("edited arguments that a guard changes", () => {
       assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
     }))
 
-  it.effect("hold up no sibling, and are asked about anew where they run in parallel", () =>
+  it.effect("hold up no sibling, and are asked about again when calls run in parallel", () =>
     Effect.gen(function*() {
       const { agent } = clamping()
       const approver = Approvals.desk()
@@ -173,8 +173,8 @@ describe("edited arguments that a guard changes", () => {
     }))
 })
 
-describe("a question whose call a guard settles when the run goes on", () => {
-  it.effect("waits no more, and takes no answer", () =>
+describe("a question whose call a guard settles when the run is resumed", () => {
+  it.effect("is closed, and takes no answer", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
       const { id } = yield* waiting(made)
@@ -189,7 +189,7 @@ describe("a question whose call a guard settles when the run goes on", () => {
     }))
 })
 
-it.effect("a question that another one replaced takes no answer, and says so", () =>
+it.effect("a question that was replaced by another takes no answer, and says so", () =>
   Effect.gen(function*() {
     const made = yield* Suspended.make()
     const { id } = yield* waiting(made)
@@ -201,7 +201,7 @@ it.effect("a question that another one replaced takes no answer, and says so", (
     assert.deepStrictEqual(yield* other.waiting, ["1.0"])
   }))
 
-it.effect("a log in which a call runs with other arguments than were allowed is none of ours", () =>
+it.effect("a log in which a call runs with other arguments than were allowed is invalid", () =>
   Effect.gen(function*() {
     const made = yield* Suspended.make()
     yield* made.decide("1.0", { params: { n: 9 } })
@@ -211,7 +211,7 @@ it.effect("a log in which a call runs with other arguments than were allowed is 
   }))
 
 describe("edited arguments that a guard takes its time over", () => {
-  it.effect("do not keep the answer that they came with from the log", () =>
+  it.effect("do not keep their answer from the log", () =>
     Effect.gen(function*() {
       const looking = yield* Deferred.make<void>()
       const hook: Hook = {

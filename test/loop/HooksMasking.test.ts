@@ -1,4 +1,4 @@
-/** Masking precedes storage: what a guard takes out of an outcome is nowhere, not in the log, the events, nor a request. */
+/** Masking precedes storage: what a guard removes from an outcome is nowhere, not in the log, the events, or a request. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
@@ -25,7 +25,7 @@ const masker: Hook = {
     Effect.sync(() => ({ outcome: JSON.parse(JSON.stringify(outcome).replaceAll(secret, "****")) }))
 }
 
-/** Everything that anyone can see of a run, as text, but for what its hooks were shown. */
+/** Everything that anyone can see of a run, as text, except what its hooks were shown. */
 const play = Effect.fnUntraced(function*(hooks: ReadonlyArray<Hook>, tool: TestAgent.Handler) {
   const logs: Array<string> = []
   const { spans, tracer } = Traces.make()
@@ -55,12 +55,12 @@ const play = Effect.fnUntraced(function*(hooks: ReadonlyArray<Hook>, tool: TestA
   }
 })
 
-/** Tells how far it is before it is done. */
+/** Reports its progress before it is done. */
 const telling = (...told: ReadonlyArray<string>): TestAgent.Handler =>
   ((_: unknown, { preliminary }: { preliminary: (text: string) => Effect.Effect<void> }) =>
     Effect.as(Effect.forEach(told, preliminary, { discard: true }), `card ${secret}`)) as never
 
-describe("what a masker takes out", () => {
+describe("what a masker removes", () => {
   const results: Readonly<Record<string, readonly [TestAgent.Handler, ToolOutcome.ToolOutcome]>> = {
     "of a result": [() => Effect.succeed(`card ${secret}`), { _tag: "Succeeded", result: "card ****" }],
     "of a failure": [() => Effect.fail(`card ${secret}`), { _tag: "Failed", result: "card ****" }],
@@ -109,7 +109,7 @@ describe("what a masker takes out", () => {
     }))
 })
 
-describe("where a masker gives no usable word", () => {
+describe("when a masker gives no usable answer", () => {
   for (const [way, break_] of Object.entries(BrokenHooks.ways)) {
     it.effect(`the result is withheld: it ${way}`, () =>
       Effect.gen(function*() {
@@ -124,7 +124,7 @@ describe("where a masker gives no usable word", () => {
       }))
   }
 
-  it.effect("progress is left out, and the call goes on", () =>
+  it.effect("progress is left out, and the call continues", () =>
     Effect.gen(function*() {
       const hook: Hook = {
         name: "m",
@@ -136,7 +136,7 @@ describe("where a masker gives no usable word", () => {
       assert.deepStrictEqual(outcome, { _tag: "Succeeded", result: `card ${secret}` })
     }))
 
-  it.effect("arguments that were invalid stay so, without a word of what was wrong with them", () =>
+  it.effect("invalid arguments stay so, without a word of what was wrong with them", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make(
         [ScriptedModel.call("work", { n: secret }), ScriptedModel.text("ok")],
@@ -149,7 +149,7 @@ describe("where a masker gives no usable word", () => {
       })
     }))
 
-  it.effect("an answer of another hook is withheld too, and did not run", () =>
+  it.effect("another hook's answer is withheld too, and the call counts as not run", () =>
     Effect.gen(function*() {
       const answering: Hook = {
         name: "cache",
@@ -166,7 +166,7 @@ describe("where a masker gives no usable word", () => {
       assert.notInclude(text, secret)
     }))
 
-  it.effect("it counts as an error, and ends a run that does not continue on those", () =>
+  it.effect("the withheld result counts as an error, and ends a run that does not continue on errors", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make([TestAgent.work(1)], {
         agent: {
@@ -180,7 +180,7 @@ describe("where a masker gives no usable word", () => {
     }))
 })
 
-it.effect("an observer sees outcomes, and no preliminary ones", () =>
+it.effect("an observer sees outcomes, but no preliminary ones", () =>
   Effect.gen(function*() {
     const seen: Array<boolean> = []
     const observer: Hook = {

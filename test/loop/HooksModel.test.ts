@@ -1,4 +1,4 @@
-/** Hooks around a model call: what is sent is what they leave, and what they did not let pass is not acted on. */
+/** Hooks around a model call: what they leave is sent, and what they do not let pass is not acted on. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -35,7 +35,7 @@ describe("messages of a hook", () => {
   const masked: Hook["beforeModelCall"] = ({ messages }) =>
     Effect.succeed({ messages: JSON.parse(JSON.stringify(messages).replaceAll("4111", "****")) })
 
-  it.effect("are sent, and the transcript and the log are not changed by them", () =>
+  it.effect("are sent, and leave the transcript and the log unchanged", () =>
     Effect.gen(function*() {
       const { agent, script, store } = yield* hooked({ beforeModelCall: masked })
       yield* agent.run({ ...go, input: "pay with 4111" })
@@ -46,7 +46,7 @@ describe("messages of a hook", () => {
       assert.deepStrictEqual(RunLog.violations(log), [])
     }))
 
-  it.effect("are asked for once a turn: every attempt sends the same", () =>
+  it.effect("are asked for once a turn: every attempt sends the same messages", () =>
     Effect.gen(function*() {
       let asked = 0
       const { agent, script } = yield* hooked(
@@ -59,7 +59,7 @@ describe("messages of a hook", () => {
       assert.deepStrictEqual(requests.map((request) => request.messages), Array(3).fill([Message.user("ask 1")]))
     }))
 
-  it.effect("are covered by the digest of what is sent, which is as ever where nothing changed", () =>
+  it.effect("are covered by the digest of what is sent, which stays the same when nothing changed", () =>
     Effect.gen(function*() {
       const said = (text: string | undefined) =>
         Effect.flatMap(
@@ -102,7 +102,7 @@ describe("tools that a hook leaves out", () => {
       ])
     }))
 
-  it.effect("stay unknown in a drive that takes the turn up", () =>
+  it.effect("stay unknown in a drive that takes up the turn", () =>
     Effect.gen(function*() {
       const asking = { agent: { toolPolicy: { requireApprovalByDefault: true } } }
       const first = yield* hooked(only("look"), [[TestAgent.look(1, "a"), TestAgent.work(2, "b")]], asking)
@@ -115,7 +115,7 @@ describe("tools that a hook leaves out", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* first.store.log("s")), ["1.1 UnknownTool", "1.0 Succeeded"])
     }))
 
-  it.effect("may be all: then there is nothing to choose from", () =>
+  it.effect("may be all tools: then the tool choice is none", () =>
     Effect.gen(function*() {
       const { agent, script } = yield* hooked(only(), [ScriptedModel.text("ok")])
       yield* agent.run(go)
@@ -123,7 +123,7 @@ describe("tools that a hook leaves out", () => {
       assert.deepInclude(request, { toolChoice: "none", tools: [] })
     }))
 
-  it.effect("are no more than the agent has: a name that is not offered adds none", () =>
+  it.effect("are never added to: a name that is not offered adds none", () =>
     Effect.gen(function*() {
       const { agent, script } = yield* hooked(only("again", "rm_rf"), [ScriptedModel.text("ok")])
       yield* agent.run({ ...go, allowedTools: ["look", "again"] })
@@ -134,7 +134,7 @@ describe("tools that a hook leaves out", () => {
 describe("a run that a guard blocks", () => {
   const no = () => Effect.fail("no")
 
-  it.effect("before the call sends nothing, and goes on when it is resumed and the guard lets it", () =>
+  it.effect("before the call sends nothing, and continues when it is resumed and the guard allows it", () =>
     Effect.gen(function*() {
       let isClosed = true
       const made = yield* hooked(
@@ -151,7 +151,7 @@ describe("a run that a guard blocks", () => {
       assert.strictEqual(RunLog.endOf(events), "RunCompleted(stop)")
     }))
 
-  it.effect("after the answer runs none of its calls, which is stored all the same", () =>
+  it.effect("after the answer runs none of its calls, though the answer is stored", () =>
     Effect.gen(function*() {
       let ran = 0
       const { agent, store } = yield* hooked(
@@ -172,7 +172,7 @@ describe("a run that a guard blocks", () => {
       assert.strictEqual(ran, 0)
     }))
 
-  it.effect("is not let through by resuming it: the answer is shown to the guard again", () =>
+  it.effect("does not get past it by resuming: the answer is shown to the guard again", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* hooked({ afterModelCall: no }, [ScriptedModel.text("SECRET PLAN")])
       yield* Effect.exit(agent.run(go))
@@ -201,7 +201,7 @@ describe("an answer", () => {
       assert.deepStrictEqual(heads, ["AssistantMessage", "AssistantMessage"])
     }))
 
-  it.effect("whose drive died at the guard is shown to it again, as it was, before a call runs", () =>
+  it.effect("whose drive died at the guard is shown to it again, unchanged, before a call runs", () =>
     Effect.gen(function*() {
       const seen: Array<unknown> = []
       const reached = yield* Deferred.make<void>()
@@ -235,7 +235,7 @@ describe("an answer", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), ["1.0 Succeeded"])
     }))
 
-  it.effect("whose calls went on is not shown again", () =>
+  it.effect("whose calls were already let through is not shown again", () =>
     Effect.gen(function*() {
       const seen: Array<number> = []
       const { agent } = yield* hooked(

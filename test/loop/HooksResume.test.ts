@@ -1,4 +1,4 @@
-/** Hooks in a drive that takes up what another one left: what was decided once stays, and nothing runs that no hook saw. */
+/** Hooks in a drive that takes up what another left: what was decided stays decided, and nothing runs that no hook saw. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -15,7 +15,7 @@ const go = { sessionId: "s", runId: "r", input: "go" }
 
 const nOf = (params: unknown): number => (params as { readonly n: number }).n
 
-/** Changes `n` as the test says, and writes down which ones it saw. */
+/** Changes `n` as the test says, and records which values it saw. */
 const changing = (to: (n: number) => number) => {
   const seen: Array<number> = []
   const hook: Hook = {
@@ -38,7 +38,7 @@ const suspended = Effect.gen(function*() {
   return made
 })
 
-/** Goes on with what is in the store, in a process that has other hooks. */
+/** Resumes what is in the store, in a process that has other hooks. */
 const resume = Effect.fnUntraced(function*(
   { store }: TestAgent.TestAgent,
   hooks: ReadonlyArray<Hook>,
@@ -51,7 +51,7 @@ const resume = Effect.fnUntraced(function*(
 })
 
 describe("a call that a person was asked about", () => {
-  it.effect("comes to the hooks with the arguments they were asked about, and runs with those", () =>
+  it.effect("reaches the hooks with the arguments the person was asked about, and runs with those", () =>
     Effect.gen(function*() {
       const first = yield* suspended
       const { hook, seen } = changing((n) => n)
@@ -62,13 +62,13 @@ describe("a call that a person was asked about", () => {
       assert.deepStrictEqual(Approvals.violations(log), [])
     }))
 
-  it.effect("runs with those also where there are no hooks any more", () =>
+  it.effect("runs with those even if there are no hooks any more", () =>
     Effect.gen(function*() {
       const { ran } = yield* resume(yield* suspended, [], Approvals.answering(() => Approvals.yes))
       assert.deepStrictEqual(ran, [7])
     }))
 
-  it.effect("is asked about anew where a hook then wants others, and only the new answer counts", () =>
+  it.effect("is asked about again when a hook then changes them, and only the new answer counts", () =>
     Effect.gen(function*() {
       const first = yield* suspended
       const { hook } = changing(() => 8)
@@ -128,7 +128,7 @@ describe("a call that a person was asked about", () => {
 })
 
 describe("a call that was started before a crash", () => {
-  it.effect("and runs again has the arguments of its intent, and no hook before it", () =>
+  it.effect("and runs again has the arguments of its intent, with no hook before it", () =>
     Effect.gen(function*() {
       const calls = [ScriptedModel.call("again", { n: 1 }, "a"), ScriptedModel.call("again", { n: 2 }, "b")]
       const first = changing((n) => n * 10)
@@ -146,7 +146,7 @@ describe("a call that was started before a crash", () => {
         tool: ({ n }) => Effect.sync(() => `${ran.push(n)}`)
       })
       yield* Stream.runDrain(agent.resume({ sessionId: "s" }))
-      // the first one was started, the second one was not
+      // the first call was started, the second was not
       assert.deepStrictEqual(second.seen, [2])
       assert.deepStrictEqual(ran, [10, 200])
       assert.deepStrictEqual(after, [10, 200])

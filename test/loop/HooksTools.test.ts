@@ -1,4 +1,4 @@
-/** Hooks before a tool call: they change it, deny it or answer it, and everything after them goes by what they leave. */
+/** Hooks before a tool call: they change, deny or answer it, and everything after them goes by what they leave. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -54,7 +54,7 @@ const play = Effect.fnUntraced(function*(
 })
 
 describe("a hook that changes arguments", () => {
-  it.effect("has the tool run with those, and the intent stored with them", () =>
+  it.effect("makes the tool run with the new ones, and the intent store them", () =>
     Effect.gen(function*() {
       const { log, ran, read } = yield* play([deciding(() => change({ n: 7 }))])
       assert.deepStrictEqual(ran, [7])
@@ -69,7 +69,7 @@ describe("a hook that changes arguments", () => {
       assert.deepStrictEqual(Message.toolCalls(asked!.content as never)[0]!.params, { n: 1 })
     }))
 
-  it.effect("has a person asked about those, digest included, and runs them after a yes", () =>
+  it.effect("has a person asked about the new ones, digest included, and runs them after a yes", () =>
     Effect.gen(function*() {
       const questions: Array<unknown> = []
       const approver = Approvals.answering(({ digest, params }) => (questions.push([params, digest]), Approvals.yes))
@@ -80,7 +80,7 @@ describe("a hook that changes arguments", () => {
       assert.deepStrictEqual(ran, [7])
     }))
 
-  it.effect("has the tool's rule go by those", () =>
+  it.effect("makes the tool's approval rule see the new ones", () =>
     Effect.gen(function*() {
       const asked: Array<number> = []
       const rule = TestAgent.kit.tools.work.setNeedsApproval(({ n }) => (asked.push(n), false))
@@ -91,14 +91,14 @@ describe("a hook that changes arguments", () => {
       assert.deepStrictEqual(asked, [7])
     }))
 
-  it.effect("to such as the tool does not take has them refused as the model's would be", () =>
+  it.effect("to ones the tool does not accept gets them refused as the model's would be", () =>
     Effect.gen(function*() {
       const { log, ran } = yield* play([deciding(() => change({ n: "seven" }))])
       assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 InvalidArguments"])
       assert.deepStrictEqual(ran, [])
     }))
 
-  it.effect("to more than a store holds has the call denied", () =>
+  it.effect("to more than a store holds gets the call denied", () =>
     Effect.gen(function*() {
       const { ran, settled } = yield* play([
         deciding(() => change({ n: 1, more: "x".repeat(SessionStore.maxContentBytes) }))
@@ -112,7 +112,7 @@ describe("a hook that changes arguments", () => {
 })
 
 describe("a hook that denies", () => {
-  it.effect("has the call settled with its reason, which the model reads, and nobody is asked; siblings run", () =>
+  it.effect("settles the call with its reason, which the model reads, and nobody is asked; siblings run", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
       const { log, ran, read, settled } = yield* play(
@@ -130,7 +130,7 @@ describe("a hook that denies", () => {
       assert.strictEqual(RunLog.endOf(log), "RunCompleted(stop)")
     }))
 
-  it.effect("is not asked about by the hooks after it, and its word is no error", () =>
+  it.effect("keeps later hooks from being asked, and its denial is no error", () =>
     Effect.gen(function*() {
       let asked = 0
       const { agent } = yield* TestAgent.make(turns, {
@@ -143,7 +143,7 @@ describe("a hook that denies", () => {
       assert.strictEqual(asked, 0)
     }))
 
-  it.effect("may say anything", () =>
+  it.effect("may give any reason", () =>
     Effect.gen(function*() {
       for (const reason of ["", " ", "\0", "\uD800", "x".repeat(100_000)]) {
         const { settled } = yield* play([deciding(() => deny(reason))])
@@ -153,7 +153,7 @@ describe("a hook that denies", () => {
 })
 
 describe("a hook that answers", () => {
-  it.effect("has its result stand for the tool's, which does not run and which nobody is asked about", () =>
+  it.effect("has its result replace the tool's, which does not run and which nobody is asked about", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
       const { log, ran, read, settled } = yield* play([deciding(() => answer({ cached: true }))], {
@@ -169,13 +169,13 @@ describe("a hook that answers", () => {
       assert.strictEqual(Approvals.fold(log).totals.toolCalls, 0)
     }))
 
-  it.effect("with more than a store holds has told that it is too much", () =>
+  it.effect("with more than a store holds leaves the outcome NotEncodable", () =>
     Effect.gen(function*() {
       const { settled } = yield* play([deciding(() => answer("x".repeat(SessionStore.maxContentBytes)))])
       assert.strictEqual(settled[0]!.outcome._tag, "NotEncodable")
     }))
 
-  it.effect("has its answer seen by whoever masks results", () =>
+  it.effect("has its answer seen by hooks that mask results", () =>
     Effect.gen(function*() {
       const masker: Hook = {
         name: "m",
@@ -200,7 +200,7 @@ describe("hooks see calls as they come", () => {
       assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 UnknownTool"])
     }))
 
-  it.effect("with arguments that are none, which they may mend", () =>
+  it.effect("with malformed arguments, which they may repair", () =>
     Effect.gen(function*() {
       const { ran } = yield* play([deciding(({ params }) => params === "{\"n\": 3" ? change({ n: 3 }) : undefined)], {
         turns: [ScriptedModel.call("work", "{\"n\": 3"), ScriptedModel.text("ok")]
@@ -208,7 +208,7 @@ describe("hooks see calls as they come", () => {
       assert.deepStrictEqual(ran, [3])
     }))
 
-  it.effect("but not those that no limit lets run, or that were cut off", () =>
+  it.effect("but not those that a limit keeps from running, or that were cut off", () =>
     Effect.gen(function*() {
       let asked = 0
       const hook = deciding(() => (asked++, undefined))
@@ -248,7 +248,7 @@ describe("in a parallel round", () => {
       assert.deepStrictEqual(RunLog.violations(log), [])
     }))
 
-  it.effect("each call has its own word: one changed, one denied, one answered", () =>
+  it.effect("each call gets its own decision: one changed, one denied, one answered", () =>
     Effect.gen(function*() {
       const words = [change({ n: 9 }), deny("no"), answer("mine")]
       const { ran, read } = yield* play([deciding(({ callId }) => words[Number(callId.slice(2))])], {
@@ -259,7 +259,7 @@ describe("in a parallel round", () => {
       assert.deepStrictEqual(read, ["done 9", "Denied: no", "mine"])
     }))
 
-  it.effect("no more than allowed run at once, and each intent is stored before its handler", () =>
+  it.effect("no more than allowed run at once, and each intent is stored before its handler runs", () =>
     Effect.gen(function*() {
       let running = 0
       let most = 0

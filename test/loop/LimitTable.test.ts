@@ -28,23 +28,23 @@ type Work = readonly [requests: number, ran: number]
 interface Row {
   readonly limit: keyof RunPolicy.Limits
   readonly reason: RunEvent.LimitedReason
-  /** the limit of so many units */
+  /** the limit that allows this many units */
   readonly of: (units: number) => number
   /** what uses up one unit; default: one call of a tool */
   readonly unit?: (n: number) => ScriptedModel.Turn
   readonly tool?: TestAgent.Handler
   /** each model call takes a second */
   readonly isSlow?: boolean
-  /** of a limit of 0; `undefined` where that is an argument error */
+  /** at a limit of 0; `undefined` when that is an argument error */
   readonly none: Work | undefined
-  /** of a limit of one unit, and of two */
+  /** at a limit of one unit, and of two */
   readonly one: Work
   readonly two: Work
-  /** of a limit of one unit, resumed with one of three: all drives together */
+  /** at a limit of one unit, resumed with one of three: all drives together */
   readonly resumed: Work
   /** units before an answer that comes exactly at a limit of two */
   readonly exact: number
-  /** of a limit of one unit, where the model calls five tools at once, two in parallel */
+  /** at a limit of one unit, when the model calls five tools at once, two in parallel */
   readonly batch: Work
 }
 
@@ -52,7 +52,7 @@ const look = (n: number) => TestAgent.look(n)
 const overflow = ScriptedModel.fail(
   new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag: "ContextOverflow", message: "too long" })
 )
-/** Time passes when it is slept for: whoever does says so, and the test moves the clock. */
+/** Time passes when something sleeps: the sleeper says so, and the test moves the clock. */
 const makeTime = Effect.map(Queue.unbounded<void>(), (sleepers) => ({
   second: Effect.gen(function*() {
     const slept = yield* Effect.forkChild(Effect.sleep("1 second"), { startImmediately: true })
@@ -145,7 +145,7 @@ const rows: ReadonlyArray<Row> = [
   {
     limit: "maxDuration",
     reason: "duration",
-    // what is under way when time is up is cut off, so that an answer has to come before that
+    // whatever is running when time is up is cut off, so an answer has to come before that
     of: (units) => units * 1001,
     isSlow: true,
     none: undefined,
@@ -164,7 +164,7 @@ const lastText = ({ messages }: Model.ModelRequest): string => {
   return typeof part === "object" && part.type === "text" ? part.text : ""
 }
 
-/** The row's agent, whose model answers after so many units, and to "again" at once. */
+/** The row's agent, whose model answers after this many units, and at once to "again". */
 const make = Effect.fnUntraced(function*(
   row: Row,
   options: {
@@ -256,7 +256,7 @@ describe.each(rows)("$limit", (row) => {
       assert.deepStrictEqual([log.length, work()], [0, [0, 0]])
     }))
 
-  it.effect("of what is no limit is refused, and of Infinity is none", () =>
+  it.effect("that is not a valid limit is refused, and Infinity is no limit", () =>
     Effect.gen(function*() {
       const { run, work } = yield* make(row, { answersAfter: 4 })
       const fraction = row.limit === "maxCost" || row.limit === "maxDuration" ? [] : [1.5]
@@ -296,7 +296,7 @@ describe.each(rows)("$limit", (row) => {
       assert.deepStrictEqual(work(), row.batch)
     }))
 
-  it.effect("ends a run again at once that is resumed with nothing new", () =>
+  it.effect("ends a run again at once when it is resumed with no new limits", () =>
     Effect.gen(function*() {
       const { resume, run, work } = yield* make(row)
       const { log } = yield* run(row.of(1))
@@ -310,7 +310,7 @@ describe.each(rows)("$limit", (row) => {
       assert.deepStrictEqual(again, totals)
     }))
 
-  it.effect("lets a run go on that is resumed with more, and counts on", () =>
+  it.effect("lets a run resumed with more continue, and counts on", () =>
     Effect.gen(function*() {
       const { resume, run, work } = yield* make(row)
       yield* run(row.of(1))
@@ -325,7 +325,7 @@ describe.each(rows)("$limit", (row) => {
       assert.strictEqual((yield* run(row.of(1), "again")).end, "RunCompleted(stop)")
     }))
 
-  it.effect("counts nothing twice, and forgets nothing, over a crash after any write", () =>
+  it.effect("counts nothing twice and forgets nothing over a crash after any write", () =>
     Effect.gen(function*() {
       const whole = yield* make(row)
       const { log } = yield* whole.run(row.of(2))
@@ -339,7 +339,7 @@ describe.each(rows)("$limit", (row) => {
         const after = yield* resume()
         assert.strictEqual(after.end, limited, `after ${kept} writes`)
         const [totals, expected] = [totalsOf(after.log), totalsOf(log)]
-        // a drive that died between a refusal and what follows from it leaves the next one to be refused once more
+        // if a drive died between a refusal and what follows from it, the next drive is refused once more
         const errors = row.limit === "maxCompactions" ? totals.errors : expected.errors
         assert.deepStrictEqual(totals, { ...expected, errors }, `after ${kept} writes`)
       }

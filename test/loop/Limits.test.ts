@@ -37,7 +37,7 @@ describe("maxTurns", () => {
       assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Succeeded", "2.0 NotExecuted(limit)"])
     }))
 
-  it.effect("is 20 when nobody says otherwise", () =>
+  it.effect("is 20 by default", () =>
     Effect.gen(function*() {
       const { end, requests } = yield* Limited.play(Array.from({ length: 21 }, (_, n) => TestAgent.work(n)), {})
       assert.strictEqual(end, "RunLimited(turns)")
@@ -53,7 +53,7 @@ describe("maxTurns", () => {
       assert.deepStrictEqual(RunLog.tags((yield* store.log("s")).slice(before)), ["RunResumed", "RunLimited"])
     }))
 
-  it.effect("counts what earlier drives took: resuming with more goes on from there", () =>
+  it.effect("counts what earlier drives took: resuming with more continues from there", () =>
     Effect.gen(function*() {
       const { requests, resume, store } = yield* Limited.play(
         [TestAgent.work(1), TestAgent.work(2), TestAgent.work(3)],
@@ -77,7 +77,7 @@ describe("maxTurns", () => {
       assert.isTrue(last?.role === "tool" && last.content[0]?.isFailure)
     }))
 
-  it.effect("starts from nothing in the next run of the session", () =>
+  it.effect("starts from nothing in the session's next run", () =>
     Effect.gen(function*() {
       const { agent } = yield* Limited.play([TestAgent.work(1), ScriptedModel.text("ok")], { maxTurns: 1 })
       const result = yield* agent.run({ sessionId: "s", input: "again", limits: { maxTurns: 1 } })
@@ -108,7 +108,7 @@ describe("maxToolCalls", () => {
       assert.strictEqual(ran(), 1)
     }))
 
-  it.effect("counts no call that does not run: one of no tool, or one that is denied, leaves its place to another", () =>
+  it.effect("does not count a call that does not run: an unknown tool or a denial leaves its place to another", () =>
     Effect.gen(function*() {
       const hook: Hook = {
         name: "guard",
@@ -168,12 +168,12 @@ describe("maxToolRounds", () => {
 })
 
 describe("maxErrors", () => {
-  it.effect("is 20 when nobody says otherwise", () =>
+  it.effect("is 20 by default", () =>
     Effect.gen(function*() {
       const turns = Array.from({ length: 30 }, (_, i) => TestAgent.work(i))
       const { end, log } = yield* Limited.play(turns, { maxTurns: 100 }, { tool: ({ n }) => Effect.fail(`no ${n}`) })
       assert.strictEqual(end, "RunLimited(errors)")
-      // the one more that ends it
+      // the extra one that ends it
       assert.strictEqual(RunLog.outcomes(log).filter((outcome) => outcome.includes("Failed")).length, 21)
     }))
 
@@ -192,7 +192,7 @@ describe("maxErrors", () => {
       assert.strictEqual(yield* requests, 2)
     }))
 
-  it.effect("counts failed tool calls and not invalid ones", () =>
+  it.effect("counts failed tool calls but not calls with invalid arguments", () =>
     Effect.gen(function*() {
       const { end, log } = yield* Limited.play(
         [
@@ -233,7 +233,7 @@ describe("maxErrors", () => {
 
 describe("a run limited by its tools", () => {
   it.effect.each([{ maxToolRounds: 1 }, { maxToolCalls: 1 }])(
-    "is limited again at once when it is resumed with nothing new: %j",
+    "is limited again at once when it is resumed with no new limits: %j",
     (limits) =>
       Effect.gen(function*() {
         const turns = [TestAgent.work(1), TestAgent.work(2), ScriptedModel.text("never asked")]

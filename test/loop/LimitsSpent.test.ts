@@ -39,7 +39,7 @@ describe("maxTokens", () => {
       assert.deepStrictEqual(RunLog.only(log, "RunLimited")[0]?.totals.usage, { inputTokens: 20, outputTokens: 10 })
     }))
 
-  it.effect("holds after a compaction whose strategy has no number of what it spent", () =>
+  it.effect("holds after a compaction whose strategy has no number for what it spent", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make([TestAgent.work(1), TestAgent.work(2)], {
         context: Layer.succeed(ContextManager.ContextManager, {
@@ -58,7 +58,7 @@ describe("maxTokens", () => {
     }))
 
   it.effect.each([1, 4])(
-    "that the call has used up lets none of its tools run, %i at once",
+    "used up by a model call lets none of its tools run, %i at once",
     (maxParallel) =>
       Effect.gen(function*() {
         const five = [1, 2, 3, 4, 5].map((n) => TestAgent.work(n, `${n}`))
@@ -73,7 +73,7 @@ describe("maxTokens", () => {
   )
 
   it.effect.each([Number.NaN, Infinity, -1e6, "7", undefined])(
-    "holds after a call whose usage is no number of tokens, and the log can be read: %s",
+    "holds after a call whose usage is not a number of tokens, and the log stays readable: %s",
     (odd) =>
       Effect.gen(function*() {
         const none = odd as number
@@ -90,7 +90,7 @@ describe("maxTokens", () => {
       })
   )
 
-  it.effect("does not take back an answer that is there", () =>
+  it.effect("does not take back an answer that is already there", () =>
     Effect.gen(function*() {
       const { end } = yield* Limited.play([ScriptedModel.text("ok")], { maxTokens: 1 })
       assert.strictEqual(end, "RunCompleted(stop)")
@@ -110,7 +110,7 @@ describe("maxTokens", () => {
 
 describe("a model call that is cut off", () => {
   const used = { inputTokens: 50_000, outputTokens: 1 }
-  /** Says at its beginning what the request has cost, as Anthropic does. */
+  /** Reports at its beginning what the request has cost, as Anthropic does. */
   const slow = Effect.map(ScriptedModel.makeGate, (gate) => ({
     gate,
     turn: [
@@ -147,7 +147,7 @@ describe("a model call that is cut off", () => {
       assert.deepStrictEqual(stats.usage, both)
     }))
 
-  it.effect("counts with what that costs; where the prices throw, with its tokens", () =>
+  it.effect("counts with its price; or with its tokens, if the prices throw", () =>
     Effect.gen(function*() {
       const dear = Prices.table({ scripted: { input: 1_000_000, output: 0 } })
       const broken: Prices.Prices = () => {
@@ -168,7 +168,7 @@ describe("a model call that is cut off", () => {
       }
     }))
 
-  it.effect("counts nothing where nothing was said of its cost", () =>
+  it.effect("counts nothing when nothing was reported of its cost", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent, store } = yield* TestAgent.make([[ScriptedModel.text("a"), ScriptedModel.gate(gate)]])
@@ -235,7 +235,7 @@ describe("maxDuration", () => {
       yield* check
     }))
 
-  it.effect("counts drive time only, over all drives", () =>
+  it.effect("counts only drive time, over all drives", () =>
     Effect.gen(function*() {
       const [first, second] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
       const made = yield* TestAgent.make([ScriptedModel.gate(first), ScriptedModel.gate(second)])
@@ -254,7 +254,7 @@ describe("maxDuration", () => {
       assert.strictEqual(RunLog.only(watch.seen, "RunLimited")[0]?.totals.duration, 10_000)
     }))
 
-  it.effect("counts on where the time of day is set back, and holds then", () =>
+  it.effect("keeps counting when the wall clock is set back, and still holds", () =>
     Effect.gen(function*() {
       const started = yield* Deferred.make<void>()
       const gate = yield* ScriptedModel.makeGate

@@ -1,4 +1,4 @@
-/** Readers of a run: they come, go, lag and stop without holding the run, and see the same facts. */
+/** Readers of a run: they come, leave, lag and stop without holding up the run, and see the same facts. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -23,7 +23,7 @@ const long = (turns: number, deltas: number) => {
   return { script: [...script, [ScriptedModel.text("the end")]], text: `${text}the end` }
 }
 
-/** Where a reader stops, until it is told to go on. */
+/** Where a reader stops, until it is told to continue. */
 const stopping = Effect.gen(function*() {
   const [stopped, goOn] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
   const stop = Effect.andThen(Deferred.succeed(stopped, undefined), Deferred.await(goOn))
@@ -34,7 +34,7 @@ const stopping = Effect.gen(function*() {
   }
 })
 
-/** An agent whose model has so many deltas ready, `size` at once, and waits for nothing. */
+/** An agent whose model has this many deltas ready, `size` at once, and never waits. */
 const ready = (deltas: number, size = 64) => {
   const parts: Array<Model.ModelPart> = Array.from(
     { length: deltas },
@@ -49,7 +49,7 @@ const ready = (deltas: number, size = 64) => {
 const isGapFree = (events: ReadonlyArray<RunEvent.Durable>) => events.every((event, at) => event.seq === at + 1)
 
 describe("a reader that stops reading", () => {
-  it.effect("holds neither tools nor the session, and gets every fact once and in order when it goes on", () =>
+  it.effect("holds up neither tools nor the session, and gets every fact once and in order when it continues", () =>
     Effect.gen(function*() {
       const { script } = long(200, 250)
       const { agent, store } = yield* TestAgent.make([...script, ScriptedModel.text("hello")])
@@ -100,7 +100,7 @@ describe("a reader that stops reading", () => {
       assert.strictEqual(pieces.join(""), text)
     }))
 
-  it.effect("in the midst of one long message has its text complete", () =>
+  it.effect("in the middle of one long message has its text complete", () =>
     Effect.gen(function*() {
       const pieces = Array.from({ length: 5000 }, (_, i) => `${i} `)
       const gate = yield* ScriptedModel.makeGate
@@ -131,7 +131,7 @@ describe("a reader that stops reading", () => {
       assert.isAtMost(seen.length, 1100)
     }))
 
-  it.effect("and is interrupted leaves the run alone when it was started", () =>
+  it.effect("and is interrupted does not affect a run made by start", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent } = yield* TestAgent.make([[
@@ -176,7 +176,7 @@ describe("readers of one run", () => {
       assert.deepStrictEqual(RunLog.durable(after), log)
     }))
 
-  it.effect("that was first sees every delta, however late it comes", () =>
+  it.effect("that come first see every delta, however late they come", () =>
     Effect.gen(function*() {
       const { agent } = yield* TestAgent.make([[ScriptedModel.text("a", "b", "c")]])
       const run = yield* agent.start({ sessionId: "s", input: "go" })
@@ -186,7 +186,7 @@ describe("readers of one run", () => {
     }))
 
   it.effect.each([1, 64, 300, 448, 600, 900])(
-    "that keeps up sees each delta by itself, of a model that never waits too, with %d at once",
+    "that keep up see each delta on its own, even from a model that never waits, %d at once",
     (size) =>
       Effect.gen(function*() {
         const { agent } = yield* ready(10_000, size)
@@ -195,7 +195,7 @@ describe("readers of one run", () => {
       })
   )
 
-  it.effect("that keeps up sees each delta by itself, also where it takes a turn of the event loop", () =>
+  it.effect("that keep up see each delta on its own, even when they take a turn of the event loop", () =>
     Effect.gen(function*() {
       const { agent } = yield* ready(10_000)
       const reading = Stream.mapEffect(
@@ -206,7 +206,7 @@ describe("readers of one run", () => {
       assert.strictEqual(RunLog.only(events, "TextDelta").length, 10_000)
     }))
 
-  it.effect("that keeps up leaves others their turns", () =>
+  it.effect("that keep up let other fibers run", () =>
     Effect.gen(function*() {
       const { agent } = yield* ready(100_000)
       let turns = 0
@@ -232,7 +232,7 @@ describe("readers of one run", () => {
       assert.deepStrictEqual(RunLog.durable(yield* Fiber.join(again)), yield* store.log("s"))
     }))
 
-  it.effect("do not keep a started run alive or end it: it outlives them", () =>
+  it.effect("neither keep a started run alive nor end it", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("b")])
       const run = yield* agent.start({ sessionId: "s", input: "go" })
@@ -242,7 +242,7 @@ describe("readers of one run", () => {
       assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunCompleted(stop)")
     }))
 
-  it.effect("of a stream that was left early have aborted the run", () =>
+  it.effect("of stream abort the run by leaving early", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent, store } = yield* TestAgent.make([[ScriptedModel.text("a"), ScriptedModel.gate(gate)]])
@@ -253,7 +253,7 @@ describe("readers of one run", () => {
       assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunAborted(consumer)")
     }))
 
-  it.effect("that break, by a failure or a defect, leave a started run alone", () =>
+  it.effect("that fail or die do not affect a started run", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent } = yield* TestAgent.make([[
@@ -275,7 +275,7 @@ describe("readers of one run", () => {
       for (const fiber of broken) assert.strictEqual((yield* Fiber.await(fiber))._tag, "Failure")
     }))
 
-  it.effect("of a stream that break have aborted the run, and break with their own error", () =>
+  it.effect("of stream that fail abort the run, and fail with their own error", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent, store } = yield* TestAgent.make([[ScriptedModel.text("a"), ScriptedModel.gate(gate)]])

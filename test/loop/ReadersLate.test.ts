@@ -1,4 +1,4 @@
-/** Readers that come in the midst of an answer: they have what was said of it so far at once, and the rest as it comes. */
+/** Readers that join in the middle of an answer: they get what was said so far at once, and the rest as it comes. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Arr from "effect/Array"
 import * as Deferred from "effect/Deferred"
@@ -39,8 +39,8 @@ const reading = ({ events }: Run, isThere: (event: RunEvent.RunEvent) => boolean
 const shown = (events: ReadonlyArray<RunEvent.RunEvent>) =>
   Deltas.deltasOf(events).map(({ count = 1, delta, index }) => [index, count, delta] as const)
 
-describe("a reader that comes in the midst of an answer", () => {
-  it.effect("has what was said at once, as one delta, and then each by itself", () =>
+describe("a reader that joins in the middle of an answer", () => {
+  it.effect("gets what was said so far at once as one delta, and then each delta on its own", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent } = yield* TestAgent.make([
@@ -68,7 +68,7 @@ describe("a reader that comes in the midst of an answer", () => {
       assert.deepStrictEqual(yield* words.all, ["Once upon ", "a ", "time."])
     }))
 
-  it.effect("has the reasoning and the arguments of calls too, wherever it comes in", () =>
+  it.effect("gets the reasoning and the arguments of calls too, wherever it joins", () =>
     Effect.gen(function*() {
       const steps = [
         ScriptedModel.reasoning("Let me "),
@@ -117,7 +117,7 @@ describe("a reader that comes in the midst of an answer", () => {
       }
     }))
 
-  it.effect("is told nothing twice that waits to follow a fact", () =>
+  it.effect("gets nothing twice that waits behind a fact being stored", () =>
     Effect.gen(function*() {
       const [gate, next] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
       const stored = yield* Deferred.make<void>()
@@ -147,7 +147,7 @@ describe("a reader that comes in the midst of an answer", () => {
       for (const { seen } of [first, late]) assert.deepStrictEqual(RunLog.durable(seen), yield* store.log("s"))
     }))
 
-  it.effect("is told nothing of an attempt that does not count", () =>
+  it.effect("gets nothing of a discarded attempt", () =>
     Effect.gen(function*() {
       const overloaded = new RunError.RetryableError({ _tag: "Overloaded", message: "busy" })
       const [wrong, gate] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
@@ -174,7 +174,7 @@ describe("a reader that comes in the midst of an answer", () => {
       assert.deepStrictEqual(shown(yield* later.all), [[0, 1, "ri"], [1, 1, "ght"]])
     }))
 
-  it.effect("is told nothing of one that was broken off, after its end", () =>
+  it.effect("gets nothing of an aborted attempt, once the run has ended", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent } = yield* TestAgent.make([[text("a"), ScriptedModel.gate(gate)]])
@@ -187,7 +187,7 @@ describe("a reader that comes in the midst of an answer", () => {
       assert.deepStrictEqual(RunLog.durable(late.seen), RunLog.durable(yield* first.all))
     }))
 
-  it.effect("is told nothing of an answer that is settled, whose message says it", () =>
+  it.effect("gets no deltas of a settled answer, whose message restates them", () =>
     Effect.gen(function*() {
       const [begun, goOn] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
       const { agent } = yield* TestAgent.make([[text("said"), TestAgent.work(1)], text("done")], {

@@ -1,4 +1,4 @@
-/** When a model call is tried again, when not, and what is seen of it; time is the test's. */
+/** When a model call is retried, when not, and what is seen of it; time is the test's. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -18,7 +18,7 @@ const between = (value: number, low: number, high: number) => {
 }
 
 describe("a retryable failure", () => {
-  it.effect("is announced, waited out, and tried again", () =>
+  it.effect("is announced, waited out, and retried", () =>
     Effect.gen(function*() {
       const { over, script, seen, until } = yield* Watch.started([
         [ScriptedModel.text("half an ans"), Overloaded.fail()],
@@ -54,7 +54,7 @@ describe("a retryable failure", () => {
       ])
     }))
 
-  it.effect("before the first part goes from calling to retrying", () =>
+  it.effect("before the first part moves the run from calling to retrying", () =>
     Effect.gen(function*() {
       const { over, seen, until } = yield* Watch.started([Overloaded.fail(), ScriptedModel.text("whole")])
       yield* until("RetryScheduled")
@@ -63,7 +63,7 @@ describe("a retryable failure", () => {
       assert.include(RunLog.moves(seen), "calling>retrying")
     }))
 
-  it.effect("is tried again after 1, 2 and 4 seconds, give or take a fifth, and then ends the run typed", () =>
+  it.effect("is retried after 1, 2 and 4 seconds, give or take a fifth, and then ends the run with a typed error", () =>
     Effect.gen(function*() {
       const { over, seen, until } = yield* Watch.started([
         Overloaded.fail(),
@@ -167,7 +167,7 @@ describe("Retry-After", () => {
       yield* over
     }))
 
-  it.effect("above its cap ends the run at once and is told to the caller", () =>
+  it.effect("above its cap ends the run at once, and the caller sees it", () =>
     Effect.gen(function*() {
       const { over } = yield* Watch.started([Overloaded.fail(60_001)])
       const error = yield* Effect.flip(yield* over)

@@ -1,4 +1,4 @@
-/** What bounds the retries of a run as a whole, counted from its log; and what an application says of them. */
+/** What bounds a run's retries as a whole, counted from its log; and what an application decides about them. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -15,7 +15,7 @@ import * as Watch from "../support/Watch.ts"
 
 const always = (step: ScriptedModel.Turn) => () => step
 
-/** Starts a model that answers so, and watches it. */
+/** Starts a model that answers this way, and watches the run. */
 const watched = (turns: Parameters<typeof TestAgent.make>[0], retry: RetryPolicy.RetryPolicy) =>
   Watch.started(turns, { agent: { retry } })
 
@@ -25,7 +25,7 @@ const attemptsOf = (error: RunError.RunError) =>
   error.reason._tag === "RetriesExhausted" ? error.reason.attempts : error.reason._tag
 
 describe("a run as a whole", () => {
-  it.effect("tries again no more often than its policy allows, over all its turns", () =>
+  it.effect("retries no more often than its policy allows, over all its turns", () =>
     Effect.gen(function*() {
       const turns = [Overloaded.fail(), TestAgent.work(1), Overloaded.fail(), TestAgent.work(2), Overloaded.fail()]
       const { over, script, seen } = yield* watched(turns, RetryPolicy.make({ base: 0, maxRunRetries: 2 }))
@@ -49,10 +49,10 @@ describe("a run as a whole", () => {
       assert.include(error.message, "has lost as much time to failures as its retry policy allows")
     }))
 
-  it.effect("loses no more than 15 minutes to waits when nobody says otherwise", () =>
+  it.effect("loses no more than 15 minutes to waits by default", () =>
     Effect.gen(function*() {
       let asked = 0
-      // three tries again at each call, each a minute later
+      // three retries at each call, each a minute later
       const turns = () => ++asked % 4 === 0 ? TestAgent.work(asked) : Overloaded.fail(60_000)
       const { over, until } = yield* Watch.started(turns)
       for (let n = 1; n <= 15; n++) {
@@ -61,7 +61,7 @@ describe("a run as a whole", () => {
       }
       const error = yield* Effect.flip(yield* over)
       assert.include(error.message, "has lost as much time to failures as its retry policy allows")
-      // fifteen tries again, five calls between them, and the try that was one too many
+      // fifteen retries, five calls between them, and the try that was one too many
       assert.strictEqual(asked, 21)
     }))
 
@@ -81,7 +81,7 @@ describe("a run as a whole", () => {
       assert.deepStrictEqual(durations, [6, 6])
     }))
 
-  it.effect("is not given anew what it has used up when it is resumed, nor is that counted twice", () =>
+  it.effect("does not get back on resume what it has used up, nor is that counted twice", () =>
     Effect.gen(function*() {
       const turns = [
         Overloaded.fail(),
@@ -103,7 +103,7 @@ describe("a run as a whole", () => {
       yield* resume
     }))
 
-  it.effect("has lost what the log says, when its waits are over", () =>
+  it.effect("has lost as much time as it waited, by its log", () =>
     Effect.gen(function*() {
       const { over, store, until } = yield* watched(
         [Overloaded.fail(5000), Overloaded.fail(7000), ScriptedModel.text("ok")],
@@ -118,7 +118,7 @@ describe("a run as a whole", () => {
       assert.deepStrictEqual([retries, lostTime], [2, 12_000])
     }))
 
-  it.effect("begins with nothing lost when it is a new one", () =>
+  it.effect("begins with nothing lost in a new run", () =>
     Effect.gen(function*() {
       const policy = RetryPolicy.make({ base: 0, maxRunRetries: 1 })
       const { agent, over, store } = yield* watched(
@@ -131,7 +131,7 @@ describe("a run as a whole", () => {
     }))
 })
 
-describe("a wait that is no time", () => {
+describe("a wait that is not a valid time", () => {
   it.effect.each([NaN, -5, -Infinity, Infinity])(
     "falls back to the backoff: %s",
     (retryAfter) =>
@@ -161,7 +161,7 @@ describe("a wait that is no time", () => {
     { maxRetries: -1 },
     { maxRetries: 1.5 },
     { maxRunRetries: NaN }
-  ])("or no number is refused where a policy is made of it: %j", (options) => {
+  ])("or number is refused when a policy is made: %j", (options) => {
     assert.throws(() => RetryPolicy.make(options), /RetryPolicy: (base|cap|max\w+) is/)
   })
 })
@@ -170,7 +170,7 @@ describe("an application that knows better", () => {
   const refused = (tag: RunError.ProviderRefusal["_tag"]) =>
     new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag: tag, message: "no" })
 
-  it.effect("has a failure tried again that would be final", () =>
+  it.effect("can have a failure retried that would be final", () =>
     Effect.gen(function*() {
       const retry = RetryPolicy.make({
         base: 0,
@@ -185,7 +185,7 @@ describe("an application that knows better", () => {
       assert.strictEqual(RunLog.endOf(seen), "RunCompleted(stop)")
     }))
 
-  it.effect("has a failure be final that would be tried again", () =>
+  it.effect("can make a failure final that would be retried", () =>
     Effect.gen(function*() {
       const retry = RetryPolicy.make({
         classify: (error, { provider }) =>
@@ -196,7 +196,7 @@ describe("an application that knows better", () => {
       assert.strictEqual((yield* script.requests).length, 1)
     }))
 
-  it.effect("gives one provider a policy of its own", () =>
+  it.effect("can give one provider its own policy", () =>
     Effect.gen(function*() {
       const providers = { scripted: RetryPolicy.make({ maxRetries: 0 }), other: RetryPolicy.make({ maxRetries: 9 }) }
       const { over, script } = yield* watched([Overloaded.fail()], RetryPolicy.make({ providers }))
@@ -204,7 +204,7 @@ describe("an application that knows better", () => {
       assert.strictEqual((yield* script.requests).length, 1)
     }))
 
-  it.effect("gives the others the usual one", () =>
+  it.effect("leaves other providers the common policy", () =>
     Effect.gen(function*() {
       const providers = { other: RetryPolicy.make({ maxRetries: 0 }) }
       const { over, seen } = yield* watched(

@@ -1,4 +1,4 @@
-/** What is said to a run under way: where it stands for the model, and when whoever said it is told. */
+/** What is said to a live run: where the model reads it, and when the sender is told. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -25,7 +25,7 @@ const go = { sessionId: "s", runId: "r", input: "go" }
 const delivered = (turn: number) => ({ _tag: "Delivered", turn } as const)
 
 describe("a steer", () => {
-  it.effect("during an answer is the user's word after it, before the next model call", () =>
+  it.effect("during an answer becomes the user's message after it, before the next model call", () =>
     Effect.gen(function*() {
       const { gate, run, script, store } = yield* Steering.held([ScriptedModel.text("one")], [
         ScriptedModel.text("two")
@@ -42,7 +42,7 @@ describe("a steer", () => {
       assert.deepStrictEqual(RunLog.violations(log), [])
     }))
 
-  it.effect("is stored before it is told to be, and delivered in the write that begins its turn", () =>
+  it.effect("is stored before it is confirmed, and delivered in the write that begins its turn", () =>
     Effect.gen(function*() {
       const { gate, run, store } = yield* Steering.held([ScriptedModel.text("one")], [ScriptedModel.text("two")])
       const fiber = yield* Steering.say(run, "steer", "shorter")
@@ -59,7 +59,7 @@ describe("a steer", () => {
       yield* run.result
     }))
 
-  it.effect("is answered once the write of its turn is stored, neither before that nor at the end", () =>
+  it.effect("is confirmed once the write of its turn is stored, neither before that nor only at the end", () =>
     Effect.gen(function*() {
       const second = yield* ScriptedModel.makeGate
       const { gate, run, store } = yield* Steering.held(
@@ -81,7 +81,7 @@ describe("a steer", () => {
       yield* run.result
     }))
 
-  it.effect("during tools waits for their round, which ends as it does", () =>
+  it.effect("during tools waits for their round, which ends as usual", () =>
     Effect.gen(function*() {
       const started = yield* Deferred.make<void>()
       const released = yield* Deferred.make<void>()
@@ -107,7 +107,7 @@ describe("a steer", () => {
       assert.deepStrictEqual(Steering.roles((yield* script.requests)[1]), ["user", "assistant", "tool", "user"])
     }))
 
-  it.effect("goes with all others that wait, in their order", () =>
+  it.effect("is delivered with all others that wait, in order", () =>
     Effect.gen(function*() {
       const { gate, run, script, store } = yield* Steering.held([ScriptedModel.text("one")], [
         ScriptedModel.text("two")
@@ -122,7 +122,7 @@ describe("a steer", () => {
       assert.deepStrictEqual(Steering.received(yield* store.log("s")), ["steer: a", "steer: b"])
     }))
 
-  it.effect("while the run waits to try the model again comes after that turn", () =>
+  it.effect("while the run waits to retry comes after that turn", () =>
     Effect.gen(function*() {
       const { agent, script } = yield* TestAgent.make([
         Overloaded.fail(),
@@ -143,7 +143,7 @@ describe("a steer", () => {
       ])
     }))
 
-  it.effect("while the context is made smaller goes with the call that follows", () =>
+  it.effect("while the context is compacted goes with the call that follows", () =>
     Effect.gen(function*() {
       const started = yield* Deferred.make<void>()
       const released = yield* Deferred.make<void>()
@@ -199,7 +199,7 @@ describe("a steer", () => {
       assert.deepStrictEqual(Steering.said((yield* script.requests)[1]), ["go", "shorter"])
     }))
 
-  it.effect("is not withdrawn by interrupting whoever waits for it", () =>
+  it.effect("is not withdrawn when its waiting sender is interrupted", () =>
     Effect.gen(function*() {
       const { gate, run, script } = yield* Steering.held([ScriptedModel.text("one")], [ScriptedModel.text("two")])
       const fiber = yield* Effect.forkChild(run.steer("shorter"), { startImmediately: true })
@@ -210,7 +210,7 @@ describe("a steer", () => {
       assert.deepStrictEqual(Steering.said((yield* script.requests)[1]), ["go", "shorter"])
     }))
 
-  it.effect("that is no message is refused, and nothing of it stored", () =>
+  it.effect("that is not a valid message is refused, and nothing of it is stored", () =>
     Effect.gen(function*() {
       const { gate, run, store } = yield* Steering.held([ScriptedModel.text("one")], [])
       const refused: ReadonlyArray<Parameters<typeof run.steer>[0]> = [
@@ -228,7 +228,7 @@ describe("a steer", () => {
       assert.deepStrictEqual(Steering.queued(yield* store.log("s")), [])
     }))
 
-  it.effect("makes an answer not the last one, which then need not fit the output schema", () =>
+  it.effect("keeps an answer from being the last, which then need not fit the output schema", () =>
     Effect.gen(function*() {
       const { gate, run, store } = yield* Steering.held(
         [ScriptedModel.text("let me think")],
@@ -243,7 +243,7 @@ describe("a steer", () => {
       assert.deepStrictEqual(Steering.decisions(yield* store.log("s")), ["Continue steer", "Complete stop"])
     }))
 
-  it.effect("that is in the log is sent as the same message when it is compacted, and once", () =>
+  it.effect("that is in the log is sent again after a compaction, and is in the log once", () =>
     Effect.gen(function*() {
       const overflow = ScriptedModel.fail(
         new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag: "ContextOverflow", message: "too much" })
@@ -266,7 +266,7 @@ describe("a steer", () => {
 })
 
 describe("a run", () => {
-  it.effect("to which nothing is said costs no event and no write", () =>
+  it.effect("that nobody speaks to costs no extra event and no extra write", () =>
     Effect.gen(function*() {
       const { gate, run, store } = yield* Steering.held([ScriptedModel.text("one")], [])
       yield* gate.release
@@ -278,7 +278,7 @@ describe("a run", () => {
       ])
     }))
 
-  it.effect("that is found before its first event is stored is told once it is", () =>
+  it.effect("that is found before its first event is stored takes a steer once it is", () =>
     Effect.gen(function*() {
       const held = TestStore.holding((n) => n === 1)
       const gate = yield* ScriptedModel.makeGate
@@ -300,7 +300,7 @@ describe("a run", () => {
       assert.deepStrictEqual(Steering.received(yield* store.log("s")), ["steer: shorter"])
     }))
 
-  it.effect("that is refused refuses whoever found it before", () =>
+  it.effect("whose start the store refuses also refuses a steer sent before", () =>
     Effect.gen(function*() {
       const held = TestStore.holding((n) => n === 1)
       const store = yield* TestStore.make((append) =>

@@ -1,4 +1,4 @@
-/** What was said to a run that died: delivered by whoever goes on with it, once. */
+/** What was said to a run that died: whatever follows delivers it once. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -13,7 +13,7 @@ import * as TestStore from "../support/TestStore.ts"
 const go = { sessionId: "s", runId: "r", input: "go" }
 const isQueued = ({ _tag }: RunEvent.Durable) => _tag === "InputQueued"
 
-/** The writes of a run to which a follow-up and then a steer is said during its first answer, and which calls a tool. */
+/** The writes of a run that is sent a follow-up and then a steer during its first answer, and that calls a tool. */
 const whole = Effect.gen(function*() {
   const gate = yield* ScriptedModel.makeGate
   const { agent, store } = yield* TestAgent.make([
@@ -44,7 +44,7 @@ const answering = (store: TestStore.TestStore) =>
   TestAgent.make(({ metadata: { turn } }) => turn === 1 ? TestAgent.look(1) : ScriptedModel.text(`${turn}`), { store })
 
 describe("what was said to a run that died", () => {
-  it.effect("is delivered by the drive that goes on with it, each where it would have been", () =>
+  it.effect("is delivered by the drive that resumes it, each input where it would have been", () =>
     Effect.gen(function*() {
       const store = yield* Steering.left(upTo(yield* whole, 2))
       const { agent, script } = yield* answering(store)
@@ -58,7 +58,7 @@ describe("what was said to a run that died", () => {
       assert.deepStrictEqual(RunLog.violations(log), [])
     }))
 
-  it.effect("at any write is delivered exactly once, by a resume or before a new message", () =>
+  it.effect("is delivered exactly once, by a resume or before a new message, whatever write it died after", () =>
     Effect.gen(function*() {
       const batches = yield* whole
       for (let n = upTo(batches, 2).length; n < batches.length; n++) {
@@ -78,7 +78,7 @@ describe("what was said to a run that died", () => {
       }
     }))
 
-  it.effect("is the old run's, in its order, and stands before the new message in one request", () =>
+  it.effect("is the old run's, in order, and precedes the new message in one request", () =>
     Effect.gen(function*() {
       const store = yield* Steering.left(upTo(yield* whole, 2))
       const { agent, script } = yield* TestAgent.make([ScriptedModel.text("hi")], { store })
@@ -96,7 +96,7 @@ describe("what was said to a run that died", () => {
       assert.strictEqual(Steering.received(yield* store.log("s")).length, 2)
     }))
 
-  it.effect("is delivered by the same request with the run's id", () =>
+  it.effect("is delivered when the same request is sent again with the run's id", () =>
     Effect.gen(function*() {
       const store = yield* Steering.left(upTo(yield* whole, 2))
       const { agent } = yield* answering(store)
@@ -107,7 +107,7 @@ describe("what was said to a run that died", () => {
       assert.strictEqual(store.head("s"), head)
     }))
 
-  it.effect("again and again is kept until somebody goes on", () =>
+  it.effect("is kept through repeated deaths until a drive continues", () =>
     Effect.gen(function*() {
       const batches = upTo(yield* whole, 2)
       let store = yield* Steering.left(batches)
@@ -124,7 +124,7 @@ describe("what was said to a run that died", () => {
         store = yield* Steering.left([log.slice(0, resumed + 1) as never])
       }
       const { agent } = yield* answering(store)
-      // the fifth death in a row is one too many to go on by itself
+      // the fifth death in a row is one too many to continue unasked
       const result = yield* agent.run(go)
       assert.deepStrictEqual([result._tag, "reason" in result && result.reason], ["Limited", "crashLoop"])
       yield* Stream.runDrain(agent.resume({ sessionId: "s" }))
@@ -135,7 +135,7 @@ describe("what was said to a run that died", () => {
 })
 
 describe("a follow-up to a run that died before it could complete", () => {
-  it.effect("is what the run goes on with", () =>
+  it.effect("is what the resumed run continues with", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent, store } = yield* TestAgent.make([[ScriptedModel.text("one"), ScriptedModel.gate(gate)]])

@@ -1,4 +1,4 @@
-/** A run that ends with something queued: whoever said it is told, and it is never delivered later. */
+/** A run that ends with an input queued: its sender is told, and it is never delivered later. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -88,7 +88,7 @@ const scenarios: Record<string, Scenario> = {
 
 describe("what is queued when a run ends by", () => {
   for (const [name, { agent = {}, cut, end, kind = "steer", limits = {}, reason, rest }] of Object.entries(scenarios)) {
-    it.effect(`${name} is not delivered, also not by a resume or a new message`, () =>
+    it.effect(`${name} is not delivered, not even by a resume or a new message`, () =>
       Effect.gen(function*() {
         const gate = yield* ScriptedModel.makeGate
         const made = yield* TestAgent.make([[ScriptedModel.gate(gate), ...rest]], { agent })
@@ -119,7 +119,7 @@ describe("what is queued when a run ends by", () => {
 })
 
 describe("what is said to a run that is over", () => {
-  it.effect("is not delivered, at once, and nothing of it is stored", () =>
+  it.effect("is not delivered, the sender is told at once, and nothing of it is stored", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make([ScriptedModel.text("one")])
       const run = yield* agent.start(go)
@@ -131,7 +131,7 @@ describe("what is said to a run that is over", () => {
       assert.strictEqual(store.head("s"), head)
     }))
 
-  it.effect("while its end is with the store is not either, and does not wait for that", () =>
+  it.effect("while its end is being stored is not delivered either, without waiting for that", () =>
     Effect.gen(function*() {
       const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "RunCompleted"))
       const store = yield* TestStore.make(held.onAppend)
@@ -145,7 +145,7 @@ describe("what is said to a run that is over", () => {
       assert.deepStrictEqual(Steering.queued(yield* store.log("s")), [])
     }))
 
-  it.effect("and that is told again is not delivered to it", () =>
+  it.effect("and is replayed is not delivered to it", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make([ScriptedModel.text("one")])
       yield* agent.run(go)
@@ -189,7 +189,7 @@ describe("what is said at any moment of a run", () => {
       }))
   }
 
-  it.effect("that is aborted a moment later has an answer", () =>
+  it.effect("that is aborted a moment later is always answered", () =>
     Effect.gen(function*() {
       for (const pace of [0, 2]) {
         for (let moment = 0; moment < 40; moment++) {

@@ -1,4 +1,4 @@
-/** What is said to a run for when it would complete. */
+/** What is said to a run to be delivered when it would complete. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -29,7 +29,7 @@ describe("a follow-up", () => {
       ])
     }))
 
-  it.effect("has an answer of its own, one after the other, oldest first, after what steers", () =>
+  it.effect("gets its own answer, one after another, oldest first, after all steers", () =>
     Effect.gen(function*() {
       const { gate, run, script } = yield* Steering.held(
         [ScriptedModel.text("0")],
@@ -48,7 +48,7 @@ describe("a follow-up", () => {
       )
     }))
 
-  it.effect("reaches a model that had nothing to say to the results of its tools", () =>
+  it.effect("reaches a model that had nothing to say about its tools' results", () =>
     Effect.gen(function*() {
       const { gate, run, script } = yield* Steering.held([TestAgent.work(1)], [
         ScriptedModel.text(""),
@@ -61,7 +61,7 @@ describe("a follow-up", () => {
       assert.deepStrictEqual(Steering.said((yield* script.requests)[2]), ["go", "well?"])
     }))
 
-  it.effect("has an answer of its own that may be corrected once", () =>
+  it.effect("gets its own answer, which may be corrected once", () =>
     Effect.gen(function*() {
       const wrong = ScriptedModel.text("no JSON")
       const { gate, run, store } = yield* Steering.held(

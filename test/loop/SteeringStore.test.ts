@@ -1,4 +1,4 @@
-/** What is said to a run whose store does not go along: an error where it is not known what becomes of it. */
+/** What is said to a run whose store fails or hangs: an error when it is not known what becomes of it. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -25,7 +25,7 @@ const held = Effect.fnUntraced(function*(then: ReadonlyArray<ScriptedModel.Turn>
   return { ...made, gate, run }
 })
 
-/** What a resume in another process makes of it, where there is something to resume. */
+/** What a resume in another process makes of it, when there is something to resume. */
 const resumed = Effect.fnUntraced(function*(store: TestStore.TestStore) {
   const later = yield* TestAgent.make(() => ScriptedModel.text("later"), { store })
   yield* Effect.exit(Stream.runDrain(later.agent.resume({ sessionId: "s" })))
@@ -49,7 +49,7 @@ describe("a store that fails", () => {
       assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
     }))
 
-  it.effect("for good leaves nothing of the input", () =>
+  it.effect("permanently leaves nothing of the input", () =>
     Effect.gen(function*() {
       const { run, store } = yield* held()
       store.onAppend = () => Effect.fail(TestStore.unavailable)
@@ -59,7 +59,7 @@ describe("a store that fails", () => {
       assert.deepStrictEqual(yield* resumed(store), [["go"]])
     }))
 
-  it.effect("to take the end fails whoever waits, and a resume delivers it", () =>
+  it.effect("to take the end fails the waiting sender, and a resume delivers the input", () =>
     Effect.gen(function*() {
       const { gate, run, store } = yield* held()
       const fiber = yield* Effect.flatMap(run.queue("steer", "shorter"), Effect.forkChild)
@@ -71,7 +71,7 @@ describe("a store that fails", () => {
       assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
     }))
 
-  it.effect("once, in the write that delivers, is answered as the log has it in the end", () =>
+  it.effect("once, in the delivering write, leaves the sender with the answer the log has in the end", () =>
     Effect.gen(function*() {
       const { gate, run, store } = yield* held()
       const fiber = yield* Effect.flatMap(run.queue("steer", "shorter"), Effect.forkChild)
@@ -90,7 +90,7 @@ describe("a store that fails", () => {
       assert.deepStrictEqual(RunLog.violations(log), [])
     }))
 
-  it.effect("although it has the input is believed by what it has", () =>
+  it.effect("but has stored the input is believed by what it has stored", () =>
     Effect.gen(function*() {
       const { gate, run, store } = yield* held([ScriptedModel.text("two")])
       const n = store.appends.length + 1
@@ -104,7 +104,7 @@ describe("a store that fails", () => {
 })
 
 describe("a store that is stuck", () => {
-  it.effect("in accepting an input holds up neither an interruption of whoever said it nor an abort", () =>
+  it.effect("accepting an input delays neither an interruption of its sender nor an abort", () =>
     Effect.gen(function*() {
       const { run, store } = yield* held()
       const reached = yield* Deferred.make<void>()
@@ -117,7 +117,7 @@ describe("a store that is stuck", () => {
       yield* Fiber.join(aborting)
     }))
 
-  it.effect("in taking the end fails whoever waits", () =>
+  it.effect("taking the end fails the waiting sender", () =>
     Effect.gen(function*() {
       const { gate, run, store } = yield* held()
       const fiber = yield* Effect.flatMap(run.queue("steer", "shorter"), Effect.forkChild)
@@ -133,7 +133,7 @@ describe("a store that is stuck", () => {
 })
 
 describe("an input that is more than an event holds", () => {
-  it.effect("is refused, and the run goes on without it", () =>
+  it.effect("is refused, and the run continues without it", () =>
     Effect.gen(function*() {
       const { gate, run, store } = yield* held()
       const error = yield* Effect.flip(run.steer("x".repeat(SessionStore.maxContentBytes)))
@@ -144,8 +144,8 @@ describe("an input that is more than an event holds", () => {
     }))
 })
 
-describe("an answer that a store does not hold", () => {
-  it.effect("takes the input that was to follow it along: that is not delivered", () =>
+describe("an answer that a store cannot hold", () => {
+  it.effect("takes the input queued after it along: it is not delivered", () =>
     Effect.gen(function*() {
       const { gate, run, store } = yield* held()
       const fiber = yield* Effect.flatMap(run.queue("steer", "shorter"), Effect.forkChild)

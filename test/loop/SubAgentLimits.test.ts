@@ -1,4 +1,4 @@
-/** Guarantee 7, shared with sub-agents: the limits of tokens and cost of a run hold those too that work for its calls. */
+/** Guarantee 7, shared with sub-agents: a run's limits on tokens and cost also hold the runs that work for its calls. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -22,11 +22,11 @@ const priced = Effect.provideService(Prices.Prices, prices)
 
 const child = "root//1.0"
 
-/** So many turns that have one run each, which does nothing but answer. */
+/** This many turns with one run each, which only answers. */
 const turns = (n: number): ReadonlyArray<ReadonlyArray<Family.Plan>> => Array.from({ length: n }, () => [{}])
 
-describe("a limit of tokens", () => {
-  it.effect("ends a run that works for a call before its next model call, and names whose it is", () =>
+describe("a limit on tokens", () => {
+  it.effect("ends a run that works for a call before its next model call, and names the run whose limit it is", () =>
     Effect.gen(function*() {
       const { logs, requests, root } = yield* Family.make({
         handler: (agent, plan, call) =>
@@ -47,7 +47,7 @@ describe("a limit of tokens", () => {
       assert.deepStrictEqual(Family.violations(found), [])
     }))
 
-  it.effect("holds runs at any depth, of whichever run around them", () =>
+  it.effect("holds runs at any depth, whichever run around them has it", () =>
     Effect.gen(function*() {
       const { logs, requests, root } = yield* Family.make()
       yield* root({
@@ -63,7 +63,7 @@ describe("a limit of tokens", () => {
       assert.deepStrictEqual(Family.violations(found), [])
     }))
 
-  it.effect("is overshot by no more than one call of each run at once", () =>
+  it.effect("is overshot by at most one call of each concurrent run", () =>
     Effect.gen(function*() {
       const { logs, root } = yield* Family.make()
       const four = Array.from({ length: 4 }, (): Family.Plan => ({ turns: turns(9) }))
@@ -74,14 +74,14 @@ describe("a limit of tokens", () => {
       assert.deepStrictEqual(Family.violations(yield* logs), [])
     }))
 
-  it.effect("lets no other call of a round run where those at work have reached it", () =>
+  it.effect("lets no other call of a round run once the runs at work have reached it", () =>
     Effect.gen(function*() {
       const { logs, root } = yield* Family.make({ agent: { toolPolicy: { maxParallel: 1 } } })
       yield* root({ turns: [[{ turns: turns(1) }, {}]], limits: { maxTokens: 50 } })
       assert.deepStrictEqual(RunLog.outcomes((yield* logs).get("root")!), ["1.0 Succeeded", "1.1 NotExecuted(limit)"])
     }))
 
-  it.effect("lets no other call of a round run, also while what is at work goes on", () =>
+  it.effect("lets no other call of a round run, even while one is still at work", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { logs, root } = yield* Family.make({
@@ -103,7 +103,7 @@ describe("a limit of tokens", () => {
       assert.deepStrictEqual(outcomes, ["1.1 Succeeded", "1.0 Succeeded", "1.2 NotExecuted(limit)"])
     }))
 
-  it.effect("makes the answer of a run below the last one, whatever is said to that", () =>
+  it.effect("makes a run's answer its last once reached, even with a follow-up queued", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const queued = Deferred.makeUnsafe<void>()
@@ -132,7 +132,7 @@ describe("a limit of tokens", () => {
       assert.strictEqual(RunLog.endOf((yield* logs).get(child)!), "RunCompleted(stop)")
     }))
 
-  it.effect("counts what an attempt cost that does not count, as soon as it has failed", () =>
+  it.effect("counts the cost of a discarded attempt as soon as it has failed", () =>
     Effect.gen(function*() {
       const { logs, requests, root } = yield* Family.make({
         agent: { retry: RetryPolicy.make({ base: 0 }) },
@@ -151,7 +151,7 @@ describe("a limit of tokens", () => {
       assert.strictEqual(RunLog.endOf((yield* logs).get(child)!), "RunLimited(tokens)")
     }))
 
-  it.effect("is told to a strategy of a run below, with what that has spent on the way", () =>
+  it.effect("reaches the compaction strategy of a run below, along with what that has spent so far", () =>
     Effect.gen(function*() {
       const mayAsk: Array<boolean> = []
       const { logs, root } = yield* Family.make({
@@ -176,7 +176,7 @@ describe("a limit of tokens", () => {
       assert.strictEqual(RunLog.endOf((yield* logs).get(child)!), "RunLimited(tokens)")
     }))
 
-  it.effect("that was lifted lets the run go on, and counts what was spent below it once", () =>
+  it.effect("lets the run continue once lifted, and counts what was spent below it once", () =>
     Effect.gen(function*() {
       const { agent, logs, root } = yield* Family.make()
       const plan: Family.Plan = { turns: [[{ turns: turns(2) }], [{}]], limits: { maxTokens: 40 } }
@@ -188,7 +188,7 @@ describe("a limit of tokens", () => {
       assert.deepStrictEqual(Family.violations(yield* logs), [])
     }))
 
-  it.effect("of a run below holds that one, and not whoever made the call", () =>
+  it.effect("on a run below holds that run, and not the caller", () =>
     Effect.gen(function*() {
       const { logs, root } = yield* Family.make()
       const result = yield* root({ turns: [[{ turns: turns(9), limits: { maxTokens: 20 } }]] })
@@ -198,7 +198,7 @@ describe("a limit of tokens", () => {
     }))
 })
 
-it.effect("turns, calls and errors are limited for each run by itself", () =>
+it.effect("turns, calls and errors are limited for each run separately", () =>
   Effect.gen(function*() {
     const { logs, root } = yield* Family.make()
     const limits = { maxTurns: 2, maxToolCalls: 2, maxToolRounds: 1, maxErrors: 0 }
@@ -207,7 +207,7 @@ it.effect("turns, calls and errors are limited for each run by itself", () =>
     assert.deepStrictEqual(Family.violations(yield* logs), [])
   }))
 
-it.effect("a limit of time interrupts what works for a call, and counts what it spent", () =>
+it.effect("a time limit interrupts what works for a call, and counts what it spent", () =>
   Effect.gen(function*() {
     const gate = yield* ScriptedModel.makeGate
     const { logs, root } = yield* Family.make({
@@ -228,8 +228,8 @@ it.effect("a limit of time interrupts what works for a call, and counts what it 
     assert.deepStrictEqual(Family.violations(yield* logs), [])
   }))
 
-describe("a limit of cost", () => {
-  it.effect("is shared as one of tokens is", () =>
+describe("a limit on cost", () => {
+  it.effect("is shared as a limit on tokens is", () =>
     Effect.gen(function*() {
       const { logs, requests, root } = yield* Family.make({
         handler: (agent, plan, call) =>

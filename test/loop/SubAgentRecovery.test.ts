@@ -1,4 +1,4 @@
-/** What worked for a call when the process died counts for whoever made the call: once, and as far as its log goes. */
+/** What worked for a call when the process died counts for the calling run: once, and as far as its log goes. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -12,11 +12,11 @@ import * as TestStore from "../support/TestStore.ts"
 
 const spent = (calls: number): Usage.Usage => ({ inputTokens: calls * 10, outputTokens: calls * 5 })
 
-/** Of every call of a session that has its outcome: that, and what it spent. */
+/** The outcome and spending of every settled call of a session. */
 const settled = (logs: ReadonlyMap<string, ReadonlyArray<RunEvent.Durable>>, sessionId = "root") =>
   RunLog.only(logs.get(sessionId) ?? [], "ToolSettled").map(({ outcome, usage }) => [outcome._tag, usage] as const)
 
-/** What a process leaves that dies once a model of `plan` has come to a turn of a plan that hangs; in a store of its own. */
+/** What a process leaves that dies when a model of `plan` has reached a turn of a plan that hangs; in its own store. */
 const die = Effect.fnUntraced(function*(plan: Family.Plan, handler: Family.Handler = Family.run) {
   const gate = yield* ScriptedModel.makeGate
   const { agent, store } = yield* Family.make({
@@ -42,7 +42,7 @@ describe("a process that dies while a run works for a call", () => {
       assert.deepStrictEqual(Family.violations(found), [])
     }))
 
-  it.effect("leaves a call whose outcome nobody knows, with what was spent for it, also two deep", () =>
+  it.effect("leaves a call whose outcome nobody knows, with what was spent for it, even two deep", () =>
     Effect.gen(function*() {
       const store = yield* die({ turns: [[{ by: "order", turns: [[{}], [{ turns: [[hangs]] }]] }]] })
       const { agent, logs } = yield* Family.make({ store })
@@ -51,7 +51,7 @@ describe("a process that dies while a run works for a call", () => {
       assert.deepStrictEqual(result.usage, spent(6))
     }))
 
-  it.effect("leaves one that a new message settles, with what was spent for it", () =>
+  it.effect("leaves a call that a new message settles, with what was spent for it", () =>
     Effect.gen(function*() {
       const store = yield* die({ turns: [[{ turns: [[hangs]] }]] })
       const { agent, logs } = yield* Family.make({ store, handler: () => Effect.succeed("known by now") })
@@ -63,7 +63,7 @@ describe("a process that dies while a run works for a call", () => {
       assert.deepStrictEqual(Family.violations(found, true), [])
     }))
 
-  it.effect("leaves several that were to be aborted, each with what was spent for it, whoever comes first", () =>
+  it.effect("leaves several calls that were being aborted, each with what was spent for it, whatever finds them", () =>
     Effect.gen(function*() {
       const isOver = yield* Deferred.make<void>()
       const handler: Family.Handler = (agent, plan, call) => {
@@ -85,7 +85,7 @@ describe("a process that dies while a run works for a call", () => {
       assert.deepStrictEqual(settled(yield* logs), [["Interrupted", spent(1)], ["Interrupted", spent(3)]])
     }))
 
-  it.effect("leaves a call that is made again, and counts what is told again, under whatever id", () =>
+  it.effect("leaves a call that is made again, and counts a replayed run under any id", () =>
     Effect.gen(function*() {
       const handler: Family.Handler = (agent, _, { callId, sessionId }) =>
         sessionId !== "root"
@@ -103,7 +103,7 @@ describe("a process that dies while a run works for a call", () => {
       assert.deepStrictEqual(Family.violations(found), [])
     }))
 
-  it.effect("leaves a call that counts that run, also where it needs it no more", () =>
+  it.effect("leaves a call that counts that run even if it no longer needs it", () =>
     Effect.gen(function*() {
       const store = yield* die({ turns: [[{ turns: [[hangs]] }]] })
       const { agent, logs } = yield* Family.make({ store, handler: () => Effect.succeed("known by now") })
@@ -111,7 +111,7 @@ describe("a process that dies while a run works for a call", () => {
       assert.deepStrictEqual(settled(yield* logs), [["Succeeded", spent(1)]])
     }))
 
-  it.effect("is not asked about runs that do not have the call's key for their id, or another parent", () =>
+  it.effect("leaves a call that does not count a run with another id than its key, or with another parent", () =>
     Effect.gen(function*() {
       const store = yield* die(
         { turns: [[{ by: "order", turns: [[hangs]] }]] },
@@ -124,12 +124,12 @@ describe("a process that dies while a run works for a call", () => {
     }))
 })
 
-it.effect("a run that lives still when its call is made again counts for that, and is held by it", () =>
+it.effect("a run that is still live when its call is made again counts for that call, and is held by its limits", () =>
   Effect.gen(function*() {
     const gate = yield* ScriptedModel.makeGate
     const base = yield* TestStore.make()
     let isDown = false
-    // nothing of the outcomes of the run that made the call is stored, nor its end
+    // no outcome of the run that made the call is stored, nor its end
     base.onAppend = ({ events, store }) =>
       isDown && events.some(({ _tag, runId }) => runId === "root" && _tag === "ToolSettled")
         ? Effect.fail(TestStore.unavailable)
@@ -165,7 +165,7 @@ it.effect("a run that lives still when its call is made again counts for that, a
     assert.deepStrictEqual(Family.violations(found), [])
   }))
 
-it.effect("a run that somebody resumed by hand counts for its call where that is made again meanwhile", () =>
+it.effect("a run that was resumed by hand counts for its call when that is made again meanwhile", () =>
   Effect.gen(function*() {
     const gate = yield* ScriptedModel.makeGate
     const key = "root//1.0"

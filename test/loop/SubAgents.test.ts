@@ -1,4 +1,4 @@
-/** Guarantee 7, shared with sub-agents: what a run spends that works for a call counts for whoever made the call. */
+/** Guarantee 7, shared with sub-agents: what a run spends while working for a call counts for the calling run. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -45,7 +45,7 @@ describe("a run that works for a call", () => {
       assert.deepStrictEqual(Family.violations(found), [])
     }))
 
-  it.effect("counts with all that works for the call at once, read to its end or started", () =>
+  it.effect("counts together with all that work for the call at once, whether streamed, run or started", () =>
     Effect.gen(function*() {
       const { logs, root } = yield* Family.make({
         handler: (agent) =>
@@ -60,7 +60,7 @@ describe("a run that works for a call", () => {
       assert.deepStrictEqual(result.usage, { inputTokens: 50, outputTokens: 25 })
     }))
 
-  it.effect("counts once where it is asked for again, attached to or told", () =>
+  it.effect("counts once when it is asked for again, whether attached to or replayed", () =>
     Effect.gen(function*() {
       const { logs, root } = yield* Family.make({
         handler: (agent) => {
@@ -87,7 +87,7 @@ describe("a run that works for a call", () => {
       assert.deepStrictEqual(usagesOf(found.get("root")), [Family.totalOf(found.get("child")!)])
     }))
 
-  it.effect("counts also where it failed, was limited or aborted", () =>
+  it.effect("counts even if it failed, was limited or was aborted", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { logs, root } = yield* Family.make({
@@ -116,7 +116,7 @@ describe("a run that works for a call", () => {
       assert.deepStrictEqual(Family.violations(found), [])
     }))
 
-  it.effect("that somebody aborted does not go on where it is asked for again", () =>
+  it.effect("and was aborted is not resumed when it is asked for again", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       let asks = 0
@@ -141,7 +141,7 @@ describe("a run that works for a call", () => {
       assert.deepStrictEqual(RunLog.only(found.get("child")!, "RunResumed"), [])
     }))
 
-  it.effect("is none of a call that another run began it for, or nobody", () =>
+  it.effect("does not belong to the call when another run or nobody began it for one", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent, logs, root } = yield* Family.make({
@@ -187,11 +187,11 @@ describe("a run that works for a call", () => {
       assert.strictEqual(Usage.total(result.usage), 45)
       yield* gate.release
       const ended = yield* child!.result
-      // beyond what the run around it had left
+      // more than the run around it had left
       assert.deepStrictEqual([ended._tag, Usage.total(ended.usage)], ["Completed", 45])
     }))
 
-  it.effect("is none of a call that it is asked for without", () =>
+  it.effect("does not belong to a call when it is asked for without its context", () =>
     Effect.gen(function*() {
       const { logs, root } = yield* Family.make({
         handler: (agent) =>
@@ -205,7 +205,7 @@ describe("a run that works for a call", () => {
       assert.deepStrictEqual(result.usage, { inputTokens: 20, outputTokens: 10 })
     }))
 
-  it.effect("is none of a call that is over, whatever code of its handler goes on", () =>
+  it.effect("does not belong to a call that is over, even if its handler's code is still running", () =>
     Effect.gen(function*() {
       const settled = yield* Deferred.make<void>()
       let later: Fiber.Fiber<unknown, unknown> | undefined
@@ -247,7 +247,7 @@ describe("a run that works for a call", () => {
       })
   )
 
-  it.effect("counts where whoever made the call is aborted, also two deep", () =>
+  it.effect("counts when the calling run is aborted, even two deep", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent, logs } = yield* Family.make({
@@ -264,7 +264,7 @@ describe("a run that works for a call", () => {
       assert.deepStrictEqual(Family.violations(found), [])
     }))
 
-  it.effect("is also one that a hook below the call runs, but none that a hook of a run on its own does", () =>
+  it.effect("may be run by a hook below the call, but not by a hook of a run that works for none", () =>
     Effect.gen(function*() {
       const child = "root//1.0"
       let client: Family.Client | undefined
@@ -287,7 +287,7 @@ describe("a run that works for a call", () => {
       assert.deepStrictEqual(usagesOf(found.get("root")), [{ inputTokens: 20, outputTokens: 10 }])
     }))
 
-  it.effect("is not one of an agent that was made there and is asked elsewhere", () =>
+  it.effect("is not one of an agent that was made in a handler and is asked elsewhere", () =>
     Effect.gen(function*() {
       let made: Family.Client | undefined
       let services = Context.empty() as Context.Context<Agent.Requires<{}, never>>
@@ -309,7 +309,7 @@ describe("a run that works for a call", () => {
       assert.deepStrictEqual(parentOf((yield* logs).get("later")), [undefined])
     }))
 
-  it.effect("is seen by metrics once, as its own", () =>
+  it.effect("is counted by metrics once, as its own", () =>
     Effect.gen(function*() {
       const measured = Measured.make()
       const { root } = yield* Family.make()
@@ -317,13 +317,13 @@ describe("a run that works for a call", () => {
         Effect.provideService(Metric.MetricRegistry, measured.registry),
         Effect.provideService(Prices.Prices, Prices.table({ scripted: { input: 1_000_000, output: 0 } }))
       )
-      // five calls of models
+      // five model calls
       const [cost] = yield* measured.read(/^fiberloop\.cost$/)
       assert.match(cost!, / 50$/)
       assert.isTrue((yield* measured.read(/^gen_ai\.client\.token\.usage$/)).some((line) => line.endsWith(" 50/5")))
     }))
 
-  it.effect("is counted by numbers of many runs where its own log is", () =>
+  it.effect("is counted by statistics over many runs with its own log", () =>
     Effect.gen(function*() {
       const { logs, root } = yield* Family.make()
       yield* root({ turns: [[{}, {}]] })
@@ -348,7 +348,7 @@ const planOf = (die: Dice, depth = 3): Family.Plan => ({
 })
 
 it.effect.prop(
-  "trees of runs have totals that are their own and those of the runs below them",
+  "in any tree of runs, totals are the runs' own and those of the runs below them",
   [Logs.seed],
   ([seed]) =>
     Effect.gen(function*() {
