@@ -38,7 +38,7 @@ describe("a finish reason without calls", () => {
       assert.strictEqual(end, expected)
     }))
 
-  it.effect("length ends as a limit of the run that is reached by then", () =>
+  it.effect("length ends as a limit of the run that has been reached by then", () =>
     Effect.gen(function*() {
       const half = [ScriptedModel.text("half"), ScriptedModel.finish("length", { inputTokens: 10, outputTokens: 10 })]
       const { end } = yield* play([half], { agent: { limits: { maxTokens: 20 } } })
@@ -68,7 +68,7 @@ describe("a finish reason with calls", () => {
       assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 NotExecuted(truncated)", "1.1 NotExecuted(truncated)"])
     }))
 
-  it.effect("error counts for nothing: the run fails and there is no message", () =>
+  it.effect("error counts as no answer: the run fails and there is no message", () =>
     Effect.gen(function*() {
       const { end, log, ran } = yield* play([[
         TestAgent.work(1),
@@ -83,7 +83,7 @@ describe("a finish reason with calls", () => {
 
 describe("a call that cannot run", () => {
   it.effect.each(["{\"n\": 1", "", "null", "3"])(
-    "is an outcome where its arguments are the text %j, and the loop goes on",
+    "settles as invalid when its arguments are the text %j, and the loop continues",
     (params) =>
       Effect.gen(function*() {
         const { end, log, ran } = yield* play([ScriptedModel.call("work", params), ScriptedModel.text("ok")])
@@ -95,7 +95,7 @@ describe("a call that cannot run", () => {
 
   const wrong: Array<[Schema.Json]> = [[{}], [{ n: "1" }], [{ n: null }], [[]], [null], [3]]
   it.effect.each(wrong)(
-    "is an outcome where its arguments are %j, and the loop goes on",
+    "settles as invalid when its arguments are %j, and the loop continues",
     (params) =>
       Effect.gen(function*() {
         const { end, log, ran } = yield* play([ScriptedModel.call("work", params), ScriptedModel.text("ok")])
@@ -105,7 +105,7 @@ describe("a call that cannot run", () => {
       })
   )
 
-  it.effect("is an outcome that names the tools there are, where its tool is unknown", () =>
+  it.effect("settles with the names of the available tools when its tool is unknown", () =>
     Effect.gen(function*() {
       const { end, log } = yield* play([
         [ScriptedModel.call("wrok", { n: 1 }, "a"), TestAgent.work(2, "b")],
@@ -118,7 +118,7 @@ describe("a call that cannot run", () => {
       assert.strictEqual(end, "RunCompleted(stop)")
     }))
 
-  it.effect("is an outcome where a tool exists and is not offered to this run", () =>
+  it.effect("settles as unknown when its tool exists but is not offered to this run", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok")])
       yield* agent.run({ sessionId: "s", input: "go", allowedTools: ["look"] })
@@ -126,7 +126,7 @@ describe("a call that cannot run", () => {
     }))
 
   it.effect.each(["toString", "__proto__", "constructor"])(
-    "is an outcome where its tool is %s",
+    "settles as unknown when its tool is %s",
     (name) =>
       Effect.gen(function*() {
         const { log } = yield* play([ScriptedModel.call(name, { n: 1 }), ScriptedModel.text("ok")])
@@ -135,8 +135,8 @@ describe("a call that cannot run", () => {
   )
 })
 
-describe("a call's trouble", () => {
-  it.effect("is told to the model as a failed result, word for word where it is the tool's own", () =>
+describe("a call's failure", () => {
+  it.effect("reaches the model as a failed result, word for word when it is the tool's own", () =>
     Effect.gen(function*() {
       const { requests } = yield* play([
         [TestAgent.work(1, "a"), TestAgent.work(2, "b"), ScriptedModel.call("nope", {}, "c")],
@@ -153,7 +153,7 @@ describe("a call's trouble", () => {
       )
     }))
 
-  it.effect("is its own: siblings run, one outcome each", () =>
+  it.effect("affects no other call: siblings run, with one outcome each", () =>
     Effect.gen(function*() {
       const { log } = yield* play([
         [TestAgent.work(1, "a"), TestAgent.work(2, "b"), TestAgent.work(3, "c")],
@@ -167,7 +167,7 @@ describe("a call's trouble", () => {
 })
 
 describe("an answer", () => {
-  it.effect("ends with its finish, although the provider keeps its stream open, which is closed then", () =>
+  it.effect("ends with its finish, even if the provider keeps its stream open, which is then closed", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { end, script } = yield* play([[
@@ -180,7 +180,7 @@ describe("an answer", () => {
       assert.strictEqual(yield* script.openStreams, 0)
     }))
 
-  it.effect("has nothing of what comes after its finish", () =>
+  it.effect("contains nothing that comes after its finish", () =>
     Effect.gen(function*() {
       const { log, ran } = yield* play([ScriptedModel.parts(
         { type: "text-delta", block: "0", delta: "all" },

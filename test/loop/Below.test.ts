@@ -1,4 +1,4 @@
-/** What runs spent that work for one call: a sum over runs, each once, that costs nothing more for those that are over. */
+/** What runs spent while working for one call: a sum over runs, each once, that costs no more for those that are over. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Below from "../../src/loop/env/Below.ts"
 import type * as Usage from "../../src/run/Usage.ts"
@@ -9,14 +9,14 @@ const call = { sessionId: "root", runId: "root", callId: "1.0" }
 
 const tokens = (inputTokens: number): Usage.Usage => ({ inputTokens, outputTokens: 0 })
 
-/** A run that has spent so much by now, and how often it was asked. */
+/** A run that has spent this much by now, and how often it was asked. */
 const runOf = (runId: string, inputTokens = 0) => {
   const run = { sessionId: "s", runId, inputTokens, asked: 0, spent: () => (run.asked++, tokens(run.inputTokens)) }
   return run
 }
 
 describe("what is spent for a call", () => {
-  it("is asked of runs that are under way only", () => {
+  it("is asked only of runs that are still live", () => {
     const below = new Below.Below(call)
     const runs = Array.from({ length: 100 }, (_, at) => runOf(`${at}`, 1))
     for (const run of runs) {
@@ -28,7 +28,7 @@ describe("what is spent for a call", () => {
     assert.deepStrictEqual(new Set(runs.map(({ asked }) => asked)), new Set([1]))
   })
 
-  it("is told by the drive under way, and not by the end of the one before it", () => {
+  it("is reported by the live drive, and not by the end of the one before it", () => {
     const below = new Below.Below(call)
     const [before, now] = [runOf("one", 1), runOf("one", 2)]
     below.add(before)
@@ -38,7 +38,7 @@ describe("what is spent for a call", () => {
     assert.strictEqual(below.spent().inputTokens, 5)
   })
 
-  it.prop("is the sum of what each run told last", [Logs.seed], ([seed]) => {
+  it.prop("is the sum of what each run reported last", [Logs.seed], ([seed]) => {
     const die = dice(seed)
     const below = new Below.Below(call)
     const live = new Map<string, ReturnType<typeof runOf>>()

@@ -1,4 +1,4 @@
-/** `maxCallsPerRun`: calls beyond it do not run, the model is told, and the run goes on. */
+/** `maxCallsPerRun`: calls beyond it do not run, the model is told, and the run continues. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -30,7 +30,7 @@ const play = Effect.fnUntraced(function*(
 })
 
 describe("maxCallsPerRun", () => {
-  it.effect("as a number bounds the calls of all tools together, over turns, and the run goes on", () =>
+  it.effect("as a number bounds the calls of all tools together, over all turns, and the run continues", () =>
     Effect.gen(function*() {
       const { end, outcomes, ran, script } = yield* play([work(1), look(2), work(3), ok], { maxCallsPerRun: 2 })
       assert.strictEqual(end, "RunCompleted(stop)")
@@ -71,7 +71,7 @@ describe("maxCallsPerRun", () => {
       })
   )
 
-  it.effect("leaves the limit of calls to those that it lets run", () =>
+  it.effect("keeps calls it does not let run from using up the limit on tool calls", () =>
     Effect.gen(function*() {
       const round = [work(1, "a"), work(2, "b"), look(3, "c")]
       const made = yield* TestAgent.make([round, ok])
@@ -82,7 +82,7 @@ describe("maxCallsPerRun", () => {
       assert.strictEqual(RunLog.endOf(log), "RunCompleted(stop)")
     }))
 
-  it.effect("does not count calls that never started, and says of unknown tools that they are", () =>
+  it.effect("does not count calls that never started, and reports unknown tools as unknown", () =>
     Effect.gen(function*() {
       const nope = ScriptedModel.call("nope", {})
       const { ran, outcomes } = yield* play([nope, [nope, work(1, "a")], nope, ok], { maxCallsPerRun: 1 })
@@ -90,7 +90,7 @@ describe("maxCallsPerRun", () => {
       assert.deepStrictEqual(outcomes, ["1.0 UnknownTool", "2.0 UnknownTool", "2.1 Succeeded", "3.0 UnknownTool"])
     }))
 
-  it.effect("asks nobody for a call that may not run", () =>
+  it.effect("asks nobody about a call that may not run", () =>
     Effect.gen(function*() {
       let asked = 0
       const ask = () =>
@@ -107,7 +107,7 @@ describe("maxCallsPerRun", () => {
       assert.deepStrictEqual([asked, ran], [1, [1]])
     }))
 
-  it.effect("of the agent and of the run add up: the smaller one of each tool holds", () =>
+  it.effect("of the agent and of the run combine: the smaller applies to each tool", () =>
     Effect.gen(function*() {
       const round = [work(1, "a"), work(2, "b"), look(3, "c"), look(4, "d")]
       const { ran } = yield* play([round, ok], { maxCallsPerRun: { work: 9, look: 1 } }, {
@@ -116,7 +116,7 @@ describe("maxCallsPerRun", () => {
       assert.deepStrictEqual(ran, [1, 3])
     }))
 
-  it.effect("is not reset by resuming, and begins anew with the next run", () =>
+  it.effect("is not reset by resuming, but starts afresh with the next run", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make([work(1), look(2), work(3), ok, work(4), ok])
       const input = { sessionId: "s", input: "go", toolPolicy: { maxCallsPerRun: { work: 1 } } }
@@ -158,7 +158,7 @@ describe("maxCallsPerRun", () => {
     [1.5, "it is 1.5"],
     [{ work: -1 }, "toolPolicy.maxCallsPerRun.work must be"],
     [{ wrok: 1 }, "toolPolicy.maxCallsPerRun names \"wrok\", which is no tool of this agent"]
-  ])("of %o is refused by a run, and a defect of an agent", ([maxCallsPerRun, message]) =>
+  ])("of %o is refused by a run, and is a defect in an agent", ([maxCallsPerRun, message]) =>
     Effect.gen(function*() {
       const toolPolicy = { maxCallsPerRun: maxCallsPerRun! }
       const { exit, log } = yield* play([], toolPolicy)

@@ -1,4 +1,4 @@
-/** A conversation is made smaller because somebody says so, between two runs. */
+/** A conversation is compacted on request, between two runs. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -36,20 +36,20 @@ describe("a compaction by hand", () => {
       assert.isBelow(requests[4]!.messages.length, requests[3]!.messages.length + 2)
     }))
 
-  it.effect("is done although compaction is not automatic", () =>
+  it.effect("works even if compaction is not automatic", () =>
     Effect.gen(function*() {
       const { agent } = yield* talk(4, { context: ContextWindow.layerWith({ automatic: false, compactThreshold: 2 }) })
       assert.strictEqual((yield* agent.compact("s")).strategy, "window")
     }))
 
-  it.effect("does not count as one of those in a row", () =>
+  it.effect("does not count towards maxCompactions", () =>
     Effect.gen(function*() {
       const { agent } = yield* talk(5, { agent: { limits: { maxCompactions: 0 } } })
       yield* agent.compact("s")
       assert.strictEqual((yield* agent.run({ sessionId: "s", input: "go on" }))._tag, "Completed")
     }))
 
-  it.effect("spends nothing of the last run's limits, also where it fails: a call that was allowed by then runs", () =>
+  it.effect("spends nothing of the last run's limits, even if it fails: a call allowed afterwards still runs", () =>
     Effect.gen(function*() {
       for (const reason of ["stop", "content-filter"] as const) {
         const spending = [
@@ -90,7 +90,7 @@ describe("a compaction by hand", () => {
       }
     }))
 
-  it.effect("fails typed where nothing can be left out, and leaves the log as it was", () =>
+  it.effect("fails with a typed error when nothing can be left out, and leaves the log as it was", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* talk(1, { context: ContextWindow.layerWith({ keep: 1 }) })
       const before = yield* store.log("s")
@@ -99,13 +99,13 @@ describe("a compaction by hand", () => {
       assert.deepStrictEqual(yield* store.log("s"), before)
     }))
 
-  it.effect("of an unknown session is refused", () =>
+  it.effect("is refused for an unknown session", () =>
     Effect.gen(function*() {
       const { agent } = yield* talk(0)
       assert.strictEqual((yield* Effect.flip(agent.compact("nobody"))).reason._tag, "SessionNotFound")
     }))
 
-  it.effect("of a session with a live run is refused: that sees to its context itself", () =>
+  it.effect("is refused for a session with a live run, which handles its own context", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent } = yield* TestAgent.make([ScriptedModel.gate(gate)])
@@ -116,7 +116,7 @@ describe("a compaction by hand", () => {
       yield* run.abort
     }))
 
-  it.effect("keeps a question that waits, and its answer runs the call", () =>
+  it.effect("keeps an open question, and answering it runs the call", () =>
     Effect.gen(function*() {
       const made = yield* TestAgent.make([...answers.slice(0, 3), TestAgent.work(7), ScriptedModel.text("done")], {
         agent: { toolPolicy: { requireApprovalByDefault: true } }

@@ -1,4 +1,4 @@
-/** When a conversation is made shorter, and what becomes of a run where that does not help. */
+/** When a conversation is compacted, and what becomes of a run when that does not help. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -48,11 +48,11 @@ describe("a conversation above the threshold", () => {
       assert.deepStrictEqual([compacted?.strategy, compacted?.before], ["window", 7])
       assert.isBelow(compacted!.after, 7)
       yield* agent.run({ sessionId: "s", input: "again?" })
-      // and one in the user's place that says where the conversation began
+      // and one as the user that says where the conversation began
       for (const size of yield* sizes) assert.isAtMost(size, 6 + 1)
     }))
 
-  it.effect("grows in tool turns and is cut between them, results staying with their calls", () =>
+  it.effect("that grew in tool turns is cut between them, results staying with their calls", () =>
     Effect.gen(function*() {
       const turns = Array.from({ length: 8 }, (_, n) => TestAgent.work(n))
       const { end, log } = yield* play([...turns, ScriptedModel.text("ok")], {}, { context })
@@ -71,7 +71,7 @@ describe("a conversation above the threshold", () => {
     }))
 
   // A cut keeps 70 percent, so that a long history needs several in a row; each of them makes progress.
-  it.effect("is cut as often as it needs while every cut makes it shorter", () =>
+  it.effect("is cut as often as needed while every cut makes it shorter", () =>
     Effect.gen(function*() {
       const { end } = yield* play([ScriptedModel.text("ok")], { history: history(60) }, { context })
       assert.strictEqual(end, "RunCompleted(stop)")
@@ -79,7 +79,7 @@ describe("a conversation above the threshold", () => {
 })
 
 describe("a provider that says the context is too long", () => {
-  it.effect("gets it again, shorter, in the same turn", () =>
+  it.effect("gets the request again, shorter, in the same turn", () =>
     Effect.gen(function*() {
       const { end, log, sizes } = yield* play([overflow, ScriptedModel.text("ok")], { history: history(10) })
       assert.strictEqual(end, "RunCompleted(stop)")
@@ -90,7 +90,7 @@ describe("a provider that says the context is too long", () => {
       assert.deepStrictEqual(RunLog.only(log, "AssistantMessage").map((event) => event.attempt), [2])
     }))
 
-  it.effect("of one message fails the run with its own words", () =>
+  it.effect("because of a single message fails the run with the provider's own words", () =>
     Effect.gen(function*() {
       const { end, exit } = yield* play([overflow])
       assert.strictEqual(end, "RunFailed(ContextOverflow)")
@@ -98,7 +98,7 @@ describe("a provider that says the context is too long", () => {
       assert.strictEqual(error.message, "too long")
     }))
 
-  it.effect("again and again ends the run after maxCompactions without an answer between them", () =>
+  it.effect("repeatedly ends the run after maxCompactions without an answer between them", () =>
     Effect.gen(function*() {
       const { end, log } = yield* play([overflow, overflow, overflow, ScriptedModel.text("late")], {
         history: history(30),
@@ -114,7 +114,7 @@ describe("a provider that says the context is too long", () => {
       assert.strictEqual(end, "RunLimited(compactions)")
     }))
 
-  it.effect("has its compactions counted anew after an answer", () =>
+  it.effect("has its compactions counted afresh after an answer", () =>
     Effect.gen(function*() {
       const { end } = yield* play([overflow, TestAgent.work(1), overflow, ScriptedModel.text("ok")], {
         history: history(30),
@@ -125,7 +125,7 @@ describe("a provider that says the context is too long", () => {
 })
 
 describe("an answer cut by length", () => {
-  it.effect("goes on after a compaction, with a word about it", () =>
+  it.effect("is continued after a compaction, with a notice about it", () =>
     Effect.gen(function*() {
       const { end, log, script } = yield* play([
         [ScriptedModel.text("half"), ScriptedModel.finish("length")],
@@ -137,7 +137,7 @@ describe("an answer cut by length", () => {
       assert.strictEqual(second?.messages.at(-1)?.role, "user")
     }))
 
-  it.effect("is in the log before a strategy sets to work", () =>
+  it.effect("is in the log before a strategy starts", () =>
     Effect.gen(function*() {
       const working = yield* Deferred.make<void>()
       const context = Layer.succeed(ContextManager, {
@@ -152,7 +152,7 @@ describe("an answer cut by length", () => {
       assert.includeMembers(tags, ["AssistantMessage", "TurnFinished"])
     }))
 
-  it.effect("ends the run limited where nothing can be left out", () =>
+  it.effect("ends the run limited when nothing can be left out", () =>
     Effect.gen(function*() {
       const { end } = yield* play([[ScriptedModel.text("half"), ScriptedModel.finish("length")]])
       assert.strictEqual(end, "RunLimited(length)")
@@ -165,7 +165,7 @@ describe("a strategy that fails", () => {
     compact: () => Effect.fail(new CompactionError({ message: "out of ideas" }))
   })
 
-  it.effect("fails the run typed", () =>
+  it.effect("fails the run with a typed error", () =>
     Effect.gen(function*() {
       const { end, exit } = yield* play([], {}, { context: failing })
       assert.strictEqual(end, "RunFailed(CompactionFailed)")
@@ -179,7 +179,7 @@ describe("a strategy that fails", () => {
     compact: () => Effect.die("bug")
   })
 
-  it.effect("by a defect fails the run typed too", () =>
+  it.effect("by a defect also fails the run with a typed error", () =>
     Effect.gen(function*() {
       const { end } = yield* play([], {}, { context: dying })
       assert.strictEqual(end, "RunFailed(Unknown)")
@@ -191,7 +191,7 @@ describe("a strategy that fails", () => {
       Effect.succeed({ strategy: "none", upTo: 0, replacement: [], usage: { inputTokens: 1, outputTokens: 1 } })
   })
 
-  it.effect("to make anything smaller has failed, and what it spent counts", () =>
+  it.effect("to make anything smaller counts as failed, and what it spent counts", () =>
     Effect.gen(function*() {
       const { end, exit, log } = yield* play([], {}, { context: lying })
       assert.strictEqual(end, "RunFailed(CompactionFailed)")

@@ -1,4 +1,4 @@
-/** What a compaction leaves behind that fails, is interrupted, or costs more than a run may spend. */
+/** What a compaction leaves behind when it fails, is interrupted, or costs more than a run may spend. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -39,7 +39,7 @@ describe("a compaction that fails", () => {
       assert.deepStrictEqual(after!.at(-1), { role: "user", content: last })
     }))
 
-  it.effect("after it has spent tokens leaves nothing but a record of that", () =>
+  it.effect("after spending tokens leaves nothing but a record of that", () =>
     Effect.gen(function*() {
       const strategy = Layer.succeed(ContextManager, {
         plan: (request) => ({ _tag: "Compact", request }),
@@ -52,7 +52,7 @@ describe("a compaction that fails", () => {
       assert.deepStrictEqual(end!.totals.usage, { inputTokens: 70, outputTokens: 3 })
     }))
 
-  it.effect("in a chain is in the log, before what the strategy after it made", () =>
+  it.effect("in a chain is in the log, before the next strategy's result", () =>
     Effect.gen(function*() {
       const lawless = Layer.succeed(ContextManager, {
         plan: (request) => request.force === undefined ? { _tag: "Send" } : { _tag: "Compact", request },
@@ -71,7 +71,7 @@ describe("a compaction that fails", () => {
       assert.strictEqual(RunLog.only(log, "RunCompleted")[0]?.totals.usage.inputTokens, 80)
     }))
 
-  it.effect("by a bug leaves a record of what was spent until then", () =>
+  it.effect("because of a bug leaves a record of what was spent until then", () =>
     Effect.gen(function*() {
       const strategy = Layer.succeed(ContextManager, {
         plan: (request) => ({ _tag: "Compact", request }),
@@ -101,7 +101,7 @@ describe("a compaction that fails", () => {
       assert.strictEqual(RunLog.only(yield* byHand.store.log("s"), "CompactionDiscarded").length, 1)
     }))
 
-  it.effect("by hand fails as the store does where what it spent cannot be recorded", () =>
+  it.effect("by hand fails with the store's error when what it spent cannot be recorded", () =>
     Effect.gen(function*() {
       const context = Layer.succeed(ContextManager, {
         plan: (view) => view.force === "manual" ? { _tag: "Compact", request: view } : { _tag: "Send" },
@@ -116,7 +116,7 @@ describe("a compaction that fails", () => {
       assert.strictEqual((yield* Effect.flip(made.agent.compact("s"))).reason._tag, "StoreUnavailable")
     }))
 
-  it.effect("is tried again by the next run, which may go on from it", () =>
+  it.effect("is tried again by the next run, which may continue after it", () =>
     Effect.gen(function*() {
       const made = yield* Condensing.make([overflow, overflow, ok], ContextSummary.layer, [
         Overflows.refused,
@@ -175,7 +175,7 @@ describe("a compaction that is interrupted", () => {
 })
 
 describe("what a compaction costs", () => {
-  it.effect("counts against the tokens of its run, which ends before it asks again", () =>
+  it.effect("counts against the tokens of its run, which ends before asking again", () =>
     Effect.gen(function*() {
       const made = yield* Condensing.make([overflow], ContextSummary.layer, [spends(500)])
       const limits = { maxTokens: 400 }
@@ -213,7 +213,7 @@ describe("what a compaction costs", () => {
       assert.strictEqual((yield* made.asked).length, 0)
     }))
 
-  it.effect("is not spent by a run whose errors are used up by the overflow", () =>
+  it.effect("is not spent by a run whose limit on errors the overflow used up", () =>
     Effect.gen(function*() {
       const made = yield* Condensing.make([overflow], ContextSummary.layer, [])
       const { end } = yield* Overflows.run(made, { history: history(12), limits: { maxErrors: 0 } })
@@ -231,7 +231,7 @@ describe("what a compaction costs", () => {
   }
   const used = { inputTokens: 500, outputTokens: 0 }
 
-  it.effect("of one in a chain counts before the next one asks its model", () =>
+  it.effect("in a chain counts before the next strategy asks its model", () =>
     Effect.gen(function*() {
       const made = yield* Condensing.make(
         [overflow],
@@ -243,7 +243,7 @@ describe("what a compaction costs", () => {
       assert.strictEqual((yield* made.asked).length, 0)
     }))
 
-  it.effect("of one in a chain counts although the next one breaks", () =>
+  it.effect("in a chain counts even if the next strategy breaks", () =>
     Effect.gen(function*() {
       const broken = Layer.succeed(ContextManager, {
         plan: (request) => ({ _tag: "Compact", request }),
@@ -254,7 +254,7 @@ describe("what a compaction costs", () => {
       assert.deepStrictEqual(RunLog.only(log, "CompactionDiscarded").map(({ usage }) => usage), [used])
     }))
 
-  it.effect("in a chain is by the price of each model", () =>
+  it.effect("in a chain goes by the price of each model", () =>
     Effect.gen(function*() {
       const cheap = Layer.succeed(ContextManager, {
         plan: (request) => request.force === undefined ? { _tag: "Send" } : { _tag: "Compact", request },
@@ -276,7 +276,7 @@ describe("what a compaction costs", () => {
       assert.deepStrictEqual(compacted.map(({ usage }) => usage), [{ inputTokens: 600, outputTokens: 0, cost: 501 }])
     }))
 
-  it.effect("of one that failed counts against the tokens of its run when that is resumed", () =>
+  it.effect("counts when its run is resumed, even if it failed", () =>
     Effect.gen(function*() {
       const strategy = Layer.succeed(ContextManager, {
         plan: (request) => request.force === undefined ? { _tag: "Send" } : { _tag: "Compact", request },
@@ -290,14 +290,14 @@ describe("what a compaction costs", () => {
     }))
 })
 
-describe("a strategy that breaks a law", () => {
+describe("a strategy that breaks a rule", () => {
   const replacing = (replacement: ReadonlyArray<Message.Message>, upTo = 1) =>
     Layer.succeed(ContextManager, {
       plan: (request) => request.force === undefined ? { _tag: "Send" } : { _tag: "Compact", request },
       compact: () => Effect.succeed({ strategy: "odd", upTo, replacement, usage: { inputTokens: 1, outputTokens: 1 } })
     })
 
-  it.effect("by leaving out what the user said last is not believed", () =>
+  it.effect("by leaving out what the user said last is not accepted", () =>
     Effect.gen(function*() {
       const made = yield* TestAgent.make([overflow], { context: replacing([Message.user("hi")]) })
       const { compacted, end, log } = yield* Overflows.run(made, { history: history(12) })
@@ -306,7 +306,7 @@ describe("a strategy that breaks a law", () => {
       assert.match(RunLog.only(log, "CompactionDiscarded")[0]!.message, /did not keep the latest message of the user/)
     }))
 
-  it.effect("by leaving more than there was is not believed", () =>
+  it.effect("by leaving more than there was is not accepted", () =>
     Effect.gen(function*() {
       const more = [Message.user("go"), Message.user("more ".repeat(2_000)), Message.user("go")]
       const made = yield* TestAgent.make([overflow], { context: replacing(more) })
@@ -315,7 +315,7 @@ describe("a strategy that breaks a law", () => {
       assert.match(RunLog.only(log, "CompactionDiscarded")[0]!.message, /made nothing smaller/)
     }))
 
-  it.effect("that never ends is ended by an abort", () =>
+  it.effect("by never ending is ended by an abort", () =>
     Effect.gen(function*() {
       const working = yield* Deferred.make<void>()
       const context = Layer.succeed(ContextManager, {

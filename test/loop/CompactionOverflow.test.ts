@@ -1,4 +1,4 @@
-/** Contexts that are too much for their provider: how often it is asked, and how the run ends. */
+/** Contexts that are too large for their provider: how often it is asked, and how the run ends. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as ContextKeyFacts from "../../src/layers/ContextKeyFacts.ts"
@@ -14,7 +14,7 @@ import * as TestAgent from "../support/TestAgent.ts"
 const { history, overflow } = Overflows
 const ok = ScriptedModel.text("ok")
 const info = { provider: "test", name: "small", contextWindow: 1_000, maxOutput: 100 }
-/** A message of more tokens than that window, and instructions of as many. */
+/** A message of more tokens than that window, and instructions just as large. */
 const large = `find the needle in ${"hay and straw and ".repeat(400)}`
 
 const condensed = (strategy: typeof ContextSummary.layer, answer: string) =>
@@ -34,7 +34,7 @@ describe("a provider that overflows", () => {
       assert.isBelow(Overflows.lengthOf(requests[1]!), Overflows.lengthOf(requests[0]!))
     }))
 
-  it.effect("always is asked once and once after each of the compactions that a run may make in a row", () =>
+  it.effect("always is asked once, and once more after each compaction that a run may make in a row", () =>
     Effect.gen(function*() {
       const made = yield* TestAgent.make(() => overflow)
       const { compacted, end, requests } = yield* Overflows.run(made, { history: history(40) })
@@ -46,7 +46,7 @@ describe("a provider that overflows", () => {
       )
     }))
 
-  it.effect("always, with little to leave out, fails the run with its own words", () =>
+  it.effect("always, with little to leave out, fails the run with the provider's own words", () =>
     Effect.gen(function*() {
       const made = yield* TestAgent.make(() => overflow)
       const { compacted, end, exit, requests } = yield* Overflows.run(made, { history: history(2) })
@@ -55,7 +55,7 @@ describe("a provider that overflows", () => {
       assert.deepStrictEqual([compacted.length, requests.length], [2, 3])
     }))
 
-  it.effect("in the midst of a run keeps calls with their results", () =>
+  it.effect("in the middle of a run keeps calls with their results", () =>
     Effect.gen(function*() {
       const turns = [1, 2, 3, 4].map((n) => TestAgent.work(n))
       const made = yield* TestAgent.make([...turns, overflow, overflow, ok])
@@ -104,7 +104,7 @@ describe("a provider that overflows", () => {
       assert.deepStrictEqual(messages[1]!.content.at(-1), Message.text("and now?"))
     }))
 
-  it.effect("because of one message, of a window that nobody knows, ends after as many compactions as may be", () =>
+  it.effect("because of one message, with a window of unknown size, ends the run after as many compactions as allowed", () =>
     Effect.gen(function*() {
       const made = yield* TestAgent.make(Overflows.above(4_000))
       const { compacted, end, requests } = yield* Overflows.run(made, { history: history(30), input: large })
@@ -121,7 +121,7 @@ describe("a provider that overflows", () => {
       assert.deepStrictEqual([compacted.length, requests.length], [0, 1])
     }))
 
-  it.effect("fails the run at once where compaction is not automatic", () =>
+  it.effect("fails the run at once when compaction is not automatic", () =>
     Effect.gen(function*() {
       const context = ContextWindow.layerWith({ automatic: false, compactThreshold: 2, maxTokens: 10 })
       const made = yield* TestAgent.make([overflow], { info, context })
@@ -144,7 +144,7 @@ describe("a condensing model that overflows", () => {
         assert.deepStrictEqual([compacted.length, requests.length, (yield* made.asked).length], [0, 1, 3])
       }))
 
-    it.effect(`leaves it to pruning where its ${name} cannot be made`, () =>
+    it.effect(`falls back to pruning when its ${name} cannot be made`, () =>
       Effect.gen(function*() {
         const turns = [1, 2, 3, 4].map((n) => TestAgent.work(n))
         const made = yield* Condensing.make([...turns, overflow, ok], strategy, () => overflow, {
@@ -156,7 +156,7 @@ describe("a condensing model that overflows", () => {
         assert.deepStrictEqual([requests.length, (yield* made.asked).length], [6, 3])
       }))
 
-    it.effect(`fails a run that nothing was sent of, when its ${name} was wanted first`, () =>
+    it.effect(`fails a run that has sent nothing yet, when its ${name} was needed first`, () =>
       Effect.gen(function*() {
         const made = yield* Condensing.make([], strategy, () => overflow, { info })
         const { end, requests } = yield* Overflows.run(made, { history: history(12, 600) })
@@ -169,7 +169,7 @@ describe("a condensing model that overflows", () => {
 describe("an answer cut at the output limit", () => {
   const half = [ScriptedModel.text("half"), ScriptedModel.finish("length")]
 
-  it.effect("is gone on from after a compaction", () =>
+  it.effect("is continued after a compaction", () =>
     Effect.gen(function*() {
       const made = yield* TestAgent.make([half, ok])
       const { compacted, end, requests } = yield* Overflows.run(made, { history: history(10) })
@@ -179,7 +179,7 @@ describe("an answer cut at the output limit", () => {
       assert.match(Overflows.said(requests[1]!).at(-1)!, /cut at the output limit/)
     }))
 
-  it.effect("ends the run where compaction is not automatic", () =>
+  it.effect("ends the run when compaction is not automatic", () =>
     Effect.gen(function*() {
       const made = yield* TestAgent.make([half], { context: ContextWindow.layerWith({ automatic: false }) })
       const { compacted, end, requests } = yield* Overflows.run(made, { history: history(10) })
@@ -187,7 +187,7 @@ describe("an answer cut at the output limit", () => {
       assert.deepStrictEqual([compacted.length, requests.length], [0, 1])
     }))
 
-  it.effect("ends the run where the compaction fails", () =>
+  it.effect("ends the run when the compaction fails", () =>
     Effect.gen(function*() {
       const made = yield* Condensing.make([half], ContextSummary.layer, () => Overflows.refused)
       const { compacted, end, log, requests } = yield* Overflows.run(made, { history: history(10) })

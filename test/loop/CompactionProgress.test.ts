@@ -16,7 +16,7 @@ import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
 
 describe("an answer that is cut again and again", () => {
-  it.effect("ends the run after maxCompactions: a cut answer is none", () =>
+  it.effect("ends the run after maxCompactions: a cut answer does not count as one", () =>
     Effect.gen(function*() {
       const made = yield* TestAgent.make(() => [ScriptedModel.text("on and on"), ScriptedModel.finish("length")], {
         agent: { limits: { maxTurns: 100 } }
@@ -27,8 +27,8 @@ describe("an answer that is cut again and again", () => {
     }))
 })
 
-describe("a trigger below instructions and tools", () => {
-  it.effect("does not turn off what follows from the provider's word", () =>
+describe("a trigger smaller than instructions and tools", () => {
+  it.effect("does not turn off compaction on a provider's overflow", () =>
     Effect.gen(function*() {
       const made = yield* TestAgent.make([Overflows.overflow, ScriptedModel.text("ok")], {
         info: { provider: "scripted", name: "scripted", contextWindow: 100_000 },
@@ -42,7 +42,7 @@ describe("a trigger below instructions and tools", () => {
 })
 
 describe("pruning", () => {
-  it.effect("leaves out output that somebody has said something after", () =>
+  it.effect("leaves out output once something was said after it", () =>
     Effect.gen(function*() {
       const turns = [TestAgent.work(1), Overflows.overflow, Overflows.overflow, ScriptedModel.text("hello")]
       const made = yield* TestAgent.make(turns, {
@@ -55,7 +55,7 @@ describe("pruning", () => {
 })
 
 describe("a store that fails while a context is compacted", () => {
-  it.effect("is what the run fails with", () =>
+  it.effect("fails the run with its own error", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make(({ events, store }) =>
         events.some(({ _tag }) => _tag === "AttemptDiscarded") ? Effect.fail(TestStore.unavailable) : store
@@ -68,7 +68,7 @@ describe("a store that fails while a context is compacted", () => {
     }))
 })
 
-describe("what is no compaction", () => {
+describe("an invalid compaction", () => {
   const giving = (extra: object) =>
     Layer.succeed(ContextManager, {
       plan: (request) => request.force === undefined ? { _tag: "Send" } : { _tag: "Compact", request },
@@ -88,7 +88,7 @@ describe("what is no compaction", () => {
       assert.deepStrictEqual([end, compacted], ["RunFailed(ContextOverflow)", []])
     }))
 
-  it.effect("by hand fails typed where the strategy dies", () =>
+  it.effect("by hand fails with a typed error when the strategy dies", () =>
     Effect.gen(function*() {
       const dying = Layer.succeed(ContextManager, {
         plan: (request) => request.force === undefined ? { _tag: "Send" } : { _tag: "Compact", request },
@@ -101,7 +101,7 @@ describe("what is no compaction", () => {
 })
 
 describe("the first words of a conversation", () => {
-  it.effect("are kept also where they are the latest, too, when it is compacted first", () =>
+  it.effect("are kept even if they are also the latest when it is first compacted", () =>
     Effect.gen(function*() {
       const facts = ScriptedModel.text(JSON.stringify({ results: ["A file was read."] }))
       const works = Array.from({ length: 6 }, (_, n) => TestAgent.work(n))

@@ -73,7 +73,7 @@ describe("a context that is estimated above the model's window", () => {
       }))
   }
 
-  it.effect("counts what was said to the run and waits", () =>
+  it.effect("counts queued inputs too", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const made = yield* TestAgent.make([[ScriptedModel.gate(gate), ...answer(0)], ok], { info: info(1_500) })
@@ -113,7 +113,7 @@ describe("an estimate", () => {
       assert.strictEqual(compacted.length, 0)
     }))
 
-  it.effect("of what a provider refused is remembered by the next run, which compacts before it asks", () =>
+  it.effect("that a provider refused is remembered by the next run, which compacts before it asks", () =>
     Effect.gen(function*() {
       const made = yield* TestAgent.make([overflow, ok], { info: info(100_000) })
       const limits = { limits: { maxCompactions: 0 } }
@@ -124,7 +124,7 @@ describe("an estimate", () => {
       assert.isBelow(Overflows.lengthOf(requests[1]!), Overflows.lengthOf(requests[0]!))
     }))
 
-  it.effect("corrected for one model says nothing of another", () =>
+  it.effect("corrected for one model does not apply to another", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make()
       const first = yield* TestAgent.make([answer(9_000)], { info: info(10_000, "a"), store })
@@ -163,7 +163,7 @@ describe("a model with a smaller window", () => {
       assert.isAtMost(sizes(log).at(-1)!, 1_000)
     }))
 
-  it.effect("that takes over and whose context cannot shrink fails the run for that, and is not asked", () =>
+  it.effect("that takes over a context that cannot shrink fails the run for that reason, and is not asked", () =>
     Effect.gen(function*() {
       const { asked, model } = yield* fallback(1_000)
       const made = yield* Condensing.make([], ContextSummary.layer, () => Overflows.refused, { model })
@@ -173,7 +173,7 @@ describe("a model with a smaller window", () => {
       assert.deepStrictEqual((yield* asked).map(({ length }) => length), [1, 0])
     }))
 
-  it.effect("gets a compacted context where it goes on with a session of a larger one", () =>
+  it.effect("gets a compacted context when it continues a larger model's session", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make()
       const first = yield* TestAgent.make([ok], { info: info(100_000, "a"), store })
@@ -224,7 +224,7 @@ describe("what hooks add", () => {
 })
 
 describe("what hooks leave out", () => {
-  it.effect("makes what is sent smaller, but what no compaction makes smaller is never less than nothing", () =>
+  it.effect("makes the request smaller, but the part that no compaction can shrink never goes below zero", () =>
     Effect.gen(function*() {
       const seen: Array<readonly [tokens: number, fixed: number]> = []
       const context = Layer.succeed(ContextManager.ContextManager, {

@@ -1,4 +1,4 @@
-/** What condensing models spend counts, whatever becomes of the compaction, and at the price of whoever was asked. */
+/** What condensing models spend counts, whatever becomes of the compaction, and at the price of the model that was asked. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -30,7 +30,7 @@ const talk = Effect.fnUntraced(function*(made: TestAgent.TestAgent, runs: number
   for (let n = 0; n < runs; n++) yield* made.agent.run({ sessionId: "s", input: words(n) })
 })
 
-it.effect("a condensing model that counts with what is no number of tokens does not undo what was counted", () =>
+it.effect("a condensing model that reports an invalid number of tokens does not undo what was counted", () =>
   Effect.gen(function*() {
     const made = yield* Condensing.make(answers(4), summary, () => spending(NaN), { condenserInfo: small })
     yield* talk(made, 4)
@@ -39,7 +39,7 @@ it.effect("a condensing model that counts with what is no number of tokens does 
     for (const { totals } of RunLog.only(log, "RunCompleted")) assert.strictEqual(totals.usage.inputTokens, 10)
   }))
 
-it.effect("an answer of a condensing model that breaks off counts with what it had used, and a whole one once", () =>
+it.effect("a condensing model's answer that breaks off counts with what it had used, and a whole one counts once", () =>
   Effect.gen(function*() {
     const used = (inputTokens: number) =>
       ScriptedModel.parts({ type: "response", usage: { inputTokens, outputTokens: 0 } })
@@ -52,7 +52,7 @@ it.effect("an answer of a condensing model that breaks off counts with what it h
     assert.strictEqual((yield* Fiber.join(compacting)).usage.inputTokens, 130)
   }))
 
-it.effect("a compaction that failed counts also where it has a price and no tokens", () =>
+it.effect("a failed compaction counts even if it has a price and no tokens", () =>
   Effect.gen(function*() {
     let planned = 0
     const usage = { inputTokens: 0, outputTokens: 0, cost: 50 }
@@ -69,7 +69,7 @@ it.effect("a compaction that failed counts also where it has a price and no toke
   }))
 
 describe("a compaction that is cut off", () => {
-  it.effect("in the middle of an answer is charged for what that had used", () =>
+  it.effect("in the middle of an answer is charged for what that answer had used", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const used = ScriptedModel.parts({ type: "response", usage: { inputTokens: 30, outputTokens: 0 } })
@@ -102,7 +102,7 @@ describe("a compaction that is cut off", () => {
       assert.strictEqual(aborted?.totals.usage.inputTokens, 200)
     }))
 
-  it.effect("by hand is, too, and the session takes a message at once", () =>
+  it.effect("by hand is charged too, and the session takes a message at once", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       let asked = 0
@@ -123,7 +123,7 @@ describe("a compaction that is cut off", () => {
       assert.deepStrictEqual(RunLog.violations(yield* made.store.log("s")), [])
     }))
 
-  it.effect("because the agent's layer closes stops, and nothing goes on", () =>
+  it.effect("because the agent's layer closes stops, and nothing keeps running", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const made = yield* Condensing.make(answers(4), ContextSummary.layer, () => [ScriptedModel.gate(gate)])
@@ -147,7 +147,7 @@ describe("a compaction by hand", () => {
       assert.deepStrictEqual(RunLog.violations(log), [])
     }))
 
-  it.effect("holds up no answer to a question of another session", () =>
+  it.effect("does not hold up an answer to another session's question", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const made = yield* Condensing.make(
@@ -191,7 +191,7 @@ describe("what a condensing model costs", () => {
       assert.strictEqual(compacted?.usage.cost, 1_000)
     }).pipe(Effect.provideService(Prices.Prices, prices)))
 
-  it.effect("must be known where a run's cost is limited", () =>
+  it.effect("must be known when a run's cost is limited", () =>
     Effect.gen(function*() {
       const made = yield* Condensing.make(answers(1), summary, [])
       const error = yield* Effect.flip(made.agent.run({ sessionId: "s", input: "go", limits: { maxCost: 1 } }))

@@ -1,4 +1,4 @@
-/** A strategy that does not come back: its compaction has failed once its time is over, and what follows it is next. */
+/** A strategy that never returns: its compaction fails once its time is up, and what follows it is next. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -23,8 +23,8 @@ const { history, overflow } = Overflows
 const ok = ScriptedModel.text("ok")
 
 /**
- * Asked for what does not fit, and `always` besides, notes what a call spent, and does as `self` does; `started` gives each
- * time it was.
+ * Asked about what does not fit (or, with `always`, about everything), notes what a call spent and does as `self` does;
+ * `started` signals each time it was asked.
  */
 const hanging = (self: Effect.Effect<never> = Effect.never, always = false) =>
   Effect.map(Queue.unbounded<void>(), (starts) => ({
@@ -42,7 +42,7 @@ const hanging = (self: Effect.Effect<never> = Effect.never, always = false) =>
 
 const always = hanging(Effect.never, true)
 
-/** A run over one that hangs, which is in a context with others, and what has come of it so long after it began to hang. */
+/** A run with a hanging strategy in its context, and what has become of the run this long after it began to hang. */
 const runFor = Effect.fnUntraced(function*(
   time: Duration.Input,
   turns: ReadonlyArray<ScriptedModel.Turn>,
@@ -61,8 +61,8 @@ const runFor = Effect.fnUntraced(function*(
   return { early, ...(yield* Fiber.join(running)) }
 })
 
-describe("a strategy that never comes back", () => {
-  it.effect("has failed after 10 minutes, and what it spent counts", () =>
+describe("a strategy that never returns", () => {
+  it.effect("fails after 10 minutes, and what it spent counts", () =>
     Effect.gen(function*() {
       const { early, exit, log } = yield* runFor("10 minutes", [], yield* always)
       assert.strictEqual(early, "RunStarted")
@@ -74,7 +74,7 @@ describe("a strategy that never comes back", () => {
       assert.strictEqual(exit._tag, "Failure")
     }))
 
-  it.effect("after an overflow fails the run with the provider's own words, in the time that the agent gives", () =>
+  it.effect("after an overflow fails the run with the provider's own words, within the agent's time limit", () =>
     Effect.gen(function*() {
       const given = { timeouts: { compaction: "30 seconds" } } as const
       const { early, end } = yield* runFor("30 seconds", [overflow], yield* hanging(), given)
@@ -88,14 +88,14 @@ describe("a strategy that never comes back", () => {
       assert.strictEqual(end, "RunLimited(length)")
     }))
 
-  it.effect("ends a run whose tokens it used up limited", () =>
+  it.effect("ends a run limited when it used up the run's tokens", () =>
     Effect.gen(function*() {
       const given = { input: { limits: { maxTokens: 50 } } }
       const { end } = yield* runFor("10 minutes", [], yield* always, given)
       assert.strictEqual(end, "RunLimited(tokens)")
     }))
 
-  it.effect("goes on without end where its limit is lifted, until the run's own", () =>
+  it.effect("runs until the run's own time limit when its own is lifted", () =>
     Effect.gen(function*() {
       const given = { timeouts: { compaction: Infinity }, input: { limits: { maxDuration: "2 days" } } } as const
       const { early, end, log } = yield* runFor("2 days", [], yield* always, given)
@@ -111,7 +111,7 @@ describe("a strategy that never comes back", () => {
       assert.deepStrictEqual(RunLog.only(log, "RunFailed")[0]!.leftBehind, ["compaction"])
     }))
 
-  it.effect("by hand fails it typed, and the session is free", () =>
+  it.effect("by hand fails the compaction with a typed error, and the session is free", () =>
     Effect.gen(function*() {
       const { layer, started } = yield* hanging()
       const made = yield* TestAgent.make([ok, ok], { context: layer })
@@ -127,7 +127,7 @@ describe("a strategy that never comes back", () => {
     }))
 })
 
-describe("in a chain, a strategy that never comes back", () => {
+describe("in a chain, a strategy that never returns", () => {
   it.effect("is passed over, and the next one makes the context smaller", () =>
     Effect.gen(function*() {
       const [first, second] = [yield* hanging(), yield* hanging()]
@@ -143,7 +143,7 @@ describe("in a chain, a strategy that never comes back", () => {
       assert.deepInclude(compacted, { strategy: "window", usage: { inputTokens: 140, outputTokens: 6 } })
     }))
 
-  it.effect("does not take what another one made before it", () =>
+  it.effect("does not undo what an earlier one made", () =>
     Effect.gen(function*() {
       // all that is left is more than fits with room to spare
       const info = { provider: "test", name: "small", contextWindow: 260 }
@@ -167,7 +167,7 @@ describe("in a chain, a strategy that never comes back", () => {
     }))
 })
 
-it.effect("a summary whose calls take too long is left to pruning, and then to what the chain has after it", () =>
+it.effect("a summary whose calls take too long is left to pruning, and then to the next strategy in the chain", () =>
   Effect.gen(function*() {
     const context = ContextChain.layer(ContextSummary.layer, ContextWindow.layer)
     const gate = yield* ScriptedModel.makeGate

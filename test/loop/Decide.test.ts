@@ -17,7 +17,7 @@ const { look, work } = TestAgent
 const because = <A>(self: Effect.Effect<A, RunError.RunError>) =>
   Effect.map(Effect.flip(self), ({ reason }) => reason._tag === "ApprovalNotOpen" ? reason.because : reason._tag)
 
-/** The log is as it was, for all that was refused. */
+/** The log is as it was, whatever was refused. */
 const unchanged = Effect.fnUntraced(function*<E>(made: Suspended.Suspended, self: Effect.Effect<void, E>) {
   const head = made.store.head("s")
   yield* self
@@ -49,7 +49,7 @@ describe("an answer", () => {
       yield* Effect.scoped(made.store.service.open("s", { runId: "other", create: false }))
     }))
 
-  it.effect("is what a resumed run goes on with: nobody is asked again, and the log says why it goes on", () =>
+  it.effect("is what a resumed run continues with: nobody is asked again, and the log says why it was resumed", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
       yield* made.decide("1.0")
@@ -67,7 +67,7 @@ describe("an answer", () => {
       assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
     }))
 
-  it.effect("that is a no settles the call with its reason, which the model reads", () =>
+  it.effect("of no settles the call with its reason, which the model reads", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
       yield* made.decide("1.0", { approved: false, reason: "too dear" })
@@ -78,7 +78,7 @@ describe("an answer", () => {
       assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
     }))
 
-  it.effect("may come from a process that never ran the session, and be gone on with in a third", () =>
+  it.effect("may come from a process that never ran the session, and the run may be resumed in a third", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
       yield* made.close
@@ -90,7 +90,7 @@ describe("an answer", () => {
       assert.deepStrictEqual([made.ran, decider.ran, last.ran], [[], [], [1]])
     }))
 
-  it.effect("may come together with that to another question of the session", () =>
+  it.effect("may come together with an answer to another question of the session", () =>
     Effect.gen(function*() {
       const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "ApprovalResolved"))
       const store = yield* TestStore.make(held.onAppend)
@@ -99,7 +99,7 @@ describe("an answer", () => {
         Effect.all([made.decide("1.0"), made.decide("1.1")], { concurrency: "unbounded", discard: true })
       )
       yield* held.reached
-      // whatever is ready runs before the first one is stored
+      // everything ready runs before the first one is stored
       yield* TestClock.adjust("1 second")
       yield* held.release
       yield* Fiber.join(both)
@@ -108,8 +108,8 @@ describe("an answer", () => {
     }))
 })
 
-describe("the questions that wait", () => {
-  it.effect("are told with what they are about, in call order, and less by what was answered", () =>
+describe("the open questions", () => {
+  it.effect("are listed with what they are about, in call order, without those that were answered", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make([work(1, "a"), work(2, "b")])
       const [one, two] = RunLog.only(yield* made.log, "ApprovalRequested")
@@ -127,7 +127,7 @@ describe("the questions that wait", () => {
       assert.deepStrictEqual(yield* made.agent.approvals("s"), questions.slice(1))
     }))
 
-  it.effect("are none after the end of the run", () =>
+  it.effect("are none after the run has ended", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
       yield* made.decide("1.0")
@@ -144,7 +144,7 @@ describe("the questions that wait", () => {
 })
 
 describe("no answer is taken", () => {
-  it.effect("that is neither yes nor no, or whose words are no texts, from untyped code", () =>
+  it.effect("that is neither yes nor no, or whose words are no strings, from untyped code", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
       const circle: Record<string, unknown> = {}
@@ -159,8 +159,10 @@ describe("no answer is taken", () => {
           const decide = made.agent.decide({ ...given, [field]: value })
           yield* unchanged(
             made,
-            Effect.map(Effect.flip(decide), ({ reason }) =>
-              assert.strictEqual(reason._tag === "InvalidInput" && reason.field, field))
+            Effect.map(
+              Effect.flip(decide),
+              ({ reason }) => assert.strictEqual(reason._tag === "InvalidInput" && reason.field, field)
+            )
           )
         }
       }
@@ -175,7 +177,7 @@ describe("no answer is taken", () => {
       }
     }))
 
-  it.effect("to one that has an answer: before the run goes on, after its end, and after the next run", () =>
+  it.effect("to one that has an answer: before the run is resumed, after its end, and after the next run", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
       const again = because(made.decide("1.0", { approved: false }))
@@ -188,14 +190,14 @@ describe("no answer is taken", () => {
       assert.deepStrictEqual(made.ran, [1])
     }))
 
-  it.effect("to one whose call was settled without: by a new message", () =>
+  it.effect("to one whose call was settled without an answer: by a new message", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
       yield* made.agent.run({ sessionId: "s", input: "never mind" })
       yield* unchanged(made, Effect.map(because(made.decide("1.0")), (why) => assert.strictEqual(why, "settled")))
     }))
 
-  it.effect("to one whose call was settled without: by an abort", () =>
+  it.effect("to one whose call was settled without an answer: by an abort", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
       const made = yield* Suspended.before([work(1)], { approver })
@@ -205,7 +207,7 @@ describe("no answer is taken", () => {
       yield* unchanged(made, Effect.map(because(made.decide("1.0")), (why) => assert.strictEqual(why, "settled")))
     }))
 
-  it.effect("where the session is unknown", () =>
+  it.effect("when the session is unknown", () =>
     Effect.gen(function*() {
       const { agent } = yield* Suspended.make()
       const decide = agent.decide({ sessionId: "nope", approvalId: "r/1.0", approved: true })
@@ -225,7 +227,7 @@ describe("no answer is taken", () => {
       yield* made.decide("1.0")
     }))
 
-  it.effect("a second time, of two that come at once", () =>
+  it.effect("a second time, even if several come at once", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
       const other = yield* Suspended.elsewhere(made)
@@ -235,11 +237,11 @@ describe("no answer is taken", () => {
       assert.strictEqual(RunLog.only(yield* made.log, "ApprovalResolved").length, 1)
     }))
 
-  it.effect("that no store holds", () =>
+  it.effect("that no store can hold", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
       const reason = "x".repeat(17 * 1024 * 1024)
-      // what is recorded beside it in a live run would be lost with it
+      // in a live run, what is recorded beside it would be lost with it
       made.store.onAppend = () => Effect.die("it was tried")
       assert.strictEqual(yield* because(made.decide("1.0", { reason })), "EventTooLarge")
     }))

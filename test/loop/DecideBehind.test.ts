@@ -1,4 +1,4 @@
-/** What happens between an answer and the drive that goes on with it: crashes, new messages, other tools, limits, forks. */
+/** What happens between an answer and the drive that follows: crashes, new messages, other tools, limits, forks. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"
@@ -23,12 +23,12 @@ const dead = Effect.fnUntraced(function*() {
 })
 
 describe("a drive that died while a person was asked", () => {
-  it.effect("has its question open still", () =>
+  it.effect("still has its question open", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* (yield* dead()).waiting, ["1.0"])
     }))
 
-  it.effect("gets its end before the answer, and is gone on with", () =>
+  it.effect("gets its end before the answer, and is resumed", () =>
     Effect.gen(function*() {
       const made = yield* dead()
       yield* made.decide("1.0")
@@ -39,7 +39,7 @@ describe("a drive that died while a person was asked", () => {
       assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
     }))
 
-  it.effect("takes no answer when it was asked to abort, and gets its end all the same", () =>
+  it.effect("takes no answer when it was being aborted, and still gets its end", () =>
     Effect.gen(function*() {
       const made = yield* dead()
       const { at, runId, seq, version } = (yield* made.log).at(-1)!
@@ -54,7 +54,7 @@ describe("a drive that died while a person was asked", () => {
 })
 
 describe("a new message after an answer", () => {
-  it.effect("that was a no leaves the call denied for its reason", () =>
+  it.effect("of no leaves the call denied for its reason", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
       yield* made.decide("1.0", { approved: false, reason: "too dear" })
@@ -64,7 +64,7 @@ describe("a new message after an answer", () => {
       assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
     }))
 
-  it.effect("that was a yes runs nothing of it", () =>
+  it.effect("of yes runs nothing of it", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
       yield* made.decide("1.0")
@@ -81,7 +81,7 @@ describe("a tool that is gone", () => {
     return { made, renamed: yield* Suspended.elsewhere(made, { agent: { toolkit } }) }
   })
 
-  it.effect("can be decided about, and its call settles as unknown", () =>
+  it.effect("can still be decided about, and its call settles as unknown", () =>
     Effect.gen(function*() {
       const { made, renamed } = yield* gone()
       yield* renamed.decide("1.0")
@@ -90,7 +90,7 @@ describe("a tool that is gone", () => {
       assert.deepStrictEqual(renamed.ran, [])
     }))
 
-  it.effect("leaves a call that was denied denied", () =>
+  it.effect("leaves a denied call denied", () =>
     Effect.gen(function*() {
       const { made, renamed } = yield* gone()
       yield* renamed.decide("1.0", { approved: false })
@@ -99,7 +99,7 @@ describe("a tool that is gone", () => {
     }))
 })
 
-it.effect("a tool that is not offered any more does not run although the call was allowed", () =>
+it.effect("a tool that is no longer offered does not run even if the call was allowed", () =>
   Effect.gen(function*() {
     const made = yield* Suspended.make()
     yield* made.decide("1.0")
@@ -121,7 +121,7 @@ describe("limits", () => {
       assert.deepStrictEqual(made.ran, [])
     }))
 
-  it.effect("that let nothing run leave a call that was denied denied for its reason", () =>
+  it.effect("that let nothing run leave a denied call denied for its reason", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
       yield* made.decide("1.0", { approved: false, reason: "too dear" })

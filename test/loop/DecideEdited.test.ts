@@ -46,7 +46,7 @@ describe("edited arguments", () => {
       assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
     }))
 
-  it.effect("are told with a failure, too", () =>
+  it.effect("are shown to the model with a failure, too", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make(TestAgent.work(1), { tool: () => Effect.fail("no money") })
       yield* made.decide("1.0", edited)
@@ -54,7 +54,7 @@ describe("edited arguments", () => {
       assert.deepStrictEqual(yield* made.read, told("no money"))
     }))
 
-  it.effect("are told where the call was cut off", () =>
+  it.effect("are shown to the model when the call was cut off", () =>
     Effect.gen(function*() {
       const started = yield* Deferred.make<void>()
       const approver = Approvals.desk()
@@ -71,7 +71,7 @@ describe("edited arguments", () => {
       assert.deepInclude(settled, { outcome: { _tag: "Interrupted" }, edited: { n: 9 } })
     }))
 
-  it.effect("that the tool does not take are refused, and the question stays open", () =>
+  it.effect("that the tool does not accept are refused, and the question stays open", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
       const head = made.store.head("s")
@@ -91,7 +91,7 @@ describe("edited arguments", () => {
       assert.match(message, /tool "work".*\n?.*\["n"\]/s)
     }))
 
-  it.effect("are refused with a no", () =>
+  it.effect("are refused together with a no", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
       const { reason } = yield* Effect.flip(made.decide("1.0", { ...edited, approved: false }))
@@ -108,7 +108,7 @@ describe("edited arguments", () => {
       assert.deepInclude(reason, { _tag: "InvalidInput", field: "params" })
     }))
 
-  it.effect("that a live run takes run at once", () =>
+  it.effect("given to a live run take effect at once", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
       const made = yield* Suspended.before([TestAgent.work(1), ScriptedModel.text("ok")], { approver })
@@ -132,7 +132,7 @@ describe("the approver here", () => {
       assert.deepStrictEqual(yield* made.read, told("done 9"))
     }))
 
-  it.effect("denies the call with those that the tool does not take, and the model reads why", () =>
+  it.effect("denies the call with arguments that the tool does not accept, and the model reads why", () =>
     Effect.gen(function*() {
       const approver = Approvals.answering(() => ({ approved: true, params: { n: "9" } }))
       const made = yield* Suspended.make(TestAgent.work(1), { approver })
@@ -142,7 +142,7 @@ describe("the approver here", () => {
       assert.deepStrictEqual(RunLog.only(yield* made.log, "ApprovalResolved").map(({ approved }) => approved), [false])
     }))
 
-  it.effect("is not heard with arguments beside anything but a yes", () =>
+  it.effect("cannot give arguments with anything but a yes", () =>
     Effect.gen(function*() {
       const answer = { approved: false, ...edited } as unknown as Approver.Answer
       const made = yield* Suspended.make(TestAgent.work(1), { approver: Approvals.answering(() => answer) })

@@ -1,4 +1,4 @@
-/** What an answer is told to a question that it does not find in its session. */
+/** What the sender of an answer is told when its question is not found in the session. */
 import { assert, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -7,7 +7,7 @@ import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Family from "../support/Family.ts"
 import * as TestStore from "../support/TestStore.ts"
 
-it.effect("an answer to a question that the session itself asks meanwhile is told that it was not open", () =>
+it.effect("an answer to a question that the session asks only meanwhile is told that it was not open", () =>
   Effect.gen(function*() {
     const gate = yield* ScriptedModel.makeGate
     const { service } = yield* TestStore.make()

@@ -1,4 +1,4 @@
-/** A question of a run that is live in this process, answered from outside while the run goes on. */
+/** A question of a run that is live in this process, answered from outside while the run is working. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -30,7 +30,7 @@ const asked = Effect.fnUntraced(function*(
 })
 
 describe("while the approver here is asked", () => {
-  it.effect("a yes from outside comes first: the call runs at once and the approver is not waited for", () =>
+  it.effect("a yes from outside counts: the call runs at once and the approver is not waited for", () =>
     Effect.gen(function*() {
       const made = yield* asked()
       yield* made.decide("1.0", { by: "bob" })
@@ -65,7 +65,7 @@ describe("while the approver here is asked", () => {
       yield* made.run.result
     }))
 
-  it.effect("of two answers the first one counts", () =>
+  it.effect("the first of two answers counts", () =>
     Effect.gen(function*() {
       const made = yield* asked()
       const [, second] = yield* Effect.all(
@@ -80,7 +80,7 @@ describe("while the approver here is asked", () => {
       assert.deepStrictEqual(made.ran, [1])
     }))
 
-  it.effect("an answer that comes while another one is being stored is refused once that is: the question has one", () =>
+  it.effect("an answer that comes while another is being stored is refused once that one is", () =>
     Effect.gen(function*() {
       const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "ApprovalResolved"))
       const made = yield* asked(work(1), { store: yield* TestStore.make(held.onAppend) })
@@ -115,14 +115,14 @@ describe("while the approver here is asked", () => {
       yield* made.run.abort
     }))
 
-  it.effect("the questions are told", () =>
+  it.effect("the questions are listed", () =>
     Effect.gen(function*() {
       const made = yield* asked()
       assert.deepStrictEqual(yield* made.waiting, ["1.0"])
       yield* made.run.abort
     }))
 
-  it.effect("an answer that is more than the store holds is an error, and the question takes another one", () =>
+  it.effect("an answer larger than the store holds is an error, and the question takes another", () =>
     Effect.gen(function*() {
       const made = yield* asked()
       let refused = 0
@@ -134,7 +134,7 @@ describe("while the approver here is asked", () => {
       assert.deepStrictEqual(made.ran, [1])
     }))
 
-  it.effect("an answer that the store does not take is an error, and runs nothing", () =>
+  it.effect("an answer that the store refuses is an error, and runs nothing", () =>
     Effect.gen(function*() {
       for (const isForGood of [true, false]) {
         const made = yield* asked()
@@ -148,7 +148,7 @@ describe("while the approver here is asked", () => {
     }))
 })
 
-describe("a call for which nobody here answers", () => {
+describe("a call that nobody here answers", () => {
   it.effect("runs at once when it is allowed from outside while a sibling runs", () =>
     Effect.gen(function*() {
       const started = yield* Deferred.make<void>()
@@ -171,7 +171,7 @@ describe("a call for which nobody here answers", () => {
       assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
     }))
 
-  it.effect("runs at once when it is allowed from outside while a sibling runs that was allowed so, and no other does", () =>
+  it.effect("runs at once when allowed from outside while the only running sibling was itself allowed from outside", () =>
     Effect.gen(function*() {
       const started = yield* Deferred.make<void>()
       const letGo = yield* Latch.make(false)
@@ -187,7 +187,7 @@ describe("a call for which nobody here answers", () => {
       yield* watch.until("ApprovalRequested", 2)
       yield* made.decide("1.0")
       assert.strictEqual((yield* watch.until("ToolSettled")).callId, "1.2")
-      // whatever is ready runs before anybody decides
+      // everything ready runs before anybody decides
       yield* TestClock.adjust("1 second")
       yield* made.decide("1.1")
       assert.strictEqual((yield* watch.until("ToolSettled", 2)).callId, "1.1")
@@ -195,14 +195,14 @@ describe("a call for which nobody here answers", () => {
       assert.strictEqual((yield* run.result)._tag, "Completed")
     }))
 
-  it.effect("waits no longer than its siblings run: the run is suspended then", () =>
+  it.effect("waits only as long as its siblings run: then the run is suspended", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make([work(1, "a"), look(2, "b"), work(3, "c")], { agent: parallel })
       assert.deepStrictEqual(made.ran, [2])
       assert.deepStrictEqual(yield* made.waiting, ["1.0", "1.2"])
     }))
 
-  it.effect("is taken up by the same drive when it was allowed while a later one was asked about, and frees the rest", () =>
+  it.effect("runs in the same drive, and frees the rest, when it was allowed while a later call was asked about", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
       const made = yield* Suspended.before([[work(1, "a"), look(2, "b"), work(3, "c")], ok], { approver })
@@ -218,7 +218,7 @@ describe("a call for which nobody here answers", () => {
       assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
     }))
 
-  it.effect("takes an answer that comes at any moment of its giving up: the same drive runs it, or it comes after the end", () =>
+  it.effect("takes an answer at any moment of giving up: the same drive runs it, or it is recorded after the end", () =>
     Effect.gen(function*() {
       const ways = new Set<string>()
       for (let moment = -40; moment < 40; moment++) {
@@ -248,7 +248,7 @@ describe("a call for which nobody here answers", () => {
       }
     }))
 
-  it.effect("takes, after the end of the run, an answer that comes while the run ends", () =>
+  it.effect("takes an answer that comes while the run ends, after that end", () =>
     Effect.gen(function*() {
       const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "RunSuspended"))
       const store = yield* TestStore.make(held.onAppend)
@@ -264,7 +264,7 @@ describe("a call for which nobody here answers", () => {
       assert.deepStrictEqual(made.ran, [1])
     }))
 
-  it.effect("takes an answer that comes while the run begins again", () =>
+  it.effect("takes an answer that comes while the run is being resumed", () =>
     Effect.gen(function*() {
       const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "RunResumed"))
       const made = yield* Suspended.make()

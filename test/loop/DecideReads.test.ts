@@ -12,7 +12,7 @@ import * as TestStore from "../support/TestStore.ts"
 const stores = { memory: SessionStoreMemory.make, SQLite: SessionStoreSqlite.make({ filename: ":memory:" }) }
 
 it.effect.each(Object.entries(stores))(
-  "questions and answers are found without the runs before theirs: %s",
+  "questions and answers are found without reading earlier runs: %s",
   ([, make]) =>
     Effect.gen(function*() {
       const base = yield* make
@@ -28,7 +28,7 @@ it.effect.each(Object.entries(stores))(
       read = 0
       assert.deepStrictEqual(yield* made.waiting, ["1.0"])
       yield* made.decide("1.0")
-      // the run, twice: who looks at its questions, and who answers
+      // the run, twice: once to look at its questions, once to answer
       assert.isAtMost(read, 20)
       assert.isUndefined((yield* made.waiting)[0])
     })

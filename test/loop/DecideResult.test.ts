@@ -1,4 +1,4 @@
-/** A yes with a result: it is what the call is settled with, once, and the tool's handler does not run. */
+/** A yes with a result: the call is settled with it, once, and the tool's handler does not run. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -15,7 +15,7 @@ import * as Suspended from "../support/Suspended.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 
 const result = "by hand"
-/** no JSON */
+/** not JSON */
 const notJson = { at: new Date(0) }
 const invalid = { _tag: "InvalidInput", field: "result" } as const
 
@@ -34,7 +34,7 @@ const answeredLog: ReadonlyArray<string> = [
   "RunCompleted"
 ]
 
-/** No handler ran, the model read what was given, once, and the log is as it must be. */
+/** No handler ran, the model read the given result, once, and the log is as it must be. */
 const isByHand = Effect.fnUntraced(function*({ log, ran, read }: Suspended.Suspended) {
   assert.deepStrictEqual(ran, [])
   assert.deepStrictEqual(yield* read, [result])
@@ -67,7 +67,7 @@ describe("a result", () => {
       assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
     }))
 
-  it.effect("that a live run is given settles the call at once", () =>
+  it.effect("given to a live run settles the call at once", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
       const made = yield* Suspended.before([TestAgent.work(1), ScriptedModel.text("ok")], { approver })
@@ -97,7 +97,7 @@ describe("a result", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.0 Succeeded", "2.0 NotExecuted(limit)"])
     }))
 
-  it.effect("is settled though a limit leaves no other call", () =>
+  it.effect("is settled even if a limit leaves no other call", () =>
     Effect.gen(function*() {
       const calls = [TestAgent.work(1, "a"), TestAgent.work(2, "b")]
       const made = yield* Suspended.make(calls, {}, { toolPolicy: { maxCallsPerRun: 2 }, limits: { maxToolCalls: 2 } })
@@ -110,7 +110,7 @@ describe("a result", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.1 Succeeded", "1.0 NotExecuted(limit)"])
     }))
 
-  it.effect("stays what it is where a new message comes before the run goes on", () =>
+  it.effect("stays the outcome when a new message comes before the run is resumed", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make([TestAgent.work(1, "a"), TestAgent.work(2, "b")])
       yield* made.decide("1.0", { result })
@@ -119,7 +119,7 @@ describe("a result", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.0 Succeeded", "1.1 Denied"])
     }))
 
-  it.effect("is settled by the next process where the one that heard it died", () =>
+  it.effect("is settled by the next process when the one that received it died", () =>
     Effect.gen(function*() {
       const store = yield* DeadRun.of([
         Drafts.started("go"),
@@ -135,7 +135,7 @@ describe("a result", () => {
       assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
     }))
 
-  it.effect("is cut like any other", () =>
+  it.effect("is truncated like any other", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
       yield* made.decide("1.0", { result: "x".repeat(40_000) })
@@ -146,7 +146,7 @@ describe("a result", () => {
       assert.isBelow(JSON.stringify(settled.outcome.result).length, 31_000)
     }))
 
-  it.effect("is not read by beforeToolCall any more, and afterToolCall says what of it may be stored as the outcome", () =>
+  it.effect("does not go through beforeToolCall again, and afterToolCall decides what of it is stored as the outcome", () =>
     Effect.gen(function*() {
       const asked: Array<string> = []
       const hook: Hook = {
@@ -162,7 +162,7 @@ describe("a result", () => {
       assert.deepStrictEqual(yield* made.read, ["****"])
     }))
 
-  it.effect("that comes while the round asks about another call is settled in it, and no hook is asked anew", () =>
+  it.effect("that comes while the round asks about another call is settled in that round, and no hook is asked again", () =>
     Effect.gen(function*() {
       const asked: Array<string> = []
       const hook: Hook = { name: "sees", beforeToolCall: ({ callId }) => Effect.sync(() => void asked.push(callId)) }
@@ -174,14 +174,14 @@ describe("a result", () => {
       assert.deepStrictEqual(yield* made.read, [result, "done 2"])
     }))
 
-  it.effect("is the call's outcome where the run is aborted before it is settled", () =>
+  it.effect("is the call's outcome when the run is aborted before it is settled", () =>
     Effect.gen(function*() {
       const { made, run } = yield* answeredBeside([])
       yield* run.abort
       assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.0 Succeeded", "1.1 NotExecuted(aborted)"])
     }))
 
-  it.effect("is heard by hooks also where another call's failure ends the round", () =>
+  it.effect("goes through hooks even if another call's failure ends the round", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
       const calls = [TestAgent.work(1, "a"), TestAgent.work(2, "b")]
@@ -198,7 +198,7 @@ describe("a result", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.1 Failed", "1.0 Succeeded"])
     }))
 
-  it.effect("that a guard withholds is a failure, after which nothing runs where the policy says so", () =>
+  it.effect("that a guard withholds is a failure, after which nothing runs if the policy says so", () =>
     Effect.gen(function*() {
       const approver = Approvals.answering(({ callId }) => ({
         approved: true,
@@ -216,7 +216,7 @@ describe("a result", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.0 Failed", "1.1 NotExecuted(failed)"])
     }))
 
-  it.effect("is not told where the run is aborted before hooks have seen it", () =>
+  it.effect("is not stored as an outcome when the run is aborted before hooks have seen it", () =>
     Effect.gen(function*() {
       const { made, run } = yield* answeredBeside([{ name: "masks", afterToolCall: () => Effect.void }])
       yield* run.abort
@@ -224,7 +224,7 @@ describe("a result", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* made.log), outcomes)
     }))
 
-  it.effect("is withheld where a guard after it breaks, also before a new message", () =>
+  it.effect("is withheld when a guard breaks on it, even before a new message", () =>
     Effect.gen(function*() {
       const hook: Hook = { name: "guard", afterToolCall: () => Effect.fail("no") }
       const made = yield* Suspended.make(
@@ -242,7 +242,7 @@ describe("a result", () => {
     }))
 })
 
-describe("a run that died again and again with a result in its log", () => {
+describe("a run that died repeatedly with a result in its log", () => {
   it.effect.each<readonly [hooks: ReadonlyArray<Hook>, outcome: string]>([
     [[], "Succeeded"],
     [[{ name: "deadly", afterToolCall: () => Effect.die("asked") }], "NotExecuted(limit)"]
@@ -265,7 +265,7 @@ describe("a run that died again and again with a result in its log", () => {
     }))
 })
 
-describe("a result that is none", () => {
+describe("an invalid result", () => {
   it.effect.each<readonly [decision: object, message: RegExp]>([
     [{ result: 7 }, /^result is nothing that the tool "work" gives: .*string/i],
     [{ result: {} }, /^result is nothing that the tool "work"/],
@@ -284,7 +284,7 @@ describe("a result that is none", () => {
       assert.deepStrictEqual(yield* made.waiting, ["1.0"])
     }))
 
-  it.effect("is refused where an event does not hold it", () =>
+  it.effect("is refused when an event cannot hold it", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
       const error = yield* Effect.flip(made.decide("1.0", { result: "x".repeat(SessionStore.maxContentBytes) }))
@@ -293,7 +293,7 @@ describe("a result that is none", () => {
     }))
 
   it.effect.each([{ result }, { approved: false }])(
-    "is refused where it is meant for another tool's call: %j",
+    "is refused when it is meant for another tool's call: %j",
     (decision) =>
       Effect.gen(function*() {
         const made = yield* Suspended.make()
@@ -305,7 +305,7 @@ describe("a result that is none", () => {
       })
   )
 
-  /** Refused by a live run, which goes on. */
+  /** Refused by a live run, which continues. */
   const tooLarge = Effect.fnUntraced(function*(decision: object, work = Approvals.kit.tools.work) {
     const approver = Approvals.desk()
     const agent = { toolkit: Approvals.withWork(work) }
@@ -318,10 +318,10 @@ describe("a result that is none", () => {
     assert.strictEqual((yield* run.result)._tag, "Completed")
   })
 
-  it.effect("is refused where an event does not hold it beside the reason", () =>
+  it.effect("is refused when an event cannot hold it beside the reason", () =>
     tooLarge({ reason: "x".repeat(SessionStore.maxContentBytes - 100), result: "語".repeat(30_000) }))
 
-  it.effect("is refused where the tool's schema makes more of it than an event holds", () => {
+  it.effect("is refused when the tool's schema turns it into more than an event holds", () => {
     const success = Schema.String.pipe(Schema.decodeTo(Schema.String, {
       decode: SchemaGetter.transform((text: string) => text.repeat(SessionStore.maxContentBytes)),
       encode: SchemaGetter.passthrough()
@@ -338,8 +338,8 @@ describe("a result that is none", () => {
     }))
 })
 
-describe("what is asked again and again", () => {
-  it.effect("is a loop where the answers are the same", () =>
+describe("a call that is asked about again and again", () => {
+  it.effect("is a loop when the answers are the same", () =>
     Effect.gen(function*() {
       const approver = Approvals.answering(() => ({ approved: true, result }))
       const made = yield* Suspended.before(
