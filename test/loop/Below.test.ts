@@ -1,4 +1,4 @@
-/** What runs spent while working for one call: a sum over runs, each once, that costs no more for those that are over. */
+/** What runs spent while working for one call: a sum over runs, each once, at no more cost for those that are over. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Below from "../../src/loop/env/Below.ts"
 import type * as Usage from "../../src/run/Usage.ts"

@@ -1,6 +1,6 @@
 /**
- * What a run made is garbage of the young generation once it is over: V8 puts some things into the old one at once, and none of
- * them leads to it.
+ * What a run made is garbage of the young generation once it is over: V8 puts some things straight into the old one, and
+ * none of them leads to it.
  */
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -18,7 +18,7 @@ setFlagsFromString("--expose-gc")
 const gc: (options: { readonly type: "minor" | "major" }) => void = runInNewContext("gc")
 setFlagsFromString("--no-expose-gc")
 
-// what V8 learns to put into the old generation besides depends on what else this process did: many runs at once live long
+// what else V8 learns to put into the old generation depends on what this process did before: many runs at once live long
 setFlagsFromString("--no-allocation-site-pretenuring")
 afterAll(() => setFlagsFromString("--allocation-site-pretenuring"))
 
@@ -73,7 +73,7 @@ describe("garbage of runs", () => {
           const young = used("minor")
           garbage.push((young - used("major")) / runs)
         }
-        // bytes a run: 2,000, or 7,000 to 10,000 where something old leads to it; what else the process did is in some of them
+        // bytes a run: 2,000, or 7,000 to 10,000 if something old leads to it; some include what else the process did
         const [, second = Infinity] = garbage.sort((a, b) => a - b)
         assert.isBelow(second, 4_000)
       }))

@@ -1,4 +1,4 @@
-/** Attempts that count for nothing and are not tried again for ever: refusals, defects, cut and empty answers. */
+/** Attempts that do not count and are not retried for ever: refusals, defects, cut and empty answers. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
@@ -23,7 +23,7 @@ describe("a failure that is not retryable", () => {
       assert.strictEqual(RunLog.endOf(seen), `RunFailed(${tag})`)
     }))
 
-  it.effect("a defect of the model is Unknown, with its cause", () =>
+  it.effect("that is a defect of the model is Unknown, with its cause", () =>
     Effect.gen(function*() {
       const defect = new Error("bug")
       const { agent, store } = yield* TestAgent.make([ScriptedModel.die(defect), ScriptedModel.text("hello")])
@@ -34,7 +34,7 @@ describe("a failure that is not retryable", () => {
       assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
     }))
 
-  it.effect("a model that interrupts itself has failed; nobody has aborted the run", () =>
+  it.effect("that is a model interrupting itself is a failure, not an abort", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent, store } = yield* TestAgent.make([ScriptedModel.gate({ ...gate, wait: Effect.interrupt })])
@@ -44,10 +44,10 @@ describe("a failure that is not retryable", () => {
     }))
 })
 
-describe("an answer that counts for nothing", () => {
+describe("an answer that does not count", () => {
   const atOnce = { agent: { retry: RetryPolicy.make({ base: 0 }) } }
 
-  it.effect("that ends without a finish is tried again", () =>
+  it.effect("because it ended without a finish is retried", () =>
     Effect.gen(function*() {
       const { over, seen } = yield* Watch.started(
         [[ScriptedModel.text("par"), ScriptedModel.cut], ScriptedModel.text("ok")],
@@ -60,7 +60,7 @@ describe("an answer that counts for nothing", () => {
       assert.strictEqual(RunLog.endOf(seen), "RunCompleted(stop)")
     }))
 
-  it.effect("that ends without a finish runs none of its tool calls", () =>
+  it.effect("because it ended without a finish runs none of its tool calls", () =>
     Effect.gen(function*() {
       let ran = 0
       const { over, seen } = yield* Watch.started([[TestAgent.work(1), ScriptedModel.cut], ScriptedModel.text("ok")], {
@@ -72,7 +72,7 @@ describe("an answer that counts for nothing", () => {
       assert.deepStrictEqual(RunLog.only(seen, "ToolStarted"), [])
     }))
 
-  it.effect("is tried again once when it is empty", () =>
+  it.effect("because it is empty is retried once", () =>
     Effect.gen(function*() {
       const { over, seen } = yield* Watch.started([ScriptedModel.text(" \n"), ScriptedModel.text("ok")], atOnce)
       yield* over
@@ -89,7 +89,7 @@ describe("an answer that counts for nothing", () => {
       assert.strictEqual(RunLog.endOf(seen), "RunCompleted(stop)")
     }))
 
-  it.effect("is accepted when it is empty a second time, also with another failure between", () =>
+  it.effect("is accepted when it is empty a second time, even with another failure in between", () =>
     Effect.gen(function*() {
       const { over, script } = yield* Watch.started([
         ScriptedModel.text(""),
@@ -109,7 +109,7 @@ describe("an answer that counts for nothing", () => {
       assert.strictEqual(RunLog.endOf(seen), "RunCompleted(emptyAfterTools)")
     }))
 
-  it.effect("is not one that is a file and nothing else, also after tool results", () =>
+  it.effect("is not one that consists of a file only, even after tool results", () =>
     Effect.gen(function*() {
       const file = ScriptedModel.parts({ type: "file", mediaType: "image/png", data: "aGk=" })
       const { over, script, seen } = yield* Watch.started([TestAgent.work(1), file], atOnce)
@@ -126,7 +126,7 @@ describe("an answer that counts for nothing", () => {
     }))
 })
 
-describe("an attempt after which the retry policy breaks", () => {
+describe("an attempt after which the retry policy throws", () => {
   const bug = (): never => {
     throw new Error("bug")
   }
@@ -137,7 +137,7 @@ describe("an attempt after which the retry policy breaks", () => {
       schedule: Schedule.recurs(3).pipe(Schedule.tap(() => Effect.sync(bug)))
     })
   }
-  it.effect.each(Object.entries(policies))("has cost what it used: %s", ([, retry]) =>
+  it.effect.each(Object.entries(policies))("still has its cost counted: %s", ([, retry]) =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make([spent, ScriptedModel.text("hello")], { agent: { retry } })
       const error = yield* Effect.flip(agent.run({ sessionId: "s", input: "go" }))

@@ -1,4 +1,4 @@
-/** Guarantee 8, progress: a model that goes round in circles is told so, and where it does not listen, stopped. */
+/** Guarantee 8, progress: a model that goes round in circles is told so, and stopped if it does not listen. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
@@ -32,7 +32,7 @@ const seen = (log: ReadonlyArray<RunEvent.RunEvent>) => ({
 })
 
 describe("a call that is made again and again", () => {
-  it.effect("is told to the model after the third equal result, and ends the run with the fourth", () =>
+  it.effect("is pointed out to the model after the third equal result, and ends the run with the fourth", () =>
     Effect.gen(function*() {
       const { end, log, notices, requests, result } = yield* play(again(4))
       assert.strictEqual(end, "RunLimited(doomLoop)")
@@ -47,7 +47,7 @@ describe("a call that is made again and again", () => {
       assert.include(result.explain, "(work, 4 times)")
     }))
 
-  it.effect("is told in the last message of the next request", () =>
+  it.effect("is pointed out in the last message of the next request", () =>
     Effect.gen(function*() {
       const { end, script } = yield* play([...again(3), ok])
       assert.strictEqual(end, "RunCompleted(stop)")
@@ -56,7 +56,7 @@ describe("a call that is made again and again", () => {
       assert.include(last.content[0].text, "You called work 3 times with the same arguments")
     }))
 
-  it.effect("is no loop where its results change", () =>
+  it.effect("is no loop when its results change", () =>
     Effect.gen(function*() {
       let n = 0
       const { end, notices } = yield* play([...again(6), ok], { tool: () => Effect.sync(() => `${n++}`) })
@@ -75,7 +75,7 @@ describe("a call that is made again and again", () => {
       assert.lengthOf(notices, 1)
     }))
 
-  it.effect("is a loop with a person who always says no", () =>
+  it.effect("is a loop even with a person who always says no", () =>
     Effect.gen(function*() {
       const { end } = yield* play(again(4), { agent: { toolPolicy: { requireApprovalByDefault: true } } }).pipe(
         Effect.provideService(Approver, { ask: () => Effect.succeed({ approved: false, reason: "no" }) })
@@ -83,7 +83,7 @@ describe("a call that is made again and again", () => {
       assert.strictEqual(end, "RunLimited(doomLoop)")
     }))
 
-  it.effect("is no loop where the tool is exempt, nor where the agent looks for none", () =>
+  it.effect("is no loop when its tool is exempt, or when the agent does not look for loops", () =>
     Effect.gen(function*() {
       for (const doomLoop of [{ exempt: ["work"] }, false] as const) {
         const { end, notices } = yield* play([...again(6), ok], { agent: { doomLoop } })
@@ -100,7 +100,7 @@ describe("a call that is made again and again", () => {
       assert.deepStrictEqual(notices.map(({ loop }) => loop?.count), [5])
     }))
 
-  it.effect("does not take back an answer that comes with the loop", () =>
+  it.effect("does not take back an answer that arrives with the loop", () =>
     Effect.gen(function*() {
       const { end, requests } = yield* play([...again(3), ok])
       assert.strictEqual(end, "RunCompleted(stop)")
@@ -108,8 +108,8 @@ describe("a call that is made again and again", () => {
     }))
 })
 
-describe("calls that are made in turns", () => {
-  it.effect("are a loop, told once, and ended when they come round once more", () =>
+describe("calls that alternate", () => {
+  it.effect("are a loop, pointed out once, and ended when they come round once more", () =>
     Effect.gen(function*() {
       const pair = [work(1), look(2)]
       const { end, notices, requests } = yield* play([...pair, ...pair, ...pair, ...pair])
@@ -119,7 +119,7 @@ describe("calls that are made in turns", () => {
       assert.include(notices[0]!.text, "the same 2 calls (work and look) 3 times")
     }))
 
-  it.effect("are the same loop in rounds of several, whatever order they settle in", () =>
+  it.effect("are the same loop in rounds of several calls, whatever order they settle in", () =>
     Effect.gen(function*() {
       const round = [work(1, "a"), look(2, "b")]
       const second = [1, 2, 3, 4].map(() => Deferred.makeUnsafe<void>())
@@ -141,7 +141,7 @@ describe("calls that are made in turns", () => {
       assert.deepStrictEqual(notices[0]?.loop?.calls.map(({ callId }) => callId), ["3.0", "3.1"])
     }))
 
-  it.effect("of which each goes on after its own notice are told one by one", () =>
+  it.effect("are pointed out one by one when each continues after its own notice", () =>
     Effect.gen(function*() {
       const other = Array.from({ length: 3 }, () => look(2))
       const { end, notices } = yield* play([...again(3), ...other, ok])
@@ -151,7 +151,7 @@ describe("calls that are made in turns", () => {
 })
 
 describe("a run limited by a loop", () => {
-  it.effect("goes on when it is resumed, and is limited again when the loop comes round again", () =>
+  it.effect("continues when it is resumed, and is limited again when the loop comes round again", () =>
     Effect.gen(function*() {
       const { agent, script, store } = yield* play(again(5))
       const events = yield* Stream.runCollect(agent.resume({ sessionId: "s" }))
@@ -160,7 +160,7 @@ describe("a run limited by a loop", () => {
       assert.lengthOf(seen(yield* store.log("s")).notices, 1)
     }))
 
-  it.effect("of several calls has all of them once more", () =>
+  it.effect("that has several calls gets to make all of them once more", () =>
     Effect.gen(function*() {
       const pair = [work(1), look(2)]
       const { agent, requests, script } = yield* play([...pair, ...pair, ...pair, ...pair, ...pair])

@@ -1,4 +1,4 @@
-/** Loops beside the other features of a run: what counts as the same call where hooks, people and steering have a hand in it. */
+/** Loops beside a run's other features: what counts as the same call when hooks, people and steering are involved. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -30,7 +30,7 @@ const hook = (beforeToolCall: NonNullable<Hook["beforeToolCall"]>): TestAgent.Op
 })
 
 describe("a call that hooks change", () => {
-  it.effect("is the same where the model's was, although each ran with other arguments", () =>
+  it.effect("is the same call if the model's was, even if each ran with other arguments", () =>
     Effect.gen(function*() {
       let n = 0
       const agent = hook(() => Effect.sync(() => ({ _tag: "Change", params: { n: ++n } })))
@@ -40,14 +40,14 @@ describe("a call that hooks change", () => {
       assert.deepStrictEqual(RunLog.only(log, "RunLimited")[0]!.loop?.calls.map(({ params }) => params), [`{"n":1}`])
     }))
 
-  it.effect("is another one where the model's was, although all ran with the same", () =>
+  it.effect("is a different call if the model's was, even if all ran with the same arguments", () =>
     Effect.gen(function*() {
       const agent = hook(() => Effect.succeed({ _tag: "Change", params: { n: 0 } }))
       const { end } = yield* play([work(1), work(2), work(3), work(4), ok], { agent: { ...agent } })
       assert.strictEqual(end, "RunCompleted(stop)")
     }))
 
-  it.effect("is the same where a hook denies or answers it each time", () =>
+  it.effect("is the same call if a hook denies or answers it each time", () =>
     Effect.gen(function*() {
       for (const word of [{ _tag: "Deny", reason: "no" }, { _tag: "Answer", result: "known" }] as const) {
         const { end, ran } = yield* play(again(4), { agent: { ...hook(() => Effect.succeed(word)) } })
@@ -60,7 +60,7 @@ describe("a call that hooks change", () => {
 describe("a call that a person edits", () => {
   const asking = { toolkit: Approvals.kit }
 
-  it.effect("is no loop where each time others were given, which the model reads with the result", () =>
+  it.effect("is no loop when each edit is different, which the model reads with the result", () =>
     Effect.gen(function*() {
       let n = 1
       const approver = Approvals.answering(() => ({ approved: true, params: { n: ++n } }))
@@ -68,7 +68,7 @@ describe("a call that a person edits", () => {
       assert.strictEqual(end, "RunCompleted(stop)")
     }))
 
-  it.effect("is a loop where the same were given each time", () =>
+  it.effect("is a loop when each edit is the same", () =>
     Effect.gen(function*() {
       const approver = Approvals.answering(() => ({ approved: true, params: { n: 9 } }))
       const { end, ran } = yield* play(again(4), { approver, agent: asking })
@@ -76,7 +76,7 @@ describe("a call that a person edits", () => {
       assert.strictEqual(end, "RunLimited(doomLoop)")
     }))
 
-  it.effect("is no loop where a no has another reason each time", () =>
+  it.effect("is no loop when each no has a different reason", () =>
     Effect.gen(function*() {
       let n = 0
       const approver = Approvals.answering(() => Approvals.no(`reason ${++n}`))
@@ -84,7 +84,7 @@ describe("a call that a person edits", () => {
       assert.strictEqual(end, "RunCompleted(stop)")
     }))
 
-  it.effect("is a loop over suspensions, a yes from elsewhere each time", () =>
+  it.effect("is a loop across suspensions, with a yes from elsewhere each time", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.before(again(4))
       yield* made.agent.run(Suspended.go)
@@ -98,7 +98,7 @@ describe("a call that a person edits", () => {
 })
 
 describe("a loop that is steered", () => {
-  it.effect("goes on with what was said, although it would be ended", () =>
+  it.effect("continues with what was said, even if it would have ended the run", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const made = yield* TestAgent.make([...again(3), [work(1), ScriptedModel.gate(gate)], ok])
@@ -114,7 +114,7 @@ describe("a loop that is steered", () => {
       assert.deepStrictEqual(RunLog.violations(log), [])
     }))
 
-  it.effect("is ended where only a follow-up waits", () =>
+  it.effect("ends the run when only a follow-up waits", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const made = yield* TestAgent.make([...again(3), [work(1), ScriptedModel.gate(gate)], ok])
@@ -128,7 +128,7 @@ describe("a loop that is steered", () => {
     }))
 })
 
-it.effect("a loop that would be ended comes after the agent's condition to stop", () =>
+it.effect("the agent's stop condition is asked before a loop ends the run", () =>
   Effect.gen(function*() {
     const stopWhen = ({ turn }: { readonly turn: number }) => turn === 4
     assert.strictEqual((yield* play(again(4), { agent: { stopWhen } })).end, "RunCompleted(stopWhen)")

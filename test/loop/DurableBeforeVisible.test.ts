@@ -1,4 +1,4 @@
-/** Guarantee 1, durable before visible, and guarantee 2, intent before effect: also where the store is slow or breaks. */
+/** Guarantee 1, durable before visible, and guarantee 2, intent before effect: even if the store is slow or breaks. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -55,7 +55,7 @@ const appendsOfAHealthyRun = Effect.gen(function*() {
 })
 
 describe("a slow store", () => {
-  it.effect("holds back every event of a pending append and of those after it, and every tool", () =>
+  it.effect("holds back every tool, and every event of a pending append and after it", () =>
     Effect.gen(function*() {
       const count = yield* appendsOfAHealthyRun
       for (let n = 1; n <= count; n++) {
@@ -64,7 +64,7 @@ describe("a slow store", () => {
         const { ran, run, seen, tooEarly } = yield* observe(store)
         const fiber = yield* Effect.forkChild(run)
         yield* held.reached
-        // whatever is ready runs before the append is let go
+        // everything ready runs before the append is released
         yield* Effect.yieldNow
         const head = store.head("s")
         const intents = store.appends.flat().filter((event) => event._tag === "ToolStarted").length
@@ -104,7 +104,7 @@ describe("a slow store", () => {
     }))
 })
 
-/** One store that breaks in some way at append `n`; a run over it must leave things in order. */
+/** A store that breaks in some way at append `n`; a run over it must leave things in order. */
 const breaks = (
   name: string,
   onAppend: (n: number) => TestStore.OnAppend,
@@ -133,7 +133,7 @@ const breaks = (
     }))
 
 describe("a store whose session another writer takes over", () => {
-  it.effect("shows no reader what it refused, however much the other has written", () =>
+  it.effect("shows no reader what it refused, however much the other writer has written", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make()
       const gate = yield* ScriptedModel.makeGate

@@ -51,7 +51,7 @@ describe("a run of one tool turn and one text turn", () => {
       ])
     }))
 
-  it.effect("numbers its durable events without a gap and gives all of them to the store", () =>
+  it.effect("numbers its durable events without a gap and stores all of them", () =>
     Effect.gen(function*() {
       const { events, store } = yield* run
       const facts = RunLog.durable(events)
@@ -60,7 +60,7 @@ describe("a run of one tool turn and one text turn", () => {
       assert.deepStrictEqual(RunLog.violations(facts), [])
     }))
 
-  it.effect("writes facts together that nothing effectful stands between", () =>
+  it.effect("writes facts together when nothing effectful is between them", () =>
     Effect.gen(function*() {
       const { store } = yield* run
       assert.deepStrictEqual(store.appends.map((events) => RunLog.tags(events)), [
@@ -83,7 +83,7 @@ describe("a run of one tool turn and one text turn", () => {
       }
     }))
 
-  it.effect("names its calls by turn and place, whatever ids the model gave them", () =>
+  it.effect("names its calls by turn and position, whatever ids the model gave them", () =>
     Effect.gen(function*() {
       const { store } = yield* TestAgent.make([
         [TestAgent.work(1, "same"), TestAgent.work(2, "same")],
@@ -112,7 +112,7 @@ describe("a tool round", () => {
       ])
     }))
 
-  it.effect("with parallel calls stores their intents together and outcomes as they come", () =>
+  it.effect("with parallel calls stores their intents together and their outcomes as they come", () =>
     Effect.gen(function*() {
       const stored = yield* Deferred.make<void>()
       const { agent, script, store } = yield* TestAgent.make([

@@ -1,4 +1,4 @@
-/** Streams as providers send them, over a socket and through a whole agent: what is executed, told and answered. */
+/** Streams as providers send them, over a socket and through a whole agent: what is executed, reported and answered. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -16,7 +16,7 @@ const fn = (name?: string, args?: unknown) => ({
 })
 const ok = events(data(delta({ content: "ok" }), finish("stop")) + done)
 
-/** A run over a server that gives these replies, what it showed and what it left. */
+/** A run over a server that sends these replies, what it showed and what it left. */
 const play = Effect.fnUntraced(function*(...replies: ReadonlyArray<OpenAi.Reply>) {
   const server = yield* OpenAi.make(...replies)
   const ran: Array<number> = []
@@ -46,7 +46,7 @@ const play = Effect.fnUntraced(function*(...replies: ReadonlyArray<OpenAi.Reply>
 const calls = (...chunks: ReadonlyArray<ReadonlyArray<object>>) =>
   play(events(data(...chunks.map((fragments) => toolCalls(...fragments)), finish("tool_calls")) + done), ok)
 
-describe("two calls are executed once each and answered by ids of their own, where their fragments come", () => {
+describe("two calls are executed once each and answered under their own ids, when their fragments come", () => {
   const one = "{\"n\":1}"
   it.effect.each<readonly [string, ReadonlyArray<ReadonlyArray<object>>]>([
     ["by index", [
@@ -93,7 +93,7 @@ describe("arguments", () => {
     ["encoded twice", JSON.stringify("{\"n\":1}")],
     ["that are an object and no text", { n: 1 }],
     ["between blanks", " \n{\"n\":1}\n"]
-  ])("%s are those that were meant", ([, args]) =>
+  ])("%s arrive as they were meant", ([, args]) =>
     Effect.gen(function*() {
       const { ran } = yield* calls([{ index: 0, id: "a", ...fn("work", args) }])
       assert.deepStrictEqual(ran, [1])
@@ -107,7 +107,7 @@ describe("arguments", () => {
     ["no JSON", "{\"n\": 1", "Invalid arguments: they are not JSON: Expected ',' or '}'"],
     ["a text in JSON", "\"one\"", "they are a text and not a JSON object"]
   ])(
-    "%s, where the tool needs some, are told to be wrong, and the loop goes on",
+    "that are %s, when the tool needs some, are reported as wrong, and the loop continues",
     ([, args, words]) =>
       Effect.gen(function*() {
         const { end, outcomes, ran, told } = yield* calls([{ index: 0, id: "a", ...fn("work", args) }])
@@ -118,7 +118,7 @@ describe("arguments", () => {
       })
   )
 
-  it.effect("that do not do, and tools that there are not, leave the siblings of their calls their results", () =>
+  it.effect("that are invalid, and unknown tools, leave their sibling calls their results", () =>
     Effect.gen(function*() {
       const { end, outcomes, ran, server, told } = yield* calls([
         { index: 0, id: "a", ...fn("work", "{\"n\":1}") },
@@ -140,19 +140,19 @@ describe("arguments", () => {
 describe("a finish reason that contradicts the calls", () => {
   const call = toolCalls({ index: 0, id: "a", ...fn("work", "{\"n\":1}") })
 
-  it.effect("executes them where it is stop", () =>
+  it.effect("executes them if it is stop", () =>
     Effect.gen(function*() {
       const { end, ran } = yield* play(events(data(call, finish("stop")) + done), ok)
       assert.deepStrictEqual([ran, end], [[1], "RunCompleted(stop)"])
     }))
 
-  it.effect("completes the run where it is tool_calls and there are none", () =>
+  it.effect("completes the run if it is tool_calls and there are none", () =>
     Effect.gen(function*() {
       const { end, server } = yield* play(events(data(delta({ content: "ok" }), finish("tool_calls")) + done), ok)
       assert.deepStrictEqual([end, server.requests.length], ["RunCompleted(other)", 1])
     }))
 
-  it.effect("executes none where it is length", () =>
+  it.effect("executes none if it is length", () =>
     Effect.gen(function*() {
       const { outcomes, ran } = yield* play(events(data(call, finish("length")) + done), ok)
       assert.deepStrictEqual([ran, outcomes], [[], ["1.0 NotExecuted(truncated)"]])
@@ -197,7 +197,7 @@ describe("a character that is split", () => {
       assert.strictEqual(deltas.join(""), "{\"n\":1,\"x\":\"👋\"}")
     }))
 
-  it.effect("between the bytes of the body is the same", () =>
+  it.effect("between the bytes of the body is shown whole too", () =>
     Effect.gen(function*() {
       const body = data(delta({ content: text, reasoning_content: text }), finish("stop")) + done
       const pieces = Array.from(new TextEncoder().encode(body), (byte) => Uint8Array.of(byte))

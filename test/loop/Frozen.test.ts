@@ -1,4 +1,4 @@
-/** What is handed to code that is not ours is frozen, or a copy: nobody writes into the log, nor into what runs. */
+/** What is handed to foreign code is frozen, or a copy: nobody can write into the log, or into what runs. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { Json } from "effect/Schema"
@@ -24,11 +24,11 @@ const earlier = { role: "assistant", content: [{ type: "text", text: "before" }]
 
 const asking = { toolkit: Approvals.kit }
 
-describe("what is written into in place", () => {
-  it.effect("by a hook after a yes is not what runs, also where the log is read anew: the call is denied", () =>
+describe("a write in place", () => {
+  it.effect("by a hook after a yes does not change what runs, even with the log read afresh: the call is denied", () =>
     Effect.gen(function*() {
       const kept = yield* SessionStoreMemory.make
-      // as one in another process reads it
+      // as it would be read in another process
       const store = TestStore.over({
         ...kept,
         read: (...args) => Stream.map(kept.read(...args), (event) => structuredClone(event))
@@ -45,7 +45,7 @@ describe("what is written into in place", () => {
       assert.include((yield* made.read)[0], "the hook \"rate\" failed")
     }))
 
-  it.effect("by an approver makes no other question of it, nor by who reads the events another call", () =>
+  it.effect("by an approver does not change its question, nor by a reader of events the call", () =>
     Effect.gen(function*() {
       const broken = Approvals.answering(({ params }) => {
         write(params, 999)
@@ -71,7 +71,7 @@ describe("what is written into in place", () => {
       assert.isTrue(refusals.length > 0 && refusals.every((error) => error instanceof TypeError))
     }))
 
-  it.effect("by who reads an event is neither what was asked nor what runs: another one's arguments are refused", () =>
+  it.effect("by a reader of an event changes neither what was asked nor what runs", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.before([TestAgent.work(1), ScriptedModel.text("ok")], { agent: asking })
       const refusals: Array<unknown> = []
@@ -89,7 +89,7 @@ describe("what is written into in place", () => {
       assert.instanceOf(refusals[0], TypeError)
     }))
 
-  it.effect("by a model in what it said is its own, and not what the log has", () =>
+  it.effect("by a model to its own message does not change the log", () =>
     Effect.gen(function*() {
       const params = { n: 1, of: { amount: 1 } }
       const made = yield* TestAgent.make([ScriptedModel.call("work", params), ScriptedModel.text("ok")])
@@ -99,7 +99,7 @@ describe("what is written into in place", () => {
       assert.deepInclude(said?.message.content[0], { params: { n: 1, of: { amount: 1 } } })
     }))
 
-  it.effect("by an approver is none of its question, whatever a model froze of it, nor is another question answered", () =>
+  it.effect("by an approver does not change its question, whatever a model froze of it, nor what question it answers", () =>
     Effect.gen(function*() {
       const calls = [1, 2].map((n) => ScriptedModel.call("work", Object.freeze({ n, of: { amount: n } }), `${n}`))
       const made = yield* Suspended.before([calls, ScriptedModel.text("ok")], {
@@ -108,7 +108,7 @@ describe("what is written into in place", () => {
           try {
             write((question.params as { readonly of: Json }).of, 999)
           } catch {
-            // it goes on, as code does that is not strict
+            // it continues, as sloppy code does
           }
           try {
             Object.assign(question, { approvalId: "r/1.1" })
@@ -130,7 +130,7 @@ describe("what is written into in place", () => {
       ])
     }))
 
-  it.effect("by an observer hides nothing from the guard after it", () =>
+  it.effect("by an observer hides nothing from the next guard", () =>
     Effect.gen(function*() {
       const shown: Array<unknown> = []
       const observer: Hook = {
@@ -154,7 +154,7 @@ describe("what is written into in place", () => {
       assert.deepStrictEqual([request!.tools.map(({ name }) => name), shown], [["work", "again"], [1, 1]])
     }))
 
-  it.effect("by what prepares a turn is not what the model is sent", () =>
+  it.effect("by prepareTurn does not change what the model is sent", () =>
     Effect.gen(function*() {
       const { agent, script } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok")], {
         agent: {
@@ -169,7 +169,7 @@ describe("what is written into in place", () => {
       assert.include(JSON.stringify((yield* script.requests)[1]!.messages), "done 1")
     }))
 
-  it.effect("by a handler are its own arguments, and nobody else's", () =>
+  it.effect("by a handler changes its own arguments, and nobody else's", () =>
     Effect.gen(function*() {
       const { agent, script, store } = yield* TestAgent.make([
         TestAgent.work(1),
@@ -198,7 +198,7 @@ describe("what is written into in place", () => {
     }))
 })
 
-it.effect("what events say, and what hooks are given, is frozen in depth, also of a drive before", () =>
+it.effect("what events say, and what hooks are given, is deeply frozen, even from an earlier drive", () =>
   Effect.gen(function*() {
     const seen: Array<unknown> = []
     const see = (...values: ReadonlyArray<unknown>) => Effect.sync(() => void seen.push(...values))

@@ -1,4 +1,4 @@
-/** What a handler says it could not end is in the end event, whichever end that is. */
+/** What a handler says it could not end is in the end event, whatever that end is. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -22,7 +22,7 @@ describe("what a handler names as left behind", () => {
       assert.deepStrictEqual(RunLog.only(log, "RunCompleted")[0]?.leftBehind, ["job 1", "lock", "job 2", "lock"])
     }))
 
-  it.effect("is in the end of a run also where a hook names it", () =>
+  it.effect("is in the end of a run even if a hook names it", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make([ScriptedModel.text("done")], {
         agent: { hooks: [{ name: "h", afterModelCall: () => leave("job of a hook") }] }
@@ -32,7 +32,7 @@ describe("what a handler names as left behind", () => {
       assert.deepStrictEqual(RunLog.only(log, "RunCompleted")[0]?.leftBehind, ["job of a hook"])
     }))
 
-  it.effect("is in the end of a run that is aborted, also when a finalizer names it", () =>
+  it.effect("is in the end of a run that is aborted, even if a finalizer names it", () =>
     Effect.gen(function*() {
       const reached = yield* Deferred.make<void>()
       const { agent, store } = yield* TestAgent.make([TestAgent.work(1)], {

@@ -1,4 +1,4 @@
-/** What a log and a transcript keep is made in the young generation: V8 puts what literals make of it into the old one at once. */
+/** What a log and a transcript keep is made in the young generation: V8 puts what literals make straight into the old one. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -11,11 +11,11 @@ import * as TestAgent from "../support/TestAgent.ts"
 
 setFlagsFromString("--allow-natives-syntax")
 const isYoung: (value: object) => boolean = runInNewContext("(value) => %InYoungGeneration(value)")
-// a function is read when it is called first
+// a function is parsed when it is first called
 isYoung({})
 setFlagsFromString("--no-allow-natives-syntax")
 
-/** How many objects there are, and how many of them are old, by the way that leads to them. */
+/** How many objects there are, and how many of them are old, by the path that leads to them. */
 type Counts = Map<string, { all: number; old: number }>
 
 const count = (counts: Counts, way: string, value: unknown): void => {

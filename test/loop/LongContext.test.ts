@@ -1,4 +1,4 @@
-/** A session of many turns: what one of them stores does not grow with those before it. */
+/** A session of many turns: what one turn stores does not grow with those before it. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -32,7 +32,7 @@ const strategies = {
     ContextChain.layer(ContextPruning.layerWith({ maxTokens: 8_000 }), ContextWindow.layerWith({ maxTokens: 8_000 }))
 } satisfies Record<string, () => Layer.Layer<ContextManager>>
 
-/** Bytes of JSON that each turn stored, with what stands between it and the one before. */
+/** Bytes of JSON that each turn stored, including what lies between it and the turn before. */
 const bytesOf = (log: ReadonlyArray<RunEvent.Durable>): ReadonlyArray<number> => {
   const bytes: Array<number> = []
   let open = 0
@@ -45,7 +45,7 @@ const bytesOf = (log: ReadonlyArray<RunEvent.Durable>): ReadonlyArray<number> =>
   return bytes
 }
 
-/** What the provider did itself, under an id of its own. */
+/** What the provider executed itself, under an id of its own. */
 const searched = (id: string) => [
   ScriptedModel.parts(
     { type: "tool-call", id, name: "web", params: {}, providerExecuted: true },

@@ -19,7 +19,7 @@ const whole = pieces("second").join("")
 
 const atOnce = { agent: { retry: RetryPolicy.make({ base: 0 }) } }
 
-/** What a reader that keeps a text, and forgets what is discarded, has in the end. */
+/** What a reader has in the end that keeps a text and forgets what is discarded. */
 const textOf = (events: ReadonlyArray<RunEvent.RunEvent>): string =>
   events.reduce(
     (text, event) =>
@@ -33,7 +33,7 @@ const textOf = (events: ReadonlyArray<RunEvent.RunEvent>): string =>
     ""
   )
 
-/** Deltas that stand before the discard of the attempt before theirs. */
+/** Deltas that come before the previous attempt was discarded. */
 const tooEarly = (events: ReadonlyArray<RunEvent.RunEvent>) => {
   const discarded = RunLog.only(events, "AttemptDiscarded")[0]!
   return RunLog.only(events.slice(0, events.indexOf(discarded)), "TextDelta").filter(({ attempt }) =>
@@ -41,7 +41,7 @@ const tooEarly = (events: ReadonlyArray<RunEvent.RunEvent>) => {
   )
 }
 
-/** A run whose first attempt fails in its middle, and which holds in the middle of the second. */
+/** A run whose first attempt fails midway, and that holds in the middle of the second. */
 const failing = Effect.gen(function*() {
   const gate = yield* ScriptedModel.makeGate
   const made = yield* TestAgent.make([
@@ -75,7 +75,7 @@ const readers: Readonly<Record<string, Reader>> = {
 
 describe("a discarded attempt", () => {
   for (const [name, read] of Object.entries(readers)) {
-    it.live(`is discarded before the next one's first delta, and the text is there once, for who ${name}`, () =>
+    it.live(`is discarded before the next one's first delta, and the text is there once, for a reader that ${name}`, () =>
       Effect.gen(function*() {
         const { gate, run } = yield* failing
         const reader = yield* Effect.forkScoped(read(run.events, Effect.exit(run.result)))
@@ -96,7 +96,7 @@ describe("a discarded attempt", () => {
       }))
   }
 
-  it.live("is discarded for who comes in the middle of the next one, too", () =>
+  it.live("is also discarded for a reader that joins in the middle of the next one", () =>
     Effect.gen(function*() {
       const { gate, run } = yield* failing
       yield* gate.started
@@ -107,7 +107,7 @@ describe("a discarded attempt", () => {
       assert.strictEqual(textOf(events), whole)
     }))
 
-  it.live("is left out of what a late reader of the text gets", () =>
+  it.live("is left out of the text that a late reader gets", () =>
     Effect.gen(function*() {
       const { gate, run } = yield* failing
       yield* gate.started
@@ -135,7 +135,7 @@ describe("a discarded attempt", () => {
       assert.deepStrictEqual(RunLog.violations(log), [])
     }))
 
-  it.effect("costs what it used, where the provider said so", () =>
+  it.effect("costs what it used, if the provider reported it", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make([
         [ScriptedModel.text(" "), ScriptedModel.finish("stop", { inputTokens: 100, outputTokens: 7 })],

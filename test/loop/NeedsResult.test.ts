@@ -1,4 +1,4 @@
-/** Calls that a person answers with a result: by whoever answers here, and where the tool takes nothing else. */
+/** Calls that a person answers with a result: through the approver here, and for tools that accept nothing else. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Approver from "../../src/services/Approver.ts"
@@ -23,7 +23,7 @@ describe("the approver here", () => {
     }))
 
   it.effect.each([{ approved: true, result: 7 }, { approved: true, result, params: { n: 1 } }])(
-    "denies the call with one that is none, and the model reads why: %j",
+    "denies the call with an invalid result, and the model reads why: %j",
     (answer) =>
       Effect.gen(function*() {
         const made = yield* make(answer)
@@ -32,7 +32,7 @@ describe("the approver here", () => {
       })
   )
 
-  it.effect("is not heard with one beside a no", () =>
+  it.effect("cannot give a result with a no", () =>
     Effect.gen(function*() {
       const made = yield* make({ approved: false, result })
       assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.0 Denied"])
@@ -52,7 +52,7 @@ describe("a tool that needs a person's result", () => {
       assert.deepInclude(RunLog.only(yield* made.log, "ApprovalRequested")[0], { needsResult: true })
     }))
 
-  it.effect("refuses a yes without one, and takes a no", () =>
+  it.effect("refuses a yes without a result, and accepts a no", () =>
     Effect.gen(function*() {
       const made = yield* make()
       const error = yield* Effect.flip(made.decide("1.0"))
@@ -64,7 +64,7 @@ describe("a tool that needs a person's result", () => {
       assert.deepStrictEqual(yield* made.read, ["Denied: ask me later"])
     }))
 
-  it.effect("is answered from a process that does not know so, too", () =>
+  it.effect("can be answered from a process that does not know this", () =>
     Effect.gen(function*() {
       const made = yield* make()
       const other = yield* Suspended.elsewhere(made)
@@ -74,7 +74,7 @@ describe("a tool that needs a person's result", () => {
       assert.deepStrictEqual(yield* other.read, [result])
     }))
 
-  it.effect("waits on where whoever answers here says a mere yes", () =>
+  it.effect("keeps waiting when the approver here gives a mere yes", () =>
     Effect.gen(function*() {
       const made = yield* make({ approver: Approvals.answering(() => Approvals.yes) })
       assert.deepStrictEqual(yield* made.waiting, ["1.0"])
@@ -85,11 +85,11 @@ describe("a tool that needs a person's result", () => {
     }))
 })
 
-describe("a tool that has come to need a person's result", () => {
+describe("a tool that has since come to need a person's result", () => {
   const agent = { toolkit: Approvals.withWork(TestAgent.kit.tools.work.annotate(NeedsResult, true) as never) }
 
   it.effect.each([{}, { params: { n: 2 } }])(
-    "does not run by a yes from before: it asks anew: %j",
+    "does not run on an earlier yes, but asks again: %j",
     (decision) =>
       Effect.gen(function*() {
         const made = yield* Suspended.make()
@@ -106,7 +106,7 @@ describe("a tool that has come to need a person's result", () => {
       })
   )
 
-  it.effect("refuses a mere yes to a question from before, also of whoever answers here", () =>
+  it.effect("refuses a mere yes to an earlier question, even from the approver here", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
       const other = yield* Suspended.elsewhere(made, { agent, approver: Approvals.answering(() => Approvals.yes) })

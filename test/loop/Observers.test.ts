@@ -1,4 +1,4 @@
-/** Observers see what a drive publishes, in their own time, and never hold it up. */
+/** Observers see what a drive publishes, at their own pace, and never hold it up. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
@@ -36,7 +36,7 @@ const seenBy = (name: string) => {
   }
 }
 
-/** Takes one batch and holds it until it is let go; then it sees the rest. */
+/** Takes one batch and holds it until it is released; then it sees the rest. */
 const slow = (name: string) => {
   const seen = seenBy(name)
   const held = Deferred.makeUnsafe<void>()
@@ -58,7 +58,7 @@ const pieces = Array.from({ length: 2000 }, (_, i) => ScriptedModel.text(`${i} `
 const talkative = [[...pieces, TestAgent.work(1)], ScriptedModel.text("done")]
 
 describe("an observer", () => {
-  it.effect("of the layer sees all that a run publishes, also where nobody reads it, and learns whose it is", () =>
+  it.effect("of the layer sees all that a run publishes, even if nobody reads it, and learns whose run it is", () =>
     Effect.gen(function*() {
       const seen = seenBy("all")
       const { agent, store } = yield* TestAgent.make([
@@ -78,7 +78,7 @@ describe("an observer", () => {
       assert.deepStrictEqual(told[0], { agent: "test/Tested", missed: 0, runId, sessionId: "s" })
     }))
 
-  it.effect("of the caller adds up with the layer's; one that is in both sees a run once", () =>
+  it.effect("of the caller adds to the layer's; one in both sees a run once", () =>
     Effect.gen(function*() {
       const [layer, both, caller] = [seenBy("layer"), seenBy("both"), seenBy("caller")]
       const { agent } = yield* TestAgent.make([ScriptedModel.text("a"), ScriptedModel.text("b")]).pipe(
@@ -92,7 +92,7 @@ describe("an observer", () => {
       assert.deepStrictEqual([layer, both, caller].map(runs), [2, 2, 1])
     }))
 
-  it.effect("that is slow holds neither the run nor the others, and is told how many transient events it missed", () =>
+  it.effect("that is slow delays neither the run nor the others, and is told how many transient events it missed", () =>
     Effect.gen(function*() {
       const [late, quick] = [slow("late"), seenBy("quick")]
       const { agent, store } = yield* TestAgent.make(talkative).pipe(
@@ -119,7 +119,7 @@ describe("an observer", () => {
       }).pipe(Effect.ensuring(late.goOn))
     }))
 
-  it.effect("gets the end also where the store does not give what it missed", () =>
+  it.effect("gets the end even if the store cannot provide what it missed", () =>
     Effect.gen(function*() {
       const late = slow("late")
       const store = yield* TestStore.make()
@@ -142,7 +142,7 @@ describe("an observer", () => {
       assert.match(String(warnings), /"late" missed events that the store could not give/)
     }))
 
-  it.effect("that fails, dies or interrupts itself is named in one warning and goes on; the run does not notice", () =>
+  it.effect("that fails, dies or interrupts itself is named in one warning and stays; the run does not notice", () =>
     Effect.gen(function*() {
       for (const failure of [Effect.fail("SECRET"), Effect.die(new Error("SECRET")), Effect.interrupt]) {
         const seen = seenBy("odd")
@@ -165,7 +165,7 @@ describe("an observer", () => {
       }
     }))
 
-  it.effect("is waited for when the layer closes, and left alone after the grace period", () =>
+  it.effect("is waited for when the layer closes, but only for the grace period", () =>
     Effect.gen(function*() {
       const late = slow("late")
       const left = Deferred.makeUnsafe<void>()
@@ -189,7 +189,7 @@ describe("an observer", () => {
       yield* Deferred.await(left)
     }))
 
-  it.effect("sees nothing of a run that is told again, or that never began", () =>
+  it.effect("sees nothing of a run that is replayed, or that never began", () =>
     Effect.gen(function*() {
       const seen = seenBy("all")
       const { agent } = yield* TestAgent.make([ScriptedModel.text("done")])

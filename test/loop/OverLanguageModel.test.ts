@@ -95,7 +95,7 @@ describe("the loop over a LanguageModel", () => {
       assert.deepStrictEqual(RunLog.outcomes(seen), ["1.0 Succeeded", "1.1 Succeeded"])
     }))
 
-  it.effect("sends reasoning back with all its metadata, from wherever it came", () =>
+  it.effect("sends reasoning back with all its metadata, whatever part it came in", () =>
     Effect.gen(function*() {
       const { asked } = yield* play([
         {
@@ -193,7 +193,7 @@ describe("the loop over a LanguageModel", () => {
       assert.isTrue(called?.type === "tool-call" && found?.type === "tool-result" && called.id === found.id)
     }))
 
-  it.effect("tries again after an error part, and what came before it does not count", () =>
+  it.effect("retries after an error part, and what came before it does not count", () =>
     Effect.gen(function*() {
       const { log, result } = yield* play([
         { parts: [...Scripted.text("0", "half"), { type: "error", error: "overloaded" }, Scripted.finish()] },
@@ -203,7 +203,7 @@ describe("the loop over a LanguageModel", () => {
       assert.deepStrictEqual(RunLog.only(log, "AttemptDiscarded").map((event) => event.error._tag), ["Overloaded"])
     }))
 
-  it.effect("counts a stream without a finish as cut", () =>
+  it.effect("treats a stream without a finish as cut", () =>
     Effect.gen(function*() {
       const { log } = yield* play([
         { parts: [{ type: "tool-call", id: "x", name: "work", params: { n: 1 } }] },

@@ -1,11 +1,11 @@
-/** A model and tools that answer at once: others are let in between turns. */
+/** A model and tools that answer at once: other work gets its turn between turns. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as TestAgent from "../support/TestAgent.ts"
 
 describe("between turns that wait for nothing", () => {
-  it.effect("a reader that leaves keeps the next model call from being made", () =>
+  it.effect("a reader that leaves prevents the next model call", () =>
     Effect.gen(function*() {
       const { agent, script } = yield* TestAgent.make(Array.from({ length: 40 }, (_, n) => TestAgent.work(n)), {
         agent: { limits: { maxTurns: 100 } }
@@ -21,7 +21,7 @@ describe("between turns that wait for nothing", () => {
       }
     }))
 
-  it.effect("what waits for the event loop aborts the run", () =>
+  it.effect("something waiting for the event loop can abort the run", () =>
     Effect.gen(function*() {
       const turns = 200
       const { agent } = yield* TestAgent.make(Array.from({ length: turns }, (_, n) => TestAgent.work(n)), {

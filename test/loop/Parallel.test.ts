@@ -20,7 +20,7 @@ import * as TestStore from "../support/TestStore.ts"
 
 const calls = (...ns: ReadonlyArray<number>) => ns.map((n) => TestAgent.work(n, `${n}`))
 
-/** A tool whose calls wait to be let go one by one, and that counts how many run. */
+/** A tool whose calls wait to be released one by one, and that counts how many run. */
 const counted = (expected: number) => {
   const gates = new Map<number, Deferred.Deferred<void>>()
   const gate = (n: number) => {
@@ -39,7 +39,7 @@ const counted = (expected: number) => {
     }).pipe(Effect.ensuring(Effect.sync(() => running--)))
   return {
     tool,
-    /** so many run at once now */
+    /** this many run at once now */
     full: Deferred.await(full),
     most: () => most,
     letGo: (n: number) => Effect.asVoid(Deferred.succeed(gate(n), undefined))
@@ -64,7 +64,7 @@ describe("calls of one message", () => {
       assert.strictEqual(RunLog.outcomes(log).length, 5)
     }))
 
-  it.effect("all end where they do while the outcome of the first is being stored", () =>
+  it.effect("can all end while the outcome of the first is being stored", () =>
     Effect.gen(function*() {
       const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "ToolSettled"))
       const store = yield* TestStore.make(held.onAppend)
@@ -83,7 +83,7 @@ describe("calls of one message", () => {
       assert.strictEqual(RunLog.outcomes(yield* store.log("s")).length, 5)
     }))
 
-  it.effect("have their outcome stored in one write with the intent of the one that follows", () =>
+  it.effect("have their outcome stored in one write with the next intent", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make()
       const { full, letGo, tool } = counted(2)
@@ -117,7 +117,7 @@ describe("calls of one message", () => {
       ])
     }))
 
-  it.effect("are told to the model in call order, whatever order they ended in", () =>
+  it.effect("are reported to the model in call order, whatever order they ended in", () =>
     Effect.gen(function*() {
       const ended = new Map([[0, Deferred.makeUnsafe<void>()], [1, Deferred.makeUnsafe<void>()], [
         2,
@@ -141,7 +141,7 @@ describe("calls of one message", () => {
       ])
     }))
 
-  it.effect("with continueOnError false fail the run once one has failed; siblings that run settle first, others do not start", () =>
+  it.effect("with continueOnError false fail the run once one has failed; running siblings settle first, others do not start", () =>
     Effect.gen(function*() {
       const sibling = yield* Latch.make(false)
       const { agent, store } = yield* TestAgent.make([calls(0, 1, 2, 3)], {
@@ -167,7 +167,7 @@ describe("calls of one message", () => {
       assert.strictEqual(RunLog.endOf(log), "RunFailed(ToolFailed)")
     }))
 
-  it.effect("with continueOnError false go on after arguments that do not fit and tools that are unknown", () =>
+  it.effect("with continueOnError false continue after invalid arguments and unknown tools", () =>
     Effect.gen(function*() {
       const { agent } = yield* TestAgent.make([
         [ScriptedModel.call("work", {}, "a"), ScriptedModel.call("nope", {}, "b"), TestAgent.work(1, "c")],

@@ -1,4 +1,4 @@
-/** A call whose handler waits for what people answer to a run that works for it: the run around it waits too, and goes on with it. */
+/** A call whose handler waits for people's answers to a run that works for it: the run around it waits and continues too. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -66,7 +66,7 @@ describe("a call whose handler waits for a run below it", () => {
       assert.deepStrictEqual(paused?.waitsFor, [{ sessionId: child, runId: child }])
     }))
 
-  it.effect("goes on with that run once it is answered: one outcome, and nothing is done twice", () =>
+  it.effect("continues with that run once it is answered: one outcome, and nothing is done twice", () =>
     Effect.gen(function*() {
       const calls: Array<string> = []
       const made = yield* Family.make({
@@ -96,7 +96,7 @@ describe("a call whose handler waits for a run below it", () => {
       assert.deepStrictEqual(settled?.usage, { inputTokens: 30, outputTokens: 15 })
     }))
 
-  it.effect("goes on with a no as well", () =>
+  it.effect("continues after a no as well", () =>
     Effect.gen(function*() {
       const made = yield* Family.make()
       yield* made.root(one)
@@ -105,7 +105,7 @@ describe("a call whose handler waits for a run below it", () => {
       assert.include(steps(yield* checked(made), child), "Denied 1.0")
     }))
 
-  it.effect("is told where its questions are answered", () =>
+  it.effect("has answers sent to the root refused with the session that asks", () =>
     Effect.gen(function*() {
       const made = yield* Family.make()
       const [question] = suspended(yield* made.root(one))
@@ -117,7 +117,7 @@ describe("a call whose handler waits for a run below it", () => {
       assert.strictEqual((yield* decide("another")).reason._tag, "ApprovalNotOpen")
     }))
 
-  it.effect("waits again where it is resumed without an answer, and asks no model", () =>
+  it.effect("waits again when it is resumed without an answer, and calls no model", () =>
     Effect.gen(function*() {
       const made = yield* Family.make()
       const [question] = suspended(yield* made.root(one))
@@ -129,7 +129,7 @@ describe("a call whose handler waits for a run below it", () => {
       yield* checked(made)
     }))
 
-  it.effect("says when all that is asked below it is answered", () =>
+  it.effect("is explained as answered once everything asked below it is", () =>
     Effect.gen(function*() {
       const made = yield* Family.make()
       yield* made.root(one)
@@ -139,7 +139,7 @@ describe("a call whose handler waits for a run below it", () => {
       assert.include(again.explain, "All questions of the run are answered")
     }))
 
-  it.effect("waits with all that is around it, as deep as it is", () =>
+  it.effect("waits with every run around it, however deep", () =>
     Effect.gen(function*() {
       const made = yield* Family.make()
       const depth = 9
@@ -155,7 +155,7 @@ describe("a call whose handler waits for a run below it", () => {
       assert.strictEqual(result.usage.inputTokens, ((depth + 1) * 2 + 1) * 10)
     }))
 
-  it.effect("is one of several: those that are answered go on, and the others wait", () =>
+  it.effect("may be one of several: the answered ones continue, and the others wait", () =>
     Effect.gen(function*() {
       const made = yield* Family.make()
       const questions = suspended(yield* made.root({ turns: [[buys, {}, buys, { by: "buy" }]] }))
@@ -169,7 +169,7 @@ describe("a call whose handler waits for a run below it", () => {
       assert.deepStrictEqual(outcomes.slice(2).sort(), ["Succeeded 1.0", "Succeeded 1.3"])
     }))
 
-  it.effect("holds up those after it where calls run one by one", () =>
+  it.effect("holds up the calls after it when calls run one by one", () =>
     Effect.gen(function*() {
       const made = yield* Family.make({ agent: { toolPolicy: { maxParallel: 1 } } })
       yield* made.root({ turns: [[buys, {}]] })
@@ -180,7 +180,7 @@ describe("a call whose handler waits for a run below it", () => {
       assert.deepStrictEqual(outcomes, ["Succeeded 1.0", "Succeeded 1.1"])
     }))
 
-  it.effect("runs again whatever its tool says of itself: its handler said that it may", () =>
+  it.effect("runs again whatever its tool declares: its handler said that it may", () =>
     Effect.gen(function*() {
       const made = yield* Family.make()
       yield* made.root({ turns: [[{ ...buys, by: "order" }]] })
@@ -189,7 +189,7 @@ describe("a call whose handler waits for a run below it", () => {
       assert.include(steps(yield* checked(made)), "Succeeded 1.0")
     }))
 
-  it.effect("counts once against limits of calls", () =>
+  it.effect("counts once against limits on tool calls", () =>
     Effect.gen(function*() {
       const made = yield* Family.make({ agent: { toolPolicy: { maxCallsPerRun: { ask: 1 } } } })
       yield* made.root({ ...one, limits: { maxToolCalls: 1 } })
@@ -198,7 +198,7 @@ describe("a call whose handler waits for a run below it", () => {
       assert.strictEqual((yield* resume(made))._tag, "Completed")
     }))
 
-  it.effect("is denied by a new message to the session, and what it waited for stays where it is", () =>
+  it.effect("is denied by a new message to the session, and the run it waited for stays as it is", () =>
     Effect.gen(function*() {
       const made = yield* Family.make()
       yield* made.root(one)
@@ -209,7 +209,7 @@ describe("a call whose handler waits for a run below it", () => {
       assert.strictEqual((yield* made.agent.approvals(child)).length, 1)
     }))
 
-  it.effect("hands on what data the run around it is resumed with", () =>
+  it.effect("passes on the data that the run around it is resumed with", () =>
     Effect.gen(function*() {
       const seen: Array<unknown> = []
       const made = yield* Family.make({
@@ -232,7 +232,7 @@ describe("a call whose handler waits for a run below it", () => {
       assert.deepStrictEqual(given, [undefined, "new"])
     }))
 
-  it.effect("has failed where it asks for that run with another input", () =>
+  it.effect("fails when it asks for that run with another input", () =>
     Effect.gen(function*() {
       const made = yield* Family.make({
         handler: (agent, plan, { attempt, idempotencyKey: runId }) =>
@@ -247,7 +247,7 @@ describe("a call whose handler waits for a run below it", () => {
       assert.include(steps(yield* made.logs), "Failed 1.0")
     }))
 
-  it.effect("is told what came of a run that somebody resumed meanwhile", () =>
+  it.effect("gets the result of a run that was resumed by hand meanwhile", () =>
     Effect.gen(function*() {
       const made = yield* Family.make()
       yield* made.root(one)
@@ -257,7 +257,7 @@ describe("a call whose handler waits for a run below it", () => {
       assert.strictEqual(RunLog.only((yield* checked(made)).get(child)!, "RunResumed").length, 1)
     }))
 
-  it.effect("has an outcome where its handler does not let the pause by", () =>
+  it.effect("has an outcome when its handler swallows the pause", () =>
     Effect.gen(function*() {
       const made = yield* Family.make({
         handler: (agent, plan, call) => Effect.catchCause(Family.run(agent, plan, call), () => Effect.succeed("later"))
@@ -266,7 +266,7 @@ describe("a call whose handler waits for a run below it", () => {
       assert.include(steps(yield* made.logs), "Succeeded 1.0")
     }))
 
-  it.effect("is not waited for where somebody here answers", () =>
+  it.effect("does not pause when an approver here answers", () =>
     Effect.gen(function*() {
       const made = yield* Family.make()
       const result = yield* Effect.provideService(made.root(one), Approver, Approvals.answering(() => Approvals.yes))
@@ -274,7 +274,7 @@ describe("a call whose handler waits for a run below it", () => {
       assert.notInclude(steps(yield* checked(made)), "ToolPaused 1.0")
     }))
 
-  it.effect("waits for several runs of its own at once", () =>
+  it.effect("may wait for several runs of its own at once", () =>
     Effect.gen(function*() {
       const made = yield* Family.make({
         handler: (agent, plan, call) =>
@@ -297,7 +297,7 @@ describe("a call whose handler waits for a run below it", () => {
       yield* decideAll(made)
       const result = yield* resume(made)
       assert.strictEqual(result._tag, "Completed")
-      // two turns of the root; of each two and one of what it bought
+      // two turns of the root; and for each run two, and one of what it bought
       assert.strictEqual(result.usage.inputTokens, 80)
       yield* checked(made)
     }))
@@ -315,7 +315,7 @@ describe("events", () => {
     }))
 })
 
-describe("a process that dies with a call that had paused", () => {
+describe("a process that dies while a paused call was continuing", () => {
   const dead = Effect.fnUntraced(function*(by: "ask" | "order") {
     const gate = yield* ScriptedModel.makeGate
     const made = yield* Family.make({
@@ -331,7 +331,7 @@ describe("a process that dies with a call that had paused", () => {
     return yield* Family.make({ store: yield* Family.leftBy(made.store) })
   })
 
-  it.effect("while it went on goes on again, where its tool says that it may", () =>
+  it.effect("leaves a call that continues again if its tool allows it", () =>
     Effect.gen(function*() {
       const made = yield* dead("ask")
       const result = yield* resume(made)
@@ -340,7 +340,7 @@ describe("a process that dies with a call that had paused", () => {
       yield* checked(made)
     }))
 
-  it.effect("while it went on has an outcome that nobody knows, where its tool does not say so", () =>
+  it.effect("leaves a call with an unknown outcome if its tool does not allow it", () =>
     Effect.gen(function*() {
       const made = yield* dead("order")
       yield* resume(made)

@@ -1,4 +1,4 @@
-/** What a call says that it waits for may be anything: no run, a run that waits for itself, one whose log is gone or cannot be read. */
+/** What a call claims to wait for may be anything: no run, a run that waits for itself, one whose log is gone or unreadable. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -27,7 +27,7 @@ const asked = (result: RunResult.RunResult) =>
 
 const hello = (agent: Family.Client) => Effect.map(agent.run({ sessionId: "root", input: "{}" }), ({ _tag }) => _tag)
 
-describe("a call that waits for what is no run", () => {
+describe("a call that waits for what is not a run", () => {
   const notRuns: ReadonlyArray<readonly [string, unknown]> = [
     ["nothing", undefined],
     ["a text", "root"],
@@ -36,7 +36,7 @@ describe("a call that waits for what is no run", () => {
   ]
 
   for (const [name, waitsFor] of notRuns) {
-    it.effect(`as its executor says, leaves a log that can be read: ${name}`, () =>
+    it.effect(`by its executor's word, leaves a log that can be read: ${name}`, () =>
       Effect.gen(function*() {
         const store = yield* TestStore.make()
         const member = Family.agentOf()
@@ -51,7 +51,7 @@ describe("a call that waits for what is no run", () => {
       }).pipe(Effect.scoped))
   }
 
-  it.effect("as its handler says, has failed", () =>
+  it.effect("by its handler's word, fails", () =>
     Effect.gen(function*() {
       const made = yield* Family.make({ handler: () => ToolCall.pause({ sessionId: "root" } as Pointer.Run) })
       assert.strictEqual((yield* made.root(one))._tag, "Completed")
@@ -59,7 +59,7 @@ describe("a call that waits for what is no run", () => {
       assert.strictEqual(settled?.outcome._tag, "Failed")
     }))
 
-  it.effect("and for runs besides, waits for each of those once", () =>
+  it.effect("and for real runs too, waits for each of those once", () =>
     Effect.gen(function*() {
       const made = yield* Family.make({ handler: () => ToolCall.pause(root, { ...root }, "root" as never, root) })
       yield* made.root(one)
@@ -77,8 +77,8 @@ const sharing: Family.Handler = (agent, plan, call) =>
       (result) => result._tag === "Suspended" ? ToolCall.pause(result) : Effect.succeed(result._tag)
     )
 
-describe("a call that waits for a run which it did not begin", () => {
-  it.effect("has that go on once it is answered", () =>
+describe("a call that waits for a run it did not begin", () => {
+  it.effect("resumes that run once it is answered", () =>
     Effect.gen(function*() {
       const { agent, root } = yield* Family.make({ handler: sharing })
       yield* agent.run({ runId: "x", input: JSON.stringify(buys) })
@@ -87,7 +87,7 @@ describe("a call that waits for a run which it did not begin", () => {
       assert.strictEqual((yield* agent.resumeRun({ sessionId: "root" }))._tag, "Completed")
     }))
 
-  it.effect("leaves it as it is before it has paused for that", () =>
+  it.effect("leaves that run as it is before having paused for it", () =>
     Effect.gen(function*() {
       const { agent, root, store } = yield* Family.make({ handler: sharing })
       yield* agent.run({ runId: "x", input: JSON.stringify(buys) })
@@ -96,8 +96,8 @@ describe("a call that waits for a run which it did not begin", () => {
     }))
 })
 
-describe("a call that somebody had allowed, and that waits", () => {
-  it.effect("says of a later drive only what was decided since", () =>
+describe("a call that was allowed, and now waits", () => {
+  it.effect("makes a later drive's cause only what was decided since", () =>
     Effect.gen(function*() {
       const { agent, root, store } = yield* Family.make()
       const [question] = asked(yield* root({ turns: [[{ ...buys, by: "buy" }]] }))
@@ -109,8 +109,8 @@ describe("a call that somebody had allowed, and that waits", () => {
     }))
 })
 
-describe("a call that waits for a run which another one follows", () => {
-  it.effect("is told that nobody can have it go on", () =>
+describe("a call that waits for a run that another run has followed", () => {
+  it.effect("fails, because nobody can resume that run", () =>
     Effect.gen(function*() {
       const { agent, root, store } = yield* Family.make()
       yield* root(one)
@@ -122,7 +122,7 @@ describe("a call that waits for a run which another one follows", () => {
 })
 
 describe("two calls that wait for one run", () => {
-  it.effect("have each of its questions once, and not those of a run that follows it", () =>
+  it.effect("list each of its questions once, and not those of a run that follows it", () =>
     Effect.gen(function*() {
       const made = yield* Family.make({
         handler: (agent, plan, call) =>
@@ -139,7 +139,7 @@ describe("two calls that wait for one run", () => {
       assert.strictEqual((yield* made.agent.approvals("shared")).length, 1)
     }))
 
-  it.effect("count what it spent once, with the one that began it", () =>
+  it.effect("count what it spent once, for the call that began it", () =>
     Effect.gen(function*() {
       const made = yield* Family.make({ handler: sharing })
       yield* made.root({ turns: [[buys, buys]] })
@@ -151,7 +151,7 @@ describe("two calls that wait for one run", () => {
 })
 
 describe("a call whose process dies before it has paused", () => {
-  /** What is left where the run below is suspended, and nothing after that is stored of the one around it. */
+  /** What is left when the run below is suspended, and nothing after that is stored of the run around it. */
   const left = Effect.gen(function*() {
     const base = yield* TestStore.make()
     base.onAppend = ({ events, store }) =>
@@ -165,7 +165,7 @@ describe("a call whose process dies before it has paused", () => {
     return made
   })
 
-  it.effect("goes on with the run below at once, where that was answered", () =>
+  it.effect("continues with the run below at once, if that was answered", () =>
     Effect.gen(function*() {
       const { agent } = yield* left
       const [question] = yield* agent.approvals(child)
@@ -173,15 +173,15 @@ describe("a call whose process dies before it has paused", () => {
       assert.strictEqual((yield* agent.resumeRun({ sessionId: "root" }))._tag, "Completed")
     }))
 
-  it.effect("pauses then, where it was not", () =>
+  it.effect("pauses then, if it was not", () =>
     Effect.gen(function*() {
       const { agent } = yield* left
       assert.deepStrictEqual(asked(yield* agent.resumeRun({ sessionId: "root" })), [`${child}/1.0`])
     }))
 })
 
-describe("a run below that died as it went on", () => {
-  it.effect("goes on where it was, also where somebody wrote its end meanwhile", () =>
+describe("a run below that died while continuing", () => {
+  it.effect("continues where it was, even if its end was written meanwhile", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const before = yield* Family.make({
@@ -204,7 +204,7 @@ describe("a run below that died as it went on", () => {
     }))
 })
 
-it.effect("what a run spent that has an id of its own counts for the call that paused for it, whatever settles that", () =>
+it.effect("what a run under an id of its own spent counts for the call that paused for it, whatever settles that call", () =>
   Effect.gen(function*() {
     const made = yield* Family.make({
       handler: (agent) =>
@@ -223,7 +223,7 @@ it.effect("what a run spent that has an id of its own counts for the call that p
     ])
   }))
 
-describe("what a run spent that was over when the call paused for another one", () => {
+describe("what a run spent that was over when the call paused for another", () => {
   const left = Effect.gen(function*() {
     const made = yield* Family.make({
       handler: (agent, plan, call) =>
@@ -237,7 +237,7 @@ describe("what a run spent that was over when the call paused for another one", 
     return yield* Family.make({ store: yield* Family.leftBy(made.store) })
   })
 
-  it.effect("counts for the call, whatever settles that", () =>
+  it.effect("counts for the call, whatever settles it", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* left
       yield* agent.run({ sessionId: "root", input: "{}" })
@@ -248,7 +248,7 @@ describe("what a run spent that was over when the call paused for another one", 
       ])
     }))
 
-  it.effect("is held against the limits of a run that is resumed", () =>
+  it.effect("counts against the limits of a resumed run", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* left
       const result = yield* agent.resumeRun({ sessionId: "root", limits: { maxTokens: 100 } })
@@ -258,13 +258,13 @@ describe("what a run spent that was over when the call paused for another one", 
 })
 
 describe("a run that waits for itself", () => {
-  it.effect("has each of its questions once", () =>
+  it.effect("lists each of its questions once", () =>
     Effect.gen(function*() {
       const made = yield* Family.make({ handler: () => ToolCall.pause(root) })
       assert.deepStrictEqual(asked(yield* made.root({ turns: [[{}, { by: "buy" }]] })), ["root/1.1"])
     }))
 
-  it.effect("and works for itself, as a log of somebody else's says, takes a new message", () =>
+  it.effect("and works for itself, by a foreign log, takes a new message", () =>
     Effect.gen(function*() {
       const made = yield* Family.make()
       yield* made.root(one)
@@ -298,13 +298,13 @@ describe("a run that waits for one below it whose log cannot be read", () => {
     return yield* Family.make({ store: TestStore.over(closed) })
   })
 
-  it.effect("has no questions that are known", () =>
+  it.effect("has no known questions", () =>
     Effect.gen(function*() {
       const { agent } = yield* made
       assert.deepStrictEqual(yield* agent.approvals("root"), [])
     }))
 
-  it.effect("tells its call when it is resumed", () =>
+  it.effect("fails its call when it is resumed", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* made
       assert.strictEqual((yield* agent.resumeRun({ sessionId: "root" }))._tag, "Completed")

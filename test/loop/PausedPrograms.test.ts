@@ -1,4 +1,4 @@
-/** What holds of runs whose calls wait for people below them, whatever is done about it: programs of random steps. */
+/** What holds of runs whose calls wait for people below them, whatever is done to them: programs of random steps. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as RunResult from "../../src/run/RunResult.ts"
@@ -15,7 +15,7 @@ const planOf = (die: Dice, depth: number): Family.Plan => ({
   turns: depth === 0 ? [] : times(die.int(3), () => times(1 + die.int(2), () => planOf(die, depth - 1)))
 })
 
-/** Has one to three runs at work for a call, and waits for those that ask. */
+/** Has one to three runs work for a call, and waits for those that ask. */
 const several: Family.Handler = (client, plan, { idempotencyKey }) =>
   Effect.gen(function*() {
     const input = JSON.stringify(plan)
@@ -52,7 +52,7 @@ const play = Effect.fnUntraced(function*(seed: number) {
 })
 
 it.effect.prop(
-  "what is spent below calls is counted once, each has one outcome, and all that is answered goes on to its end",
+  "spending below calls is counted once, each call has one outcome, and all that is answered runs to its end",
   [Logs.seed],
   ([seed]) => Effect.scoped(play(seed)),
   { arbitrary: { runs: 20, seed: "paused" }, timeout: 30_000 }

@@ -55,7 +55,7 @@ const grows = (lists: ReadonlyArray<ReadonlyArray<unknown>>) => {
 }
 
 describe("fifty turns", () => {
-  it.effect("grow at the Model boundary by what is added, with the same tools", () =>
+  it.effect("grow at the Model boundary only by what is added, with the same tools", () =>
     Effect.gen(function*() {
       const made = yield* converse(Array.from({ length: turns }, (_, n) =>
         isLast(n)
@@ -68,7 +68,7 @@ describe("fifty turns", () => {
       }
     }))
 
-  it.live("grow in the body that an OpenAI-compatible provider gets, and nothing else in it changes", () =>
+  it.live("grow in the body sent to an OpenAI-compatible provider, and nothing else in it changes", () =>
     Effect.gen(function*() {
       const { data, delta, events, finish, make, toolCalls } = OpenAi
       const call = (index: number, id: string, n: number) => ({
@@ -90,7 +90,7 @@ describe("fifty turns", () => {
       sameBut(server, "messages")
     }))
 
-  it.live("grow in the body that Anthropic gets by the AI SDK, and nothing else in it changes", () =>
+  it.live("grow in the body sent to Anthropic through the AI SDK, and nothing else in it changes", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(...Array.from({ length: turns }, (_, n) =>
         isLast(n)
@@ -107,7 +107,7 @@ describe("fifty turns", () => {
     }))
 })
 
-/** The bodies are equal, the order of their fields too, but for this one. */
+/** The bodies are equal, including the order of their fields, except for this one. */
 const sameBut = ({ requests }: OpenAi.Server, field: string) => {
   const others = requests.map(({ body }) => JSON.stringify({ ...body, [field]: undefined }))
   for (const other of others) assert.strictEqual(other, others[0])

@@ -15,7 +15,7 @@ const go = { sessionId: "s", runId: "r", input: "go", data: { tenant: 7 } }
 type Tools = "work" | "look" | "again"
 type Options = Partial<Agent.Options<typeof TestAgent.kit.tools, string>>
 
-/** Prepares the turns that are named, by number. */
+/** Prepares the given turns, by number. */
 const changing = (changes: Record<number, PrepareTurn.Change<Tools>>): Options => ({
   prepareTurn: ({ turn }) => changes[turn]
 })
@@ -36,7 +36,7 @@ const toolsOf = (request: { readonly tools: ReadonlyArray<{ readonly name: strin
   request?.tools.map(({ name }) => name)
 
 describe("a prepared turn", () => {
-  it.effect("narrows the tools of that turn, and of no other", () =>
+  it.effect("narrows the tools of that turn only", () =>
     Effect.gen(function*() {
       const { log, requests } = yield* ran(twoTurns, changing({ 1: { tools: ["look"] } }))
       assert.deepStrictEqual(requests.map(toolsOf), [["look"], ["work", "look", "again"]])
@@ -53,7 +53,7 @@ describe("a prepared turn", () => {
       assert.deepStrictEqual(requests.map(toolsOf), [["look"]])
     }))
 
-  it.effect("says whether tools may or must be called", () =>
+  it.effect("decides whether tools may or must be called", () =>
     Effect.gen(function*() {
       const { requests } = yield* ran(
         [TestAgent.look(1), TestAgent.look(2), ScriptedModel.text("done")],
@@ -62,13 +62,13 @@ describe("a prepared turn", () => {
       assert.deepStrictEqual(requests.map(({ toolChoice }) => toolChoice), ["required", { tool: "look" }, "none"])
     }))
 
-  it.effect("without tools is told that it has none", () =>
+  it.effect("without tools tells the model that it has none", () =>
     Effect.gen(function*() {
       const { requests } = yield* ran([ScriptedModel.text("done")], changing({ 1: { tools: [] } }))
       assert.deepStrictEqual(requests.map(({ toolChoice, tools }) => [toolChoice, tools]), [["none", []]])
     }))
 
-  it.effect("replaces the instructions, and keeps what the output schema asks for", () =>
+  it.effect("replaces the instructions, but keeps what the output schema asks for", () =>
     Effect.gen(function*() {
       const { requests } = yield* ran([TestAgent.look(1), ScriptedModel.text("{\"n\":1}")], {
         output: Schema.Struct({ n: Schema.Finite }) as never,
@@ -79,7 +79,7 @@ describe("a prepared turn", () => {
       assert.match(systems[1]!, /^Be brief\.\n\nGive your final answer as JSON/)
     }))
 
-  it.effect("has a digest of what it is sent, and the others keep theirs", () =>
+  it.effect("has a digest of what it is sent, and other turns keep theirs", () =>
     Effect.gen(function*() {
       const turns = [1, 2, 3, 4].map((n) => TestAgent.look(n))
       const { log } = yield* ran(
@@ -98,7 +98,7 @@ describe("a prepared turn", () => {
       assert.strictEqual(new Set(digests).size, 4)
     }))
 
-  it.effect("knows its number, what was used up, the data, and what is to be answered", () =>
+  it.effect("is given its number, what was used up, the data, and what is to be answered", () =>
     Effect.gen(function*() {
       const seen: Array<PrepareTurn.Turn> = []
       yield* ran(twoTurns, {
@@ -112,7 +112,7 @@ describe("a prepared turn", () => {
       assert.deepStrictEqual([seen[0]?.sessionId, seen[0]?.runId, seen[0]?.data], ["s", "r", { tenant: 7 }])
     }))
 
-  it.effect("knows what steers it", () =>
+  it.effect("is given what steers it", () =>
     Effect.gen(function*() {
       const seen: Array<string> = []
       const { gate, run } = yield* Steering.held([ScriptedModel.text("one")], [ScriptedModel.text("two")], {
@@ -128,7 +128,7 @@ describe("a prepared turn", () => {
       assert.match(seen[1]!, /shorter/)
     }))
 
-  it.effect("may take its time, for which what is settled does not wait", () =>
+  it.effect("may take its time without delaying what is settled", () =>
     Effect.gen(function*() {
       const asked = yield* Deferred.make<void>()
       const answer = yield* Deferred.make<PrepareTurn.Change<Tools>>()
@@ -148,7 +148,7 @@ describe("a prepared turn", () => {
 })
 
 describe("a call of a tool that its turn was not offered", () => {
-  it.effect("is of an unknown tool, and does not run", () =>
+  it.effect("is a call of an unknown tool, and does not run", () =>
     Effect.gen(function*() {
       const { log } = yield* ran([[TestAgent.work(1, "a"), TestAgent.look(2, "b")], ScriptedModel.text("done")], {
         ...changing({ 1: { tools: ["look"] } }),
@@ -159,7 +159,7 @@ describe("a call of a tool that its turn was not offered", () => {
       assert.deepStrictEqual(settled?.outcome, { _tag: "UnknownTool", available: ["look"] })
     }))
 
-  it.effect("is so for the drive that takes the round up after a crash too", () =>
+  it.effect("is still one for a drive that takes up the round after a crash", () =>
     Effect.gen(function*() {
       const calls = [TestAgent.look(1, "a"), TestAgent.work(2, "b"), TestAgent.look(3, "c")]
       const agent = changing({ 1: { tools: ["look"] } })

@@ -1,4 +1,4 @@
-/** What holds whatever is done to an agent of which everything may go wrong: programs of random operations. */
+/** What holds whatever is done to an agent in which everything may go wrong: programs of random operations. */
 import { assert, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -22,13 +22,13 @@ import type * as TestStore from "../support/TestStore.ts"
 
 type Log = ReadonlyArray<RunEvent.Durable>
 
-/** How something came to an end, where it should have come to another. */
+/** How something ended that should have ended differently. */
 const ending = (exit: Exit.Exit<unknown, unknown> | undefined): ReadonlyArray<string> => {
   if (exit === undefined) return ["never ends"]
   return Exit.isFailure(exit) && Cause.hasDies(exit.cause) ? [`dies: ${Cause.pretty(exit.cause)}`] : []
 }
 
-/** Whether the log says of these words what whoever said them was told. */
+/** Whether the log says of these words what their sender was told. */
 const delivery = (log: Log, words: string, told: Delivery.Delivery): ReadonlyArray<string> => {
   const places = log.flatMap((event, i) =>
     event._tag === "InputReceived" && JSON.stringify(event.messages).includes(words) ? [i] : []
@@ -39,7 +39,7 @@ const delivery = (log: Log, words: string, told: Delivery.Delivery): ReadonlyArr
   return next?._tag === "TurnStarted" && next.turn !== told.turn ? [`"${words}" is not of turn ${told.turn}`] : []
 }
 
-/** Whether who opens the session is given what the log says. */
+/** Whether whoever opens the session is given what the log says. */
 const opening = Effect.fnUntraced(function*(store: TestStore.TestStore, sessionId: string, log: Log) {
   const { state, transcript } = yield* Fold.fold(store.service, sessionId, Fold.nothing)
   const messages = (transcript: Transcript.Transcript) => JSON.stringify(Transcript.messages(transcript))
@@ -60,7 +60,7 @@ const hello = Effect.fnUntraced(function*(store: TestStore.TestStore, sessionId:
 })
 
 it.effect.prop(
-  "everything that is begun ends; logs, readers, limits and sums are right; nothing runs twice; and hello is answered",
+  "everything begun ends; logs, readers, limits and sums are right; nothing runs twice; and hello is answered",
   [Logs.seed],
   ([seed]) =>
     Effect.gen(function*() {

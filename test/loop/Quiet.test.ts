@@ -95,7 +95,7 @@ const census = Effect.fnUntraced(function*<A, E, R>(self: Effect.Effect<A, E, R>
   return { started, left: started - ended }
 })
 
-describe("what application code breaks with", () => {
+describe("what application code throws", () => {
   const quoting = () => JSON.parse("RESULT-5")
   const broken: Record<string, TestAgent.Options> = {
     "a condition": { agent: { stopWhen: quoting } },
@@ -103,7 +103,7 @@ describe("what application code breaks with", () => {
     "a model": { model: Layer.succeed(Model.Model, { info: { provider: "p", name: "m" }, stream: quoting }) }
   }
   for (const [name, options] of Object.entries(broken)) {
-    it.effect(`is named in the error and the log, and its words are in its cause alone: ${name}`, () =>
+    it.effect(`is named in the error and the log, and its words are only in its cause: ${name}`, () =>
       Effect.gen(function*() {
         const { agent, store } = yield* TestAgent.make([ScriptedModel.text("ok")], options)
         const error = yield* Effect.flip(agent.run({ sessionId: "s", input: "go" }))
@@ -114,7 +114,7 @@ describe("what application code breaks with", () => {
   }
 })
 
-it.effect("what a model breaks with may not even say what it is", () =>
+it.effect("a model's failure that may not even say what it is", () =>
   Effect.gen(function*() {
     const nameless = Object.defineProperty(new Error("RESULT-5"), "name", {
       get: () => {

@@ -1,5 +1,5 @@
 /**
- * A run that is cut off at any moment of its life, by every way there is: the log is legal and ended, everybody gets an
+ * A run that is cut off at any moment of its life, in every possible way: the log is legal and ended, everybody gets an
  * answer, and the session takes the next message at once. Moments are counted in turns of the scheduler.
  */
 import { assert, describe, it } from "@effect/vitest"
@@ -94,7 +94,7 @@ describe("a run cut off at any moment by", () => {
             const at = `pace ${pace}, moment ${moment}`
             const made = yield* slow(pace)
             yield* cut(made, moment)
-            // a run that nobody may cut off any more is let go on to its end
+            // a run that nobody may cut off any more is allowed to end
             const log = yield* name === "interrupting start" ? settled(made) : made.store.log("s")
             assert.deepStrictEqual(RunLog.violations(log), [], `${at}: ${RunLog.tags(log).join(" ")}`)
             const next = yield* made.agent.run({ sessionId: "s", input: "hello?" })

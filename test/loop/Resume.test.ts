@@ -1,4 +1,4 @@
-/** Going on with a run that ended otherwise than by completing. */
+/** Resuming a run that ended otherwise than by completing. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -40,7 +40,7 @@ describe("a run is resumed", () => {
       assert.strictEqual(RunLog.only(log, "RunCompleted")[0]?.totals.turns, 2)
     }))
 
-  it.effect("by its agent, or one that has its tools: another would answer for calls that it does not know", () =>
+  it.effect("by its agent, or one that has its tools: another agent would answer for calls that it does not know", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make([TestAgent.work(1)], {
         agent: { toolPolicy: { requireApprovalByDefault: true } }
@@ -61,7 +61,7 @@ describe("a run is resumed", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), ["1.0 Succeeded"])
     }))
 
-  it.effect("after it was aborted in the midst of an answer", () =>
+  it.effect("after it was aborted in the middle of an answer", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent, store } = yield* TestAgent.make([
@@ -81,7 +81,7 @@ describe("a run is resumed", () => {
   const keys = (events: ReadonlyArray<RunEvent.RunEvent>) =>
     RunLog.only(events, "TextDelta").map(({ attempt, index, runId, turn }) => [runId, turn, attempt, index].join())
 
-  it.effect("after it was aborted in the midst of an answer, with deltas under keys of their own", () =>
+  it.effect("after it was aborted in the middle of an answer, with deltas under new keys", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent } = yield* TestAgent.make([
@@ -96,7 +96,7 @@ describe("a run is resumed", () => {
       assert.deepStrictEqual(after.filter((key) => before.includes(key)), [])
     }))
 
-  it.effect("after a defect in the midst of an answer, with deltas under keys of their own", () =>
+  it.effect("after a defect in the middle of an answer, with deltas under new keys", () =>
     Effect.gen(function*() {
       const { agent } = yield* TestAgent.make([
         [ScriptedModel.text("half"), ScriptedModel.die("bug")],
@@ -141,7 +141,7 @@ describe("a run is resumed", () => {
       assert.deepStrictEqual(RunLog.violations(yield* first.store.log("s")), [])
     }))
 
-  it.effect("again and again, each drive with its number", () =>
+  it.effect("repeatedly, each drive with its number", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make([refused, refused, ScriptedModel.text("ok")])
       yield* Effect.flip(agent.run({ sessionId: "s", input: "go" }))
@@ -153,7 +153,7 @@ describe("a run is resumed", () => {
       assert.deepStrictEqual(RunLog.only(log, "AssistantMessage").map((event) => event.attempt), [3])
     }))
 
-  it.effect("for nothing but that somebody said so, as the log tells, also while a question waits", () =>
+  it.effect("with cause resume in the log when nothing was decided, even while a question waits", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make([refused, TestAgent.work(1)], {
         agent: { toolPolicy: { requireApprovalByDefault: true } }
@@ -165,7 +165,7 @@ describe("a run is resumed", () => {
       assert.deepStrictEqual(causes, ["resume", "resume"])
     }))
 
-  it.effect("with other data, which its tools read", () =>
+  it.effect("with new data, which its tools read", () =>
     Effect.gen(function*() {
       const seen: Array<unknown> = []
       const { agent } = yield* TestAgent.make([
@@ -183,7 +183,7 @@ describe("a run is resumed", () => {
       assert.deepStrictEqual(seen, ["second", "second"])
     }))
 
-  it.effect("with instructions and tools it began with", () =>
+  it.effect("with the instructions and tools it began with", () =>
     Effect.gen(function*() {
       const { agent, script } = yield* TestAgent.make([refused, ScriptedModel.text("ok")])
       yield* Effect.flip(agent.run({ sessionId: "s", input: "go", instructions: "Shout.", allowedTools: ["look"] }))
@@ -193,7 +193,7 @@ describe("a run is resumed", () => {
       assert.deepStrictEqual(second?.tools.map((tool) => tool.name), ["look"])
     }))
 
-  it.effect("where the model spoke last, with a word that it is to go on", () =>
+  it.effect("with a notice to continue when the model spoke last", () =>
     Effect.gen(function*() {
       const { agent, script, store } = yield* TestAgent.make([
         [ScriptedModel.text("half"), ScriptedModel.finish("length")],
@@ -206,7 +206,7 @@ describe("a run is resumed", () => {
       assert.deepStrictEqual(RunLog.only(yield* store.log("s"), "NoticeAdded").map((event) => event.kind), ["resume"])
     }))
 
-  it.effect("by one of two that try at once; the other one's limits are not dropped without a word", () =>
+  it.effect("by one of two that try at once; the other is refused, so its limits are not silently dropped", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent, store } = yield* TestAgent.make([refused, [ScriptedModel.gate(gate), ScriptedModel.text("ok")]])
@@ -223,7 +223,7 @@ describe("a run is resumed", () => {
       assert.strictEqual(RunLog.only(yield* store.log("s"), "RunResumed").length, 1)
     }))
 
-  it.effect("by its own id only: one that is not the session's last is refused, and the last one left as it is", () =>
+  it.effect("by its own id only: one that is not the session's last is refused, and the last is left as it is", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make([refused, refused])
       yield* Effect.flip(agent.run({ sessionId: "s", runId: "first", input: "go" }))
@@ -235,7 +235,7 @@ describe("a run is resumed", () => {
       assert.strictEqual(store.head("s"), head)
     }))
 
-  it.effect("by no untyped code whose arguments are none, which are named", () =>
+  it.effect("never with invalid arguments from untyped code, which are named", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make([refused])
       yield* Effect.flip(agent.run({ sessionId: "s", input: "go" }))
@@ -256,7 +256,7 @@ describe("a run is resumed", () => {
       assert.strictEqual(store.head("s"), head)
     }))
 
-  it.effect("by nobody while it lives, whatever data it was resumed with", () =>
+  it.effect("by nobody while it is live, whatever data it was resumed with", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent } = yield* TestAgent.make([refused, [ScriptedModel.gate(gate), ScriptedModel.text("ok")]])
@@ -268,7 +268,7 @@ describe("a run is resumed", () => {
       yield* Fiber.join(first)
     }))
 
-  it.effect("by nobody who leaves while its log is read", () =>
+  it.effect("by nobody who leaves while its log is being read", () =>
     Effect.gen(function*() {
       const reading = yield* Deferred.make<void>()
       const read = () => Stream.fromEffect(Effect.andThen(Deferred.succeed(reading, undefined), Effect.never))
@@ -279,7 +279,7 @@ describe("a run is resumed", () => {
       assert.isTrue(yield* Hang.ends(Fiber.interrupt(resuming)))
     }))
 
-  it.effect("and aborted by whoever leaves its stream", () =>
+  it.effect("and aborted by leaving its stream", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent, store } = yield* TestAgent.make([refused, [ScriptedModel.text("a"), ScriptedModel.gate(gate)]])
@@ -293,7 +293,7 @@ describe("a run is resumed", () => {
       assert.deepStrictEqual(RunLog.violations(log), [])
     }))
 
-  it.effect("to its result, with the typed answer, by an agent of another process", () =>
+  it.effect("to its result, with the typed answer, by an agent in another process", () =>
     Effect.gen(function*() {
       const first = yield* TestAgent.make([refused])
       yield* Effect.flip(first.agent.run({ sessionId: "s", input: "go" }))
@@ -307,7 +307,7 @@ describe("a run is resumed", () => {
       assert.deepStrictEqual(result._tag === "Completed" ? result.output.on : result.explain, new Date("2026-11-23"))
     }))
 
-  it.effect("in the layer's scope, whether it is read or not, with all deltas for who reads first", () =>
+  it.effect("in the layer's scope, whether it is read or not, with all deltas for the first reader", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent, close, store } = yield* TestAgent.make([
@@ -330,7 +330,7 @@ describe("a run is resumed", () => {
       assert.strictEqual(RunLog.endOf(yield* store.log("t")), "RunAborted(shutdown)")
     }))
 
-  it.effect("and aborted by whoever awaits its result and is interrupted", () =>
+  it.effect("and aborted by interrupting whoever awaits its result", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent, store } = yield* TestAgent.make([refused, [ScriptedModel.text("a"), ScriptedModel.gate(gate)]])

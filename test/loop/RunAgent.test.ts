@@ -1,4 +1,4 @@
-/** `ToolCall.runAgent`: an agent works for a call, whose outcome is what came of it. How it waits for people is in `Paused`. */
+/** `ToolCall.runAgent`: an agent works for a call and its result is the outcome. How it waits for people is in `Paused`. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -22,7 +22,7 @@ type Input = Parameters<Family.Client["run"]>[0]
 
 const done = JSON.stringify({})
 
-/** How the call is settled for which an agent runs these inputs, one after the other, and all logs. */
+/** How a call is settled for which an agent runs these inputs, one after the other, and all logs. */
 const settledBy = (...inputs: ReadonlyArray<Input>) =>
   Effect.gen(function*() {
     const { logs, root } = yield* Family.make({
@@ -38,12 +38,12 @@ const settledBy = (...inputs: ReadonlyArray<Input>) =>
     return { found, outcome: RunLog.only(found.get("root")!, "ToolSettled")[0]?.outcome }
   })
 
-/** A handler, as docs/tools.md has it: what an agent says meanwhile is the progress of its call. */
+/** A handler as in docs/tools.md: what an agent says meanwhile is the progress of its call. */
 const showing =
   (agent: Family.Client) => (_: unknown, { preliminary }: { preliminary: (text: string) => Effect.Effect<void> }) =>
     ToolCall.runAgent(agent, { input: "go" }, { progress: preliminary })
 
-describe("an agent that a call has work for it", () => {
+describe("an agent that works for a call", () => {
   it.effect("answers in a run with the call's key", () =>
     Effect.gen(function*() {
       const { found, outcome } = yield* settledBy({ input: done })
@@ -51,21 +51,21 @@ describe("an agent that a call has work for it", () => {
       assert.deepStrictEqual([...found.keys()].sort(), ["root", "root//1.0"])
     }))
 
-  it.effect("takes all that a run may be given", () =>
+  it.effect("takes everything that a run may be given", () =>
     Effect.gen(function*() {
       const { found } = yield* settledBy({ input: done, data: { customer: 7 }, allowedTools: ["ask"] })
       const [started] = RunLog.only(found.get("root//1.0")!, "RunStarted")
       assert.deepInclude(started?.input, { data: { customer: 7 }, allowedTools: ["ask"] })
     }))
 
-  it.effect("is not the only one where each run has an id of its own", () =>
+  it.effect("can run several times if each run has its own id", () =>
     Effect.gen(function*() {
       const { found, outcome } = yield* settledBy({ runId: "first", input: done }, { runId: "second", input: done })
       assert.deepInclude(outcome, { _tag: "Succeeded", result: "done,done" })
       assert.deepStrictEqual([...found.keys()].sort(), ["first", "root", "second"])
     }))
 
-  it.effect("is told once where it is asked the same again, and refused where it is asked for something else", () =>
+  it.effect("is replayed when it is asked the same again, and refused when it is asked something else", () =>
     Effect.gen(function*() {
       const again = yield* settledBy({ input: done }, { input: done })
       assert.deepInclude(again.outcome, { _tag: "Succeeded", result: "done,done" })
@@ -74,7 +74,7 @@ describe("an agent that a call has work for it", () => {
       assert.include(JSON.stringify(other.outcome), "root//1.0")
     }))
 
-  it.effect("is waited for while another process has it, and given up where that keeps it", () =>
+  it.effect("is waited for while another process has it, and given up if that process keeps it", () =>
     Effect.gen(function*() {
       for (const [refusals, outcome] of [[3, "Succeeded"], [Infinity, "Failed"]] as const) {
         const kept = yield* TestStore.make()
@@ -103,7 +103,7 @@ describe("an agent that a call has work for it", () => {
       }
     }))
 
-  it.effect("goes on with a conversation where it is given one", () =>
+  it.effect("continues a conversation when it is given one", () =>
     Effect.gen(function*() {
       const { found } = yield* settledBy({ input: done, sessionId: "talk", runId: "a" }, {
         input: done,
@@ -114,7 +114,7 @@ describe("an agent that a call has work for it", () => {
       assert.deepStrictEqual(started.map(({ runId }) => runId), ["a", "b"])
     }))
 
-  it.effect("gives its answer decoded", () =>
+  it.effect("returns its answer decoded", () =>
     Effect.gen(function*() {
       const below = Agent.make({ instructions: "", output: Schema.Struct({ at: Schema.DateFromString }) })
       const models = ScriptedModel.layer([[ScriptedModel.text(`{"at":"2026-01-02T03:04:05.000Z"}`)]])
@@ -130,7 +130,7 @@ describe("an agent that a call has work for it", () => {
       assert.deepInclude(settled?.outcome, { _tag: "Succeeded", result: "in 2026" })
     }))
 
-  it.effect("shows what it says meanwhile as progress, beside the observers that there are", () =>
+  it.effect("shows what it says meanwhile as progress, beside existing observers", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const below = yield* TestAgent.make([
@@ -157,11 +157,11 @@ describe("an agent that a call has work for it", () => {
       yield* over
       const [settled] = RunLog.only(seen, "ToolSettled")
       assert.deepInclude(settled?.outcome, { _tag: "Succeeded", result: "Two a day." })
-      // who watched before still does: both runs
+      // the existing observer still sees both runs
       assert.strictEqual(around.size, 2)
     }))
 
-  it.effect("tells what it says itself, in the turn that it is in", () =>
+  it.effect("reports as progress what it says itself, turn by turn", () =>
     Effect.gen(function*() {
       const told: Array<string> = []
       const isTold = yield* Deferred.make<void>()
@@ -186,14 +186,14 @@ describe("an agent that a call has work for it", () => {
       )
     }))
 
-  it.effect("that comes to no answer has the model read how it ended", () =>
+  it.effect("that comes to no answer fails the call with how it ended", () =>
     Effect.gen(function*() {
       const { outcome } = yield* settledBy({ input: JSON.stringify({ turns: [[{}]] }), limits: { maxTurns: 1 } })
       assert.strictEqual(outcome?._tag, "Failed")
       assert.include(JSON.stringify(outcome), "limit")
     }))
 
-  it.effect("tells what it says itself, in the turn that it is in", () =>
+  it.effect("reports as progress nothing that an agent below it says", () =>
     Effect.gen(function*() {
       const told: Array<string> = []
       const isTold = yield* Deferred.make<void>()
@@ -218,7 +218,7 @@ describe("an agent that a call has work for it", () => {
       )
     }))
 
-  it.effect("that comes to no answer has the model read what it said last", () =>
+  it.effect("that comes to no answer fails the call with what it said last", () =>
     Effect.gen(function*() {
       const below = yield* TestAgent.make([[ScriptedModel.text("So far three facts."), TestAgent.work(1)]])
       const { agent, store } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok")], {
@@ -229,7 +229,7 @@ describe("an agent that a call has work for it", () => {
       assert.include(JSON.stringify(settled?.outcome), String.raw`It said last:\nSo far three facts.`)
     }))
 
-  it.effect("that fails has the model read the error's message", () =>
+  it.effect("that fails gives the model the error's message", () =>
     Effect.gen(function*() {
       const { found, outcome } = yield* settledBy({ input: " " })
       assert.strictEqual(outcome?._tag, "Failed")

@@ -1,4 +1,4 @@
-/** `ToolCall.runAgents`: an agent works for a call several times at once, whose outcome is all the answers. */
+/** `ToolCall.runAgents`: an agent works for a call several times at once, and all the answers are the outcome. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -28,7 +28,7 @@ type RunAll = (
 ) => Effect.Effect<string, string, ToolCall>
 type Input = Parameters<Family.Client["run"]>[0]
 
-/** An agent whose call "1.0" has it work for each plan; deeper calls are those of `Family`. `peak`: how many it did at once. */
+/** An agent whose call "1.0" runs it for each plan; deeper calls are those of `Family`. `peak`: how many ran at once. */
 const having = Effect.fnUntraced(function*(plans: ReadonlyArray<Family.Plan>, runAll: RunAll = answers()) {
   let [now, peak] = [0, 0]
   const counted = (agent: Family.Client) => ({
@@ -65,8 +65,8 @@ const runsOf = ({ logs }: Made) => Effect.map(logs, (found) => [...found.keys()]
 
 const limited: Family.Plan = { turns: [[{}]], limits: { maxTurns: 1 } }
 
-describe("an agent that a call has work for it several times", () => {
-  it.effect("answers in order, in runs with the call's key and their places", () =>
+describe("an agent that works for a call several times", () => {
+  it.effect("answers in order, in runs with the call's key and their index", () =>
     Effect.gen(function*() {
       const made = yield* having([{ input: 1 }, done, done])
       yield* made.root(root)
@@ -74,14 +74,14 @@ describe("an agent that a call has work for it several times", () => {
       assert.deepStrictEqual(yield* runsOf(made), ["root", "root//1.0/0", "root//1.0/1", "root//1.0/2"])
     }))
 
-  it.effect("is not needed for no inputs", () =>
+  it.effect("does not run when there are no inputs", () =>
     Effect.gen(function*() {
       const made = yield* having([])
       yield* made.root(root)
       assert.deepInclude(yield* outcomeOf(made), { _tag: "Succeeded", result: "" })
     }))
 
-  it.effect("has all its questions asked at once, and goes on once all are answered", () =>
+  it.effect("has all its questions asked at once, and continues once all are answered", () =>
     Effect.gen(function*() {
       const made = yield* having([buys, done, buys], answers(2))
       const result = yield* made.root(root)
@@ -102,7 +102,7 @@ describe("an agent that a call has work for it several times", () => {
       assert.strictEqual(yield* made.requests, 2 + 2 * (2 + 1) + 1)
     }))
 
-  it.effect("waits for people beside one that fails, which the model reads once they have answered", () =>
+  it.effect("waits for people beside a run that fails, which the model reads once they have answered", () =>
     Effect.gen(function*() {
       const made = yield* having([limited, buys])
       assert.strictEqual((yield* made.root(root))._tag, "Suspended")
@@ -114,7 +114,7 @@ describe("an agent that a call has work for it several times", () => {
       assert.include(JSON.stringify(outcome), "limit")
     }))
 
-  it.effect("fails as the first in order, once all have ended", () =>
+  it.effect("fails with the first failure in order, once all have ended", () =>
     Effect.gen(function*() {
       const made = yield* having([done, limited, { turns: [[{}]], limits: { maxToolCalls: 0 } }, done])
       yield* made.root(root)
@@ -130,7 +130,7 @@ describe("an agent that a call has work for it several times", () => {
       ])
     }))
 
-  it.effect("gives the answers that there are beside why there are no others, where results are asked for", () =>
+  it.effect("returns the answers it has, and why others are missing, when results are asked for", () =>
     Effect.gen(function*() {
       const made = yield* having([done, limited, done], results)
       yield* made.root(root)
@@ -139,7 +139,7 @@ describe("an agent that a call has work for it several times", () => {
       assert.match(JSON.stringify(outcome), /"done; no: .*turns.*; done"/)
     }))
 
-  it.effect("waits for people before it gives results", () =>
+  it.effect("waits for people before it returns results", () =>
     Effect.gen(function*() {
       const made = yield* having([limited, buys, done], results)
       assert.strictEqual((yield* made.root(root))._tag, "Suspended")
@@ -149,7 +149,7 @@ describe("an agent that a call has work for it several times", () => {
       assert.match(JSON.stringify(yield* outcomeOf(made)), /"no: .*turns.*; done; done"/)
     }))
 
-  it.effect("tells what each says, in their order", () =>
+  it.effect("reports what each run says, in order", () =>
     Effect.gen(function*() {
       const told: Array<ReadonlyArray<string>> = []
       const isTold = yield* Deferred.make<void>()
@@ -170,7 +170,7 @@ describe("an agent that a call has work for it several times", () => {
     }))
 
   it.effect.each([[undefined, 4], [2, 2], [10, 6]])(
-    "%s at once: it works for %d",
+    "with concurrency %s runs %d at once",
     ([concurrency, peak]) =>
       Effect.gen(function*() {
         const made = yield* having(Array(6).fill(done), answers(concurrency))

@@ -29,7 +29,7 @@ describe("the same run id", () => {
       const reading = yield* Effect.forkChild(Stream.runCollect(attached.events))
       const result = yield* Effect.forkChild(agent.run(reordered))
       yield* Deferred.await(seen)
-      // whatever is ready runs before those that are attached by then leave
+      // everything ready runs before the attached ones leave
       yield* TestClock.adjust("1 second")
       yield* Fiber.interruptAll([leaving, waiting])
       yield* gate.release
@@ -40,7 +40,7 @@ describe("the same run id", () => {
       assert.strictEqual((yield* script.requests).length, 1)
     }))
 
-  it.effect("with equal input attaches also where the caller has changed what it gave the first time", () =>
+  it.effect("with equal input attaches even if the caller has mutated what it passed the first time", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent, store } = yield* TestAgent.make([ScriptedModel.gate(gate)])
@@ -67,7 +67,7 @@ describe("the same run id", () => {
       assert.deepStrictEqual<unknown>(started!.input.messages, make().input)
     }))
 
-  it.effect("with equal input after the end replays its facts and gives its result", () =>
+  it.effect("with equal input after the end replays its facts and returns its result", () =>
     Effect.gen(function*() {
       const { agent, gate, input, run, script, store } = yield* Gated.start()
       yield* gate.release
@@ -79,7 +79,7 @@ describe("the same run id", () => {
       assert.deepStrictEqual(yield* store.log("s"), log)
     }))
 
-  it.effect("of a run that has ended is told again while another run has the session, and refused with other input", () =>
+  it.effect("of a run that has ended is replayed while another run has the session, and refused with other input", () =>
     Effect.gen(function*() {
       const second = yield* ScriptedModel.makeGate
       const { agent, gate, input, run, script } = yield* Gated.start(ScriptedModel.gate(second))
@@ -119,14 +119,14 @@ describe("the same run id", () => {
       assert.deepStrictEqual(events, (yield* store.log("s")).filter((event) => event.runId === "r"))
     }))
 
-  it.effect("of a failed run with equal input fails with its error", () =>
+  it.effect("of a failed run with equal input fails with the same error", () =>
     Effect.gen(function*() {
       const { agent, script } = yield* TestAgent.make([ScriptedModel.finish("error")])
       const input = { sessionId: "s", runId: "r", input: "go" }
       const first = yield* Effect.flip(agent.run(input))
       const again = yield* Effect.flip(agent.run(input))
       assert.deepStrictEqual(RunError.toStored(again), RunError.toStored(first))
-      // it began, and is told like any other
+      // it began, and is replayed like any other
       const run = yield* agent.start(input)
       const told = yield* Effect.flip(run.result)
       assert.deepStrictEqual(RunError.toStored(told), RunError.toStored(first))
@@ -160,7 +160,7 @@ describe("the same run id", () => {
       ]])
       const input = { sessionId: "s", runId: "r", input: "go", limits: { maxTurns: 1 } }
       yield* agent.run(input)
-      // the registration of the first drive is gone by then
+      // the first drive's registration is gone by then
       yield* Effect.yieldNow
       const resuming = yield* Effect.forkChild(
         Stream.runCollect(agent.resume({ sessionId: "s", limits: { maxTurns: 2 } }))
@@ -196,7 +196,7 @@ describe("the same run id", () => {
       assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
     }))
 
-  it.effect("attached to before its first event is stored is given once that is", () =>
+  it.effect("attached to before its first event is stored returns once that is stored", () =>
     Effect.gen(function*() {
       const held = TestStore.holding((n) => n === 1)
       const store = yield* TestStore.make(held.onAppend)
@@ -215,7 +215,7 @@ describe("the same run id", () => {
       assert.isAbove(heads[0]!, 0)
     }))
 
-  it.effect("attached to before its first event is stored is left at once, and the run begins all the same", () =>
+  it.effect("attached to before its first event is stored can be left at once, and the run still begins", () =>
     Effect.gen(function*() {
       const held = TestStore.holding((n) => n === 1)
       const store = yield* TestStore.make(held.onAppend)
@@ -230,7 +230,7 @@ describe("the same run id", () => {
       assert.deepStrictEqual([hasLeft, (yield* Fiber.join(first)).text], [true, "a"])
     }))
 
-  it.effect("of a run that has ended is left at once while it is looked for after another run has begun", () =>
+  it.effect("of a run that has ended can be left at once while its log is read and another run has the session", () =>
     Effect.gen(function*() {
       const base = yield* SessionStoreMemory.make
       const reading = yield* Deferred.make<void>()
@@ -247,7 +247,7 @@ describe("the same run id", () => {
       assert.isTrue(yield* Hang.ends(Fiber.interrupt(asking)))
     }))
 
-  it.effect("with equal input attaches whether the session was to be made or not", () =>
+  it.effect("with equal input attaches whatever createSession says", () =>
     Effect.gen(function*() {
       const { agent, gate, input, run } = yield* Gated.start()
       const attached = yield* agent.start({ ...input, createSession: false })
@@ -255,7 +255,7 @@ describe("the same run id", () => {
       assert.deepStrictEqual(yield* attached.result, yield* run.result)
     }))
 
-  it.effect("without a session id finds the session it made", () =>
+  it.effect("without a session id finds the session it created", () =>
     Effect.gen(function*() {
       const { agent, script } = yield* TestAgent.make([ScriptedModel.text("a")])
       const input = { runId: "r", input: "go" }

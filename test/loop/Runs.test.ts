@@ -1,4 +1,4 @@
-/** Which runs there are: one a session; and what closing their layer does to them. */
+/** Which runs there are: one per session; and what closing their layer does to them. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -44,7 +44,7 @@ describe("a session with a live run", () => {
       yield* run.result
     }))
 
-  it.effect("refuses to resume it, also by its id", () =>
+  it.effect("refuses to resume it, even by its id", () =>
     Effect.gen(function*() {
       const { agent, gate, run } = yield* Gated.start()
       for (const input of [{ sessionId: "s" }, { sessionId: "s", runId: "r" }]) {
@@ -55,7 +55,7 @@ describe("a session with a live run", () => {
       yield* run.result
     }))
 
-  it.effect("does not hold other sessions", () =>
+  it.effect("does not hold up other sessions", () =>
     Effect.gen(function*() {
       const { agent, gate, run } = yield* Gated.start(ScriptedModel.text("c"))
       const other = yield* agent.run({ sessionId: "t", input: "x" })
@@ -64,7 +64,7 @@ describe("a session with a live run", () => {
       yield* run.result
     }))
 
-  it.effect("is given back before the end is seen, also where that takes its time", () =>
+  it.effect("is given back before the end is seen, even if that takes its time", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make([ScriptedModel.text("a")])
       store.onRelease = Effect.forEach([1, 2, 3], () => Effect.yieldNow, { discard: true })
@@ -104,7 +104,7 @@ describe("a session with a live run", () => {
 })
 
 describe("live", () => {
-  it.effect("gives a run of this process by its id, and its abort", () =>
+  it.effect("returns a run of this process by its id, and its abort", () =>
     Effect.gen(function*() {
       const { agent, run } = yield* Gated.start()
       const live = yield* agent.live("r")
@@ -120,7 +120,7 @@ describe("live", () => {
 })
 
 describe("a layer that closes", () => {
-  it.effect("starts no runs any more when it is closed, and says so", () =>
+  it.effect("starts no more runs once it is closed, and says so", () =>
     Effect.gen(function*() {
       const { agent, close } = yield* TestAgent.make([ScriptedModel.text("a")])
       yield* close
@@ -184,7 +184,7 @@ describe("a layer that closes", () => {
     }))
 })
 
-describe("an agent whose layer is closed, while its store and its runs' layer live", () => {
+describe("an agent whose layer is closed while its store and its runs' layer are open", () => {
   const closed = Effect.gen(function*() {
     const shared = { runs: Layer.succeed(Runs, yield* RunsLocal.make), store: yield* TestStore.make() }
     let calls = 0
@@ -216,7 +216,7 @@ describe("an agent whose layer is closed, while its store and its runs' layer li
       assert.isUndefined(yield* agent.liveIn("s"))
     }))
 
-  it.effect("begins none that it was asked for before and that had not begun", () =>
+  it.effect("begins nothing that was asked for earlier but had not begun", () =>
     Effect.gen(function*() {
       const shared = { runs: Layer.succeed(Runs, yield* RunsLocal.make), store: yield* TestStore.make() }
       const { agent, close } = yield* TestAgent.make([ScriptedModel.text("a")], shared)
@@ -227,8 +227,8 @@ describe("an agent whose layer is closed, while its store and its runs' layer li
     }))
 })
 
-describe("a `Runs` of one's own", () => {
-  it.effect("may drive on a fiber that can be interrupted: the run ends, and is in the log with its end", () =>
+describe("a custom `Runs`", () => {
+  it.effect("may drive on an interruptible fiber: the run ends, and is in the log with its end", () =>
     Effect.gen(function*() {
       const driving = yield* Deferred.make<Fiber.Fiber<void>>()
       const runs = Layer.effect(
@@ -268,7 +268,7 @@ describe("the live runs of a process", () => {
   })
   const start = (runs: Runs["Service"], live: LiveRun) => runs.start(live, () => Effect.interruptible(Effect.never))
 
-  it.effect("are one a session, whatever the store says", () =>
+  it.effect("are one per session, whatever the store says", () =>
     Effect.gen(function*() {
       const runs = yield* RunsLocal.make
       yield* start(runs, run("r1", "s"))
@@ -277,7 +277,7 @@ describe("the live runs of a process", () => {
       yield* start(runs, run("r2", "t"))
     }))
 
-  it.effect("are one an id in a session: the same input is the same run, other input a conflict", () =>
+  it.effect("are one per id in a session: the same input is the same run, other input a conflict", () =>
     Effect.gen(function*() {
       const runs = yield* RunsLocal.make
       const first = run("r", "s")
@@ -287,7 +287,7 @@ describe("the live runs of a process", () => {
       assert.strictEqual(conflict.reason._tag, "RunConflict")
     }))
 
-  it.effect("may have one id in a session and its forks: told apart by session, else the first one is meant", () =>
+  it.effect("may share an id across a session and its forks: told apart by session, else the first is meant", () =>
     Effect.gen(function*() {
       const runs = yield* RunsLocal.make
       const [original, fork] = [run("r", "s"), run("r", "t")]
@@ -297,7 +297,7 @@ describe("the live runs of a process", () => {
       assert.deepStrictEqual(yield* Effect.all(found), [original, fork, original, undefined, undefined])
     }))
 
-  it.effect("are waited for when they are over and not forgotten, and are not live any more", () =>
+  it.effect("are waited for when they are over but not forgotten, and no longer count as live", () =>
     Effect.gen(function*() {
       const runs = yield* RunsLocal.make
       const isForgotten = yield* Deferred.make<void>()
@@ -335,7 +335,7 @@ describe("the live runs of a process", () => {
       yield* start(runs, run("c", "s"))
     }))
 
-  it.effect("are not forgotten with a drive of their session that dies after its own run", () =>
+  it.effect("are not forgotten when another drive of their session dies after its own run", () =>
     Effect.gen(function*() {
       const runs = yield* RunsLocal.make
       const said = yield* Deferred.make<Fiber.Fiber<unknown, unknown>>()
@@ -357,7 +357,7 @@ describe("the live runs of a process", () => {
       assert.strictEqual(yield* runs.live("b"), next)
     }))
 
-  it.effect("are not known where the layer is closed while they start", () =>
+  it.effect("are not known when the layer is closed while they start", () =>
     Effect.gen(function*() {
       let operations = 1
       for (let n = 1; n <= operations; n++) {
