@@ -130,7 +130,7 @@ const scenarios: ReadonlyArray<Scenario> = [
   }
 ]
 
-/** Runs a scenario and gives its moves. */
+/** Runs a scenario and returns its moves. */
 const play = Effect.fnUntraced(function*(scenario: Scenario) {
   const made = yield* TestAgent.make(scenario.turns, scenario.options)
   const seen: Array<RunEvent.RunEvent> = []
@@ -217,7 +217,7 @@ const typedAnswers = Effect.gen(function*() {
 })
 
 describe("the status table", () => {
-  it.effect("is made in every row by some run", () =>
+  it.effect("has every row taken by some run", () =>
     Effect.gen(function*() {
       const seen = new Set<string>()
       const note = (moves: ReadonlyArray<string>) => moves.forEach((move) => seen.add(move))
@@ -229,7 +229,7 @@ describe("the status table", () => {
       note(yield* typedAnswers)
 
       const rows = RunStatus.table
-      // a row stands for the same cause in several statuses: one of them is enough where an end may come at any time
+      // a row covers the same cause in several statuses: one of them is enough when an end may come at any time
       const isSeen = (row: RunStatus.Row) => row.from.some((from) => seen.has(`${from}>${row.to}`))
       assert.deepStrictEqual(rows.filter((row) => !isSeen(row)).map((row) => row.when), [])
       const exact = rows.filter((row) => row.from.length <= 3).flatMap((row) =>

@@ -18,7 +18,7 @@ import * as Watch from "../support/Watch.ts"
 const go = { sessionId: "s", runId: "r", input: "go", data: { tenant: 7 } }
 type Options = Partial<Agent.Options<typeof TestAgent.kit.tools, string>>
 
-/** Runs to the end and gives the log. */
+/** Runs to the end and returns the log. */
 const logOf = Effect.fnUntraced(function*(
   turns: ReadonlyArray<ScriptedModel.Turn>,
   agent: Options,
@@ -30,7 +30,7 @@ const logOf = Effect.fnUntraced(function*(
 })
 
 describe("stopWhen", () => {
-  it.effect("completes the run after the turn for which it holds, with the tools of that turn settled", () =>
+  it.effect("completes the run after the turn for which it holds, with that turn's tools settled", () =>
     Effect.gen(function*() {
       const { log } = yield* logOf([TestAgent.look(1), TestAgent.work(2)], { stopWhen: StopWhen.toolCalled("work") })
       assert.strictEqual(RunLog.endOf(log), "RunCompleted(stopWhen)")
@@ -73,7 +73,7 @@ describe("stopWhen", () => {
       assert.deepStrictEqual([two?.turn, two?.calls, two?.totals.turns], [2, [], 2])
     }))
 
-  it.effect("may be an effect, for which what is settled does not wait", () =>
+  it.effect("may be an effect, without delaying what is settled", () =>
     Effect.gen(function*() {
       const asked = yield* Deferred.make<void>()
       const answer = yield* Deferred.make<boolean>()
@@ -88,13 +88,13 @@ describe("stopWhen", () => {
       assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunCompleted(stopWhen)")
     }))
 
-  it.effect("costs no write where it answers at once", () =>
+  it.effect("costs no write when it answers at once", () =>
     Effect.gen(function*() {
       const { store } = yield* logOf([ScriptedModel.text("done")], { stopWhen: () => false })
       assert.strictEqual(store.appends.length, 3)
     }))
 
-  it.effect("comes after a compaction that must be made, and is not asked about it", () =>
+  it.effect("comes after a forced compaction, and is not asked about it", () =>
     Effect.gen(function*() {
       let asked = 0
       const { log } = yield* logOf(
@@ -113,7 +113,7 @@ describe("stopWhen", () => {
       assert.strictEqual(asked, 1)
     }))
 
-  it.effect("comes before a limit that cut the round short", () =>
+  it.effect("takes precedence over a limit that cut the round short", () =>
     Effect.gen(function*() {
       const { log } = yield* logOf(
         [[TestAgent.work(1, "a"), TestAgent.work(2, "b")]],
@@ -134,7 +134,7 @@ describe("stopWhen", () => {
       assert.strictEqual(RunLog.endOf(fits.log), "RunCompleted(stopWhen)")
     }))
 
-  it.effect("sees outcomes of a drive that died too", () =>
+  it.effect("sees the outcomes of a drive that died too", () =>
     Effect.gen(function*() {
       const { store } = yield* logOf([[TestAgent.work(1, "a"), TestAgent.look(2, "b")], ScriptedModel.text("done")], {})
       const n = store.appends.findIndex((events) => events.some(({ _tag }) => _tag === "ToolSettled"))
@@ -179,7 +179,7 @@ describe("stopBefore", () => {
       assert.deepStrictEqual(RunLog.violations(log), [])
     }))
 
-  it.effect("sees the calls with their arguments, and is not asked of a message without any", () =>
+  it.effect("sees the calls with their arguments, and is not asked about a message without any", () =>
     Effect.gen(function*() {
       const seen: Array<StopWhen.Round> = []
       yield* logOf([[TestAgent.look(1, "a"), TestAgent.work(2, "b")], ScriptedModel.text("done")], {
@@ -196,7 +196,7 @@ describe("stopBefore", () => {
       assert.deepStrictEqual([seen[0]?.turn, seen[0]?.totals.toolCalls, seen[0]?.data], [1, 0, { tenant: 7 }])
     }))
 
-  it.effect("is asked before a person is, and of calls that a limit would cut", () =>
+  it.effect("is asked before a person is, and about calls that a limit would cut", () =>
     Effect.gen(function*() {
       const stopBefore = () => true
       const asking = yield* logOf([TestAgent.work(1)], { stopBefore, toolPolicy: { requireApprovalByDefault: true } })
@@ -206,7 +206,7 @@ describe("stopBefore", () => {
       assert.strictEqual(RunLog.endOf(last.log), "RunCompleted(stopBefore)")
     }))
 
-  it.effect("is not asked of calls that were cut off", () =>
+  it.effect("is not asked about calls that were cut off", () =>
     Effect.gen(function*() {
       const { log } = yield* logOf([[TestAgent.work(1), ScriptedModel.finish("content-filter")]], {
         stopBefore: () => true
@@ -215,7 +215,7 @@ describe("stopBefore", () => {
       assert.strictEqual(RunLog.endOf(log), "RunCompleted(contentFilter)")
     }))
 
-  it.effect("is not asked again of a round that has begun", () =>
+  it.effect("is not asked again about a round that has begun", () =>
     Effect.gen(function*() {
       let asked = 0
       const stopBefore = () => ++asked > 1
@@ -230,7 +230,7 @@ describe("stopBefore", () => {
       assert.strictEqual(asked, 1)
     }))
 
-  it.effect("is asked by the next drive where the one before died with nothing begun", () =>
+  it.effect("is asked by the next drive when the one before died with nothing begun", () =>
     Effect.gen(function*() {
       const asked = yield* Deferred.make<void>()
       const first = yield* TestAgent.make([TestAgent.work(1)], {
@@ -245,7 +245,7 @@ describe("stopBefore", () => {
     }))
 })
 
-describe("a condition that breaks never lets the run go on:", () => {
+describe("a condition that breaks never lets the run continue:", () => {
   const broken: Record<string, () => boolean | Effect.Effect<boolean, unknown>> = {
     "one that throws": () => {
       throw new Error("bug")
@@ -273,7 +273,7 @@ describe("a condition that breaks never lets the run go on:", () => {
           ])
           assert.deepStrictEqual(ran, rule === "stopWhen" ? [1] : [])
           assert.deepStrictEqual(RunLog.violations(log), [])
-          // what is mended goes on
+          // once mended, the run continues
           const later = yield* TestAgent.make([ScriptedModel.text("done")], { store })
           yield* Stream.runDrain(later.agent.resume({ sessionId: "s" }))
           assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunCompleted(stop)")

@@ -38,7 +38,7 @@ const scopeOf = (events: ReadonlyArray<RunEvent.RunEvent>) => {
   return error?._tag === "TimedOut" ? error.scope : error?._tag
 }
 
-/** A call whose first part comes after `wait` has a minute for the next one; `meanwhile` is called while it waits for that. */
+/** A call whose first part comes after `wait` has a minute for the next; `meanwhile` is called while it waits. */
 const hasGap = Effect.fnUntraced(function*(
   wait: Duration.Input,
   agent: NonNullable<TestAgent.Options["agent"]>,
@@ -61,7 +61,7 @@ const hasGap = Effect.fnUntraced(function*(
   assert.strictEqual(scopeOf(seen), "gap")
 })
 
-/** The test's clock, and what sets its time of day by so many milliseconds. */
+/** The test's clock, and a function that sets its time of day off by this many milliseconds. */
 const settable = Effect.map(Clock.Clock, (below) => {
   let off = 0
   const clock: Clock.Clock = Object.assign(Object.create(below), {
@@ -87,11 +87,11 @@ describe("a model call", () => {
 
   it.effect("has 60 seconds from part to part", () => hasGap("59 seconds", once))
 
-  it.effect("has no more time from part to part where its first one may take longer", () =>
+  it.effect("has no more time from part to part if its first one may take longer", () =>
     hasGap("90 seconds", { ...once, timeouts: { firstPart: "10 minutes", call: "1 hour" } }))
 
   it.effect.each([["back", -1], ["on", 1]] as const)(
-    "has its time also where the clock is set %s meanwhile",
+    "keeps its time even if the clock jumps %s an hour meanwhile",
     ([, sign]) =>
       Effect.gen(function*() {
         const { clock, set } = yield* settable
@@ -99,7 +99,7 @@ describe("a model call", () => {
       })
   )
 
-  it.effect("has its whole time also where its first part may take longer", () =>
+  it.effect("keeps its overall limit even if its first part may take longer", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { over, seen } = yield* watched([ScriptedModel.gate(gate)], {
@@ -111,7 +111,7 @@ describe("a model call", () => {
       assert.strictEqual(scopeOf(seen), "call")
     }))
 
-  it.effect("is looked at ten times a second and no more often, however short its time from part to part is", () =>
+  it.effect("is checked ten times a second and no more often, however short its gap timeout is", () =>
     Effect.gen(function*() {
       const { clock, sleeps } = yield* Sleeps.make()
       const gate = yield* ScriptedModel.makeGate
@@ -128,7 +128,7 @@ describe("a model call", () => {
       assert.strictEqual(RunLog.endOf(seen), "RunCompleted(stop)")
     }))
 
-  it.effect("has 120 seconds for all of it, however steadily parts come", () =>
+  it.effect("has 120 seconds in all, however steadily parts come", () =>
     Effect.gen(function*() {
       const gates = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
       const { over, seen, until } = yield* watched(
@@ -147,7 +147,7 @@ describe("a model call", () => {
       assert.strictEqual(scopeOf(seen), "call")
     }))
 
-  it.effect("that was too slow is tried again", () =>
+  it.effect("that was too slow is retried", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { over, seen, until } = yield* watched([ScriptedModel.gate(gate), ScriptedModel.text("ok")])
@@ -159,7 +159,7 @@ describe("a model call", () => {
       assert.strictEqual(RunLog.endOf(seen), "RunCompleted(stop)")
     }))
 
-  it.effect("that was too slow and cannot be interrupted is left behind, and what it says later is not heard", () =>
+  it.effect("that was too slow and cannot be interrupted is left behind, and nothing more is heard from it", () =>
     Effect.gen(function*() {
       const [stuck, second] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
       const { over, seen, until } = yield* watched([
@@ -169,7 +169,7 @@ describe("a model call", () => {
       yield* stuck.started
       yield* TestClock.adjust("65 seconds")
       const isInTime = yield* Hang.ends(until("RetryScheduled"))
-      // lets go what would else keep the test from ending
+      // releases what would otherwise keep the test from ending
       if (!isInTime) yield* stuck.release
       assert.isTrue(isInTime, "the time limit and the grace period are over")
       yield* TestClock.adjust("2 seconds")
@@ -208,7 +208,7 @@ describe("a model call", () => {
     }))
 })
 
-describe("what is no part of an answer", () => {
+describe("what does not count as a part of an answer", () => {
   const signs: ReadonlyArray<readonly [string, Model.ModelPart]> = [
     ["a response's id", { type: "response", id: "r", model: "m" }],
     ["a part of a kind that is not known", { type: "response" }],
@@ -219,7 +219,7 @@ describe("what is no part of an answer", () => {
     ["the end of a block", { type: "block-end", kind: "text", block: "0" }]
   ]
 
-  it.effect.each(signs)("is no first part: %s", ([, part]) =>
+  it.effect.each(signs)("is not a first part: %s", ([, part]) =>
     Effect.gen(function*() {
       const [first, second] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
       const { over, script, seen } = yield* watched([
@@ -237,7 +237,7 @@ describe("what is no part of an answer", () => {
       assert.include(RunLog.moves(seen), "calling>failed")
     }))
 
-  it.effect.each(signs)("fills no gap: %s", ([, part]) =>
+  it.effect.each(signs)("does not fill a gap: %s", ([, part]) =>
     Effect.gen(function*() {
       const [first, second] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
       const { over, seen } = yield* watched([
@@ -254,7 +254,7 @@ describe("what is no part of an answer", () => {
       assert.strictEqual(scopeOf(seen), "gap")
     }))
 
-  it.effect("does not make a call that has begun with it begin: the first part does", () =>
+  it.effect("does not start the answer: the first part does", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { over, seen } = yield* watched([
@@ -269,7 +269,7 @@ describe("what is no part of an answer", () => {
     }))
 })
 
-describe("a part that names a tool, or signs a thought,", () => {
+describe("a part that names a tool or signs a thought", () => {
   const parts: ReadonlyArray<Model.ModelPart> = [
     { type: "tool-params-delta", block: "0", tool: "work", delta: "" },
     { type: "block-end", kind: "reasoning", block: "0", metadata: { anthropic: { signature: "s" } } }
@@ -292,7 +292,7 @@ describe("a part that names a tool, or signs a thought,", () => {
 })
 
 describe("a model call that is answered", () => {
-  it.effect("is answered, although its stream does not let itself be closed", () =>
+  it.effect("completes, even if its stream cannot be closed", () =>
     Effect.gen(function*() {
       const stuck = yield* Deferred.make<void>()
       const stream = Stream.make<[Model.ModelPart, Model.ModelPart]>(
@@ -316,7 +316,7 @@ describe("a model call that is answered", () => {
 })
 
 describe("a tool call", () => {
-  it.effect("has 120 seconds, then it is interrupted, settles TimedOut, and the run goes on", () =>
+  it.effect("has 120 seconds, then it is interrupted, settles TimedOut, and the run continues", () =>
     Effect.gen(function*() {
       const started = yield* Deferred.make<void>()
       let finalized = 0
@@ -341,7 +341,7 @@ describe("a tool call", () => {
     }))
 
   it.effect.each([["back", -1], ["on", 1]] as const)(
-    "has the duration that it took, also where the clock is set %s meanwhile",
+    "has its real duration, even if the clock jumps %s an hour meanwhile",
     ([, sign]) =>
       Effect.gen(function*() {
         const { clock, set } = yield* settable
@@ -359,7 +359,7 @@ describe("a tool call", () => {
   )
 
   it.effect.each([["back", -1], ["on", 1]] as const)(
-    "and a hook have the times in their turn that they took, also where the clock is set %s meanwhile",
+    "and a hook have their real times in their turn, even if the clock jumps %s an hour meanwhile",
     ([, sign]) =>
       Effect.gen(function*() {
         const { clock, set } = yield* settable
@@ -399,7 +399,7 @@ describe("a tool call", () => {
       assert.deepStrictEqual(RunLog.outcomes(seen), ["1.0 TimedOut", "1.1 Succeeded"])
     }))
 
-  /** A call that hangs, by when it has been cut off. */
+  /** A call that hangs, by the limit at which it was cut off. */
   const cutOffAfter = (timeouts: RunPolicy.TimeoutsInput, around: RunPolicy.TimeoutsInput = {}) =>
     Effect.gen(function*() {
       const started = yield* Deferred.make<void>()
@@ -413,7 +413,7 @@ describe("a tool call", () => {
       return RunLog.only(seen, "ToolSettled")[0]?.outcome
     })
 
-  it.effect("has the time of its tool where the agent says one, more or less than others have", () =>
+  it.effect("has its tool's own time limit if the agent sets one, more or less than the others", () =>
     Effect.gen(function*() {
       const more = yield* cutOffAfter({ tool: "1 minute", tools: { work: "10 minutes" } })
       assert.deepStrictEqual(more, { _tag: "TimedOut", limit: 600_000 })
@@ -423,7 +423,7 @@ describe("a tool call", () => {
       assert.deepStrictEqual(none, { _tag: "TimedOut", limit: 120_000 })
     }))
 
-  it.effect("is not said of a tool that the agent has not", () =>
+  it.effect("cannot be given a limit for a tool that the agent lacks", () =>
     Effect.gen(function*() {
       const timeouts = { tools: { wrok: "1 minute" } } as RunPolicy.TimeoutsInput
       const exit = yield* Effect.exit(TestAgent.make([], { agent: { timeouts } }))
@@ -431,12 +431,12 @@ describe("a tool call", () => {
       assert.include(String(Exit.isFailure(exit) && Cause.squash(exit.cause)), `"wrok"`)
     }))
 
-  it("of a tool that is called as what every object has is like others", () => {
+  it("of a tool named like a property of every object has the usual limit", () => {
     const { tool } = RunPolicy.defaultTimeouts
     assert.strictEqual(RunPolicy.callTimeout(RunPolicy.defaultTimeouts, "toString"), tool)
   })
 
-  it.effect("has the time that the setting around the agent gives its tool, unless the agent gives one", () =>
+  it.effect("has the limit that the surrounding setting gives its tool, unless the agent gives one", () =>
     Effect.gen(function*() {
       const around: RunPolicy.TimeoutsInput = { tools: { work: "5 seconds", elsewhere: "1 second" } }
       assert.deepStrictEqual(yield* cutOffAfter({ tool: "1 minute" }, around), { _tag: "TimedOut", limit: 5000 })

@@ -1,4 +1,4 @@
-/** What is more than a store holds: it is left out, typed, and the run has its end all the same. */
+/** What is more than a store holds: it is left out, typed, and the run still has its end. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -47,7 +47,7 @@ describe("what is more than an event holds", () => {
       assert.deepStrictEqual([discarded?.error._tag, discarded?.usage], ["EventTooLarge", ScriptedModel.usage])
     }))
 
-  it.effect("as a tool's result is NotEncodable, and the run goes on", () =>
+  it.effect("as a tool's result is NotEncodable, and the run continues", () =>
     Effect.gen(function*() {
       const made = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok"), ScriptedModel.text("hello")], {
         tool: () => Effect.succeed(tooMuch)
@@ -57,7 +57,7 @@ describe("what is more than an event holds", () => {
       assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 NotEncodable"])
     }))
 
-  it.effect("as a tool's result beside arguments that a person edited is NotEncodable, and the run goes on", () =>
+  it.effect("as a tool's result beside arguments that a person edited is NotEncodable, and the run continues", () =>
     Effect.gen(function*() {
       const half = "x".repeat(SessionStore.maxContentBytes * 0.6)
       const { agent, root, store } = yield* Family.make({ handler: () => Effect.succeed(half) })
@@ -69,7 +69,7 @@ describe("what is more than an event holds", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* store.log("root")), ["1.0 NotEncodable"])
     }))
 
-  it.effect("as a tool's failure is a shorter one", () =>
+  it.effect("as a tool's failure is shortened", () =>
     Effect.gen(function*() {
       const made = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok"), ScriptedModel.text("hello")], {
         tool: () => Effect.fail(tooMuch)
@@ -87,7 +87,7 @@ describe("what is more than an event holds", () => {
       assert.isUndefined(yield* store.service.info("s"))
     }))
 
-  it.effect("as words of a provider is cut", () =>
+  it.effect("as a provider's error message is cut", () =>
     Effect.gen(function*() {
       const refusal = new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag: "Unknown", message: tooMuch })
       const made = yield* TestAgent.make([ScriptedModel.fail(refusal), ScriptedModel.text("hello")])
@@ -103,7 +103,7 @@ describe("what is more than an event holds", () => {
     }))
 })
 
-describe("what is made of what is too large", () => {
+describe("what derives from something too large", () => {
   it.effect("as a compacted context fails the compaction", () =>
     Effect.gen(function*() {
       const context = Layer.succeed(ContextManager.ContextManager, {
@@ -120,7 +120,7 @@ describe("what is made of what is too large", () => {
       yield* goesOn(made, "RunFailed(CompactionFailed)")
     }))
 
-  it.effect("with the snapshot of a compacted context leaves that out", () =>
+  it.effect("beside a compacted context leaves out the snapshot", () =>
     Effect.gen(function*() {
       let isAsked = false
       const half = SessionStore.maxContentBytes / 2
@@ -143,7 +143,7 @@ describe("what is made of what is too large", () => {
       assert.isUndefined(RunLog.only(log, "ContextCompacted")[0]!.snapshot)
     }))
 
-  it.effect("as what is wrong with an answer is cut", () =>
+  it.effect("as the report of what is wrong with an answer is cut", () =>
     Effect.gen(function*() {
       const output = Schema.Struct({ [`a${"\"".repeat(20_000)}`]: Schema.String })
       const { agent, store } = yield* TestAgent.make([ScriptedModel.text("{}"), ScriptedModel.text("{}")], {
@@ -187,7 +187,7 @@ describe("what a store says is too large", () => {
       assert.strictEqual(ran, 0)
     }))
 
-  it.effect("is left out where it is one of several outcomes; the others stand", () =>
+  it.effect("is left out when it is one of several outcomes; the others stand", () =>
     Effect.gen(function*() {
       const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "ToolSettled"))
       const store = yield* TestStore.make(({ events, n, store }) =>
@@ -211,7 +211,7 @@ describe("what a store says is too large", () => {
       assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Succeeded", "1.2 Succeeded", "1.1 Interrupted"])
     }))
 
-  it.effect("leaves the session to others, also where the store takes no other end in its place", () =>
+  it.effect("leaves the session free, even if the store does not take another end in place of the first", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make([ScriptedModel.text("hello")])
       const errors = [TestStore.tooLarge, TestStore.unavailable]
@@ -224,7 +224,7 @@ describe("what a store says is too large", () => {
       yield* Effect.scoped(store.service.open("s", { runId: "other", create: false }))
     }))
 
-  it.effect("leaves deltas under keys that no later attempt has", () =>
+  it.effect("leaves its deltas under keys that no later attempt has", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make(narrow(4000))
       const { agent } = yield* TestAgent.make([ScriptedModel.text(long), ScriptedModel.text("ok")], { store })

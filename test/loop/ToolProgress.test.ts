@@ -1,4 +1,4 @@
-/** What a tool tells of itself while it runs, and that nothing is heard of it after its outcome. */
+/** The progress that a tool reports while it runs, and that nothing is shown after its outcome. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -14,13 +14,13 @@ import * as Watch from "../support/Watch.ts"
 
 type Tell = (text: string) => Effect.Effect<void>
 
-/** A handler that tells of itself. */
+/** A handler that reports progress. */
 const telling = (
   handler: (n: number, tell: Tell) => ReturnType<TestAgent.Handler>
 ): TestAgent.Handler =>
   (({ n }: { readonly n: number }, { preliminary }: { readonly preliminary: Tell }) => handler(n, preliminary)) as never
 
-/** A handler that nothing ends, and that tells of itself when the test says so. */
+/** A handler that nothing ends, and that reports progress when the test says so. */
 const stuck = Effect.gen(function*() {
   const started = yield* Deferred.make<void>()
   const letGo = yield* Deferred.make<void>()
@@ -42,7 +42,7 @@ const stuck = Effect.gen(function*() {
 const progressOf = (seen: Watch.Watch["seen"]) =>
   RunLog.only(seen, "ToolProgress").map(({ callId, value }) => [callId, value])
 
-describe("what a tool tells of itself", () => {
+describe("the progress of a tool", () => {
   it.effect("is shown under its call, before its outcome", () =>
     Effect.gen(function*() {
       const { over, seen } = yield* Watch.started([
@@ -60,7 +60,7 @@ describe("what a tool tells of itself", () => {
       assert.deepStrictEqual(ofFirst.map(({ _tag }) => _tag), ["ToolStarted", "ToolProgress", "ToolSettled"])
     }))
 
-  it.effect("is not heard once it was left behind at its time limit", () =>
+  it.effect("is dropped once the call was left behind at its time limit", () =>
     Effect.gen(function*() {
       const { started, tellLate, tool } = yield* stuck
       const gate = yield* ScriptedModel.makeGate
@@ -78,7 +78,7 @@ describe("what a tool tells of itself", () => {
       assert.deepStrictEqual(progressOf(seen), [["1.0", "early"]])
     }))
 
-  it.effect("is not heard once it was left behind, also while a hook looks at its outcome", () =>
+  it.effect("is dropped once the call was left behind, even while a hook looks at its outcome", () =>
     Effect.gen(function*() {
       const { started, tellLate, tool } = yield* stuck
       const looking = yield* Deferred.make<void>()
@@ -103,7 +103,7 @@ describe("what a tool tells of itself", () => {
       assert.deepStrictEqual(progressOf(seen), [["1.0", "early"]])
     }))
 
-  it.effect("is not shown after its outcome where a guard takes its time over it", () =>
+  it.effect("is not shown after its outcome, even if a guard takes its time over the progress", () =>
     Effect.gen(function*() {
       const looking = yield* Deferred.make<void>()
       const looked = yield* Deferred.make<void>()
@@ -138,7 +138,7 @@ describe("what a tool tells of itself", () => {
       assert.deepStrictEqual(progressOf(seen), [])
     }))
 
-  it.effect("is not heard after the end of the run, also while that is stored", () =>
+  it.effect("is dropped once the run is over, even while the end is being stored", () =>
     Effect.gen(function*() {
       const { started, tellLate, tool } = yield* stuck
       const held = TestStore.holding((_, events) => events.at(-1)?._tag === "RunAborted")

@@ -1,4 +1,4 @@
-/** A fiber may yield between any two operations, and others go on meanwhile: nothing is lost there, and nothing is too much. */
+/** A fiber may yield between any two operations, and others run meanwhile: nothing is lost or done twice there. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
@@ -15,7 +15,7 @@ import * as TestAgent from "../support/TestAgent.ts"
 import * as Watch from "../support/Watch.ts"
 import * as Yielding from "../support/Yielding.ts"
 
-/** What a reader of a run sees that is told something at the n-th operation. */
+/** What a reader sees of a run that is told something at the n-th operation. */
 const read = Effect.fnUntraced(function*(n: number, tell: (made: TestAgent.TestAgent) => Effect.Effect<unknown>) {
   const made = yield* TestAgent.make([
     TestAgent.work(1),
@@ -31,7 +31,7 @@ const read = Effect.fnUntraced(function*(n: number, tell: (made: TestAgent.TestA
   return { exit, log: yield* made.store.log("s"), count: yielding.count() }
 }, Effect.scoped)
 
-/** Reads a run for every operation there is, and checks what was seen of it. */
+/** Reads a run once for every operation there is, and checks what was seen of it. */
 const everywhere = Effect.fnUntraced(function*(tell: (made: TestAgent.TestAgent) => Effect.Effect<unknown>) {
   const { count } = yield* read(0, tell)
   assert.isAbove(count, 100)
@@ -47,7 +47,7 @@ describe("wherever a fiber yields", () => {
   it.effect("a reader sees the end of a run that is aborted meanwhile", () =>
     everywhere(({ agent }) => Effect.flatMap(agent.live("r"), (run) => run?.abort ?? Effect.void)))
 
-  it.effect("a reader sees all of a run that is spoken to meanwhile", () =>
+  it.effect("a reader sees all of a run that is steered meanwhile", () =>
     everywhere(({ agent }) =>
       Effect.flatMap(agent.live("r"), (run) => run === undefined ? Effect.void : Effect.exit(run.steer("more")))
     ))
@@ -72,7 +72,7 @@ describe("wherever a fiber yields", () => {
       }
     }))
 
-  it.effect("a start that is interrupted before its run has begun leaves none", () =>
+  it.effect("a start that is interrupted before its run has begun leaves no run", () =>
     Effect.gen(function*() {
       const interrupted = Effect.fnUntraced(function*(n: number) {
         const gate = yield* ScriptedModel.makeGate
@@ -85,7 +85,7 @@ describe("wherever a fiber yields", () => {
         })
         const starting = yield* Effect.forkDetach(Yielding.run(yielding, agent.start({ sessionId: "s", input: "go" })))
         yield* Fiber.await(starting)
-        // what was begun ends by then
+        // what was begun has ended by then
         for (let i = 0; i < 3; i++) yield* Effect.yieldNow
         const left = hasBegun ? undefined : (yield* store.log("s")).at(-1)
         return { left: left?._tag ?? "RunAborted", count: yielding.count() }
@@ -116,7 +116,7 @@ describe("wherever a fiber yields", () => {
         })
         const running = Yielding.run(yielding, made.agent.run({ sessionId: "s", runId: "r", input: "go" }))
         yield* Effect.exit(Effect.provideService(running, Clock.Clock, clock))
-        // what was begun begins by then
+        // what was begun has started by then
         for (let i = 0; i < 3; i++) yield* Effect.yieldNow
         return { sleeping, count: yielding.count() }
       }, Effect.scoped)
@@ -144,7 +144,7 @@ describe("wherever a fiber yields", () => {
       for (let n = 1; n <= count; n++) assert.strictEqual((yield* decided(n)).result._tag, "Completed", `${n}`)
     }))
 
-  it.effect("an abort whose caller is interrupted meanwhile leaves the next one to be heard", () =>
+  it.effect("an abort whose caller is interrupted meanwhile does not swallow the next one", () =>
     Effect.gen(function*() {
       const abortedTwice = Effect.fnUntraced(function*(n: number) {
         const gate = yield* ScriptedModel.makeGate

@@ -1,4 +1,4 @@
-/** What a drive does can be cut off whenever somebody says so, also before it waits for it. */
+/** What a drive does can be cut off at any time, even before the drive waits for it. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -11,7 +11,7 @@ import * as Stoppable from "../../../src/loop/drive/Stoppable.ts"
 const live = (): Live.Live => ({ stopped: undefined, interrupt: undefined }) as Live.Live
 
 describe("a part of a drive", () => {
-  it.effect("is interrupted where its drive was before it began to wait for it", () =>
+  it.effect("is interrupted when its drive was interrupted before waiting for it", () =>
     Effect.gen(function*() {
       const closed = Deferred.makeUnsafe<void>()
       const going = live()
@@ -35,7 +35,7 @@ describe("a part of a drive", () => {
       assert.deepStrictEqual(going.stopped, { _tag: "Abort", reason: "shutdown" })
     }))
 
-  it.effect("is interrupted where it cut itself off before anybody waited for it", () =>
+  it.effect("is interrupted when it cut itself off before anybody waited for it", () =>
     Effect.gen(function*() {
       const going = live()
       const drive = yield* Effect.forkDetach(
@@ -55,7 +55,7 @@ describe("a part of a drive", () => {
       assert.isTrue(exit !== undefined && Exit.isSuccess(exit) && Exit.hasInterrupts(exit.value))
     }))
 
-  it.effect("is not begun where it was cut off before", () =>
+  it.effect("is not begun when it was cut off before", () =>
     Effect.gen(function*() {
       const going = live()
       Live.cutOff(going, { _tag: "Duration" })
@@ -65,7 +65,7 @@ describe("a part of a drive", () => {
       assert.isFalse(isBegun)
     }))
 
-  it.effect("that does not let itself be interrupted is awaited for as many grace periods as it says by then", () =>
+  it.effect("that cannot be interrupted is awaited for as many grace periods as asked for by then", () =>
     Effect.gen(function*() {
       const going = live()
       let times = 1
@@ -79,7 +79,7 @@ describe("a part of a drive", () => {
       assert.isDefined(drive.pollUnsafe())
     }))
 
-  it.effect("that ends by itself is cut off by nobody any more", () =>
+  it.effect("that ends by itself can no longer be cut off", () =>
     Effect.gen(function*() {
       const going = live()
       yield* Stoppable.run(going, Effect.yieldNow)

@@ -9,7 +9,7 @@ import type * as DriveRequest from "../../../src/loop/env/DriveRequest.ts"
 import type * as Env from "../../../src/loop/env/Env.ts"
 import * as RunError from "../../../src/run/RunError.ts"
 
-it.effect("a run whose end is told is held by no agent any more", () =>
+it.effect("a run whose end has been told is no longer held by its agent", () =>
   Effect.gen(function*() {
     const track = Track.make()
     const request = { sessionId: "s", runId: "r", begin: {}, brief: {} } as DriveRequest.DriveRequest

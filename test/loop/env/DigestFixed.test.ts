@@ -1,4 +1,4 @@
-/** Digests of texts that come again are begun when they are asked for, and made once. */
+/** Digests of repeated texts are begun when they are asked for, and made once. */
 import { afterEach, assert, describe, it, vi } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -15,8 +15,8 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-describe("a digest of a text that comes again", () => {
-  it.effect("is what it is of any other", () =>
+describe("a digest of a repeated text", () => {
+  it.effect("is the same as that of any other text", () =>
     Effect.gen(function*() {
       for (const text of ["", "Be brief.", "é".repeat(100)]) {
         assert.strictEqual(yield* Digest.sha256OfFixed(text), hex(text))
@@ -24,7 +24,7 @@ describe("a digest of a text that comes again", () => {
       }
     }))
 
-  it.effect("is begun before anybody waits, once for all that ask, and then known without a wait", () =>
+  it.effect("is begun before anybody waits, once for all callers, and then known without waiting", () =>
     Effect.gen(function*() {
       const made = watch()
       const [first, second] = [Digest.sha256OfFixed("asked twice"), Digest.sha256OfFixed("asked twice")]
@@ -34,14 +34,14 @@ describe("a digest of a text that comes again", () => {
       assert.strictEqual(made.mock.calls.length, 1)
     }))
 
-  it.effect("that fails is told to whoever waits, and is made again for the next", () =>
+  it.effect("that fails does so for its caller, and is made again for the next", () =>
     Effect.gen(function*() {
       watch().mockRejectedValueOnce(new Error("no threads"))
       assert.isTrue(Exit.isFailure(yield* Effect.exit(Digest.sha256OfFixed("fails once"))))
       assert.strictEqual(yield* Digest.sha256OfFixed("fails once"), hex("fails once"))
     }))
 
-  it.effect("is not forgotten for the next one, however many there were before", () =>
+  it.effect("is still remembered for the next caller, however many came before", () =>
     Effect.gen(function*() {
       const made = watch()
       for (let i = 0; i < 200; i++) {
@@ -50,7 +50,7 @@ describe("a digest of a text that comes again", () => {
       assert.strictEqual(made.mock.calls.length, 400)
     }))
 
-  it.effect("that was forgotten for others while it was under way stays forgotten", () =>
+  it.effect("that was evicted while it was being made is made again", () =>
     Effect.gen(function*() {
       const texts = Array.from({ length: 200 }, (_, i) => `one of many at once ${i}`)
       const digests = yield* Effect.all(texts.map(Digest.sha256OfFixed))
@@ -74,7 +74,7 @@ describe("an agent", () => {
       assert.strictEqual(started!.instructions, hex(instructions))
     }))
 
-  it.effect("is made also where no digest can be, and its run fails", () =>
+  it.effect("is made even if no digest can be, and its run fails", () =>
     Effect.gen(function*() {
       watch().mockRejectedValue(new Error("no threads"))
       const { agent } = yield* TestAgent.make([], { agent: { instructions: "Digest this, if you can." } })

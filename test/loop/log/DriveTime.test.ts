@@ -8,7 +8,7 @@ const seconds = (n: number) => n * 1000
 const hours = (n: number) => n * 3_600_000
 const begin = Date.UTC(2026, 0, 1)
 
-/** What the time is after each step, from the first look at it: what passed, and what the clock was set by meanwhile. */
+/** The time after each step, from the first look: how much passes, and by how much the clock is set meanwhile. */
 const told = (steps: ReadonlyArray<readonly [passed: number, setBy: number]>) =>
   Effect.map(Clock.Clock, (real) => {
     let [passed, setBy] = [0, 0]
@@ -28,24 +28,24 @@ const told = (steps: ReadonlyArray<readonly [passed: number, setBy: number]>) =>
 it.effect.each<readonly [string, Parameters<typeof told>[0], ReadonlyArray<number>]>([
   ["is the clock's", [[0.4, 0], [0.4, 0], [0.4, 0], [seconds(2), 0]], [0, 0, 1, 2001]],
   ["follows it forward", [[seconds(1), hours(1)], [1, 0]], [hours(1) + seconds(1), hours(1) + 1001]],
-  ["goes on where it is set back", [[10, -hours(1)], [10, 0], [seconds(5), 0]], [10, 20, 5020]],
-  ["goes on where it is set back twice", [[10, -hours(1)], [10, -hours(1)], [10, 0]], [10, 20, 30]],
-  ["goes on from where it was set forward and back", [[0, hours(1)], [10, -hours(1)], [10, 0]], [
+  ["keeps advancing when it is set back", [[10, -hours(1)], [10, 0], [seconds(5), 0]], [10, 20, 5020]],
+  ["keeps advancing when it is set back twice", [[10, -hours(1)], [10, -hours(1)], [10, 0]], [10, 20, 30]],
+  ["advances from where it was set forward and back", [[0, hours(1)], [10, -hours(1)], [10, 0]], [
     hours(1),
     hours(1) + 10,
     hours(1) + 20
   ]],
-  ["is not less than before where it is set forward, by little each time, and back", [[0, 999], [0, 999], [0, -1998]], [
+  ["never decreases when it is set forward, by little each time, and back", [[0, 999], [0, 999], [0, -1998]], [
     999,
     1998,
     1998
   ]],
-  ["is the clock's again where it is set back and forward", [[10, -hours(1)], [10, hours(1)], [10, 0]], [10, 20, 30]],
-  ["is what passed where it is set back in a long wait, by less than that", [[hours(2), -hours(1)], [10, 0]], [
+  ["is the clock's again when it is set back and forward", [[10, -hours(1)], [10, hours(1)], [10, 0]], [10, 20, 30]],
+  ["is what passed when it is set back during a long wait, by less than that", [[hours(2), -hours(1)], [10, 0]], [
     hours(2),
     hours(2) + 10
   ]],
-  ["is what passed where a clock that was set back comes up to it", [[10, -hours(1)], [hours(3), 0]], [
+  ["is what passed when a clock that was set back catches up", [[10, -hours(1)], [hours(3), 0]], [
     10,
     hours(3) + 10
   ]]

@@ -1,4 +1,4 @@
-/** A feed by itself: what its readers' buffers hold, and what a full one gives up. */
+/** A feed on its own: what its readers' buffers hold, and what a full one gives up. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -71,7 +71,7 @@ describe("a full buffer", () => {
       assert.isAbove(first.count!, 40_000)
     }))
 
-  it.effect("drops transient events that are no deltas", () =>
+  it.effect("drops transient events other than deltas", () =>
     Effect.gen(function*() {
       const feed = yield* make()
       for (let i = 0; i < 50_000; i++) {
@@ -95,8 +95,8 @@ describe("a full buffer", () => {
       assert.isAtMost(Math.max(...arrays.map((events) => events.length)), 1024)
     }))
 
-  // Deltas of two blocks in turn cannot be joined; what a full buffer does then must not be done again at every push.
-  it("costs in proportion to what is published, also where nothing can be joined", () => {
+  // Alternating deltas of two blocks cannot be joined; what a full buffer does then must not be redone at every push.
+  it("costs in proportion to what is published, even if nothing can be joined", () => {
     const n = 8000
     let looks = 0
     const watched = (event: RunEvent.RunEvent) =>
@@ -111,7 +111,7 @@ describe("a full buffer", () => {
     assert.isAbove(looks, n)
   })
 
-  it.effect("keeps a text complete whose deltas it dropped", () =>
+  it.effect("leaves no gap inside a text whose deltas it dropped", () =>
     Effect.gen(function*() {
       const feed = yield* make(1500)
       for (let i = 0; i < 10; i++) feed.publish([delta(i)])
@@ -119,13 +119,13 @@ describe("a full buffer", () => {
       for (let i = 10; i < 20; i++) feed.publish([delta(i)])
       feed.end(Exit.void)
       const pieces = yield* feed.events.pipe(RunEvents.text, Stream.runCollect)
-      // the settled message is not part of this feed, so that only what is still in order is given
+      // the settled message is not in this feed, so only what is still in order is shown
       assert.isTrue(Array.from({ length: 20 }, (_, i) => `${i} `).join("").startsWith(pieces.join("")))
     }))
 })
 
 describe("a reader that has events read from the store", () => {
-  it.effect("gets each once, also where more of them are dropped meanwhile", () =>
+  it.effect("gets each once, even if more of them are dropped meanwhile", () =>
     Effect.gen(function*() {
       const store = yield* storing(4)
       const reader: FeedReader = new FeedReader({
@@ -153,7 +153,7 @@ describe("a reader that waits", () => {
     return { arrays, feed, fiber }
   })
 
-  it.effect("reads deltas at once that come one by one in a turn of the event loop, and each turn's", () =>
+  it.effect("reads deltas together that come one by one in a turn of the event loop, turn by turn", () =>
     Effect.gen(function*() {
       const { arrays, feed } = yield* reading()
       for (let turn = 0; turn < 2; turn++) {
@@ -166,7 +166,7 @@ describe("a reader that waits", () => {
       assert.deepStrictEqual(names(arrays), [[0, 1, 2], [3, 4, 5]])
     }))
 
-  it.effect("is told of all else before that, with what came before", () =>
+  it.effect("gets everything else sooner, with what came before it", () =>
     Effect.gen(function*() {
       const { arrays, feed, fiber } = yield* reading()
       feed.publish([delta(0)], "deltas")
@@ -192,7 +192,7 @@ describe("a watcher", () => {
     totals: Totals.zero
   }
 
-  it.effect("finds the end in a buffer that was full when it came, also where the store does not give the rest", () =>
+  it.effect("finds the end in a buffer that was full when it came, even if the store cannot provide the rest", () =>
     Effect.gen(function*() {
       const store = TestStore.over({
         ...(yield* TestStore.make()).service,
@@ -209,7 +209,7 @@ describe("a watcher", () => {
       assert.isFalse(watcher.skip())
     }))
 
-  it.effect("is told once of each transient event that was dropped, and of no delta that was joined", () =>
+  it.effect("is told once of each dropped transient event, and of no joined delta", () =>
     Effect.gen(function*() {
       const feed = yield* make()
       const watcher = feed.watch()

@@ -1,4 +1,4 @@
-/** A session is read from its last compaction on, and is the one that reading all of it gives. */
+/** A session is read from its last compaction on, with the same result as reading all of it. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -32,7 +32,7 @@ const counted = (store: Store) => {
   return { count, store: { ...store, read } }
 }
 
-/** The store, where nobody finds a compaction. */
+/** The store, with its compactions hidden. */
 const inFull = (store: Store): Store => ({
   ...store,
   lastOf: (sessionId, type, runId) =>
@@ -75,7 +75,7 @@ const stored = Effect.fnUntraced(function*(played: Logs.Log, seed: number) {
 
 describe("a generated session", () => {
   it.effect.prop(
-    "is folded to what all of it gives",
+    "folds to the same state as reading all of it",
     [Logs.odd, Logs.seed],
     ([played, seed]) =>
       Effect.gen(function*() {
@@ -88,7 +88,7 @@ describe("a generated session", () => {
   )
 
   it.effect.prop(
-    "has a last run that is what all of it gives, but for what was measured before it",
+    "has the same last run as reading all of it, except for what was measured before it",
     [Logs.odd, Logs.seed],
     ([played, seed]) =>
       Effect.gen(function*() {
@@ -123,7 +123,7 @@ describe("a generated session", () => {
     check(200)
   )
 
-  it.effect.prop("goes on to the same log", [Logs.tidy, Logs.seed], ([played, seed]) =>
+  it.effect.prop("continues to the same log", [Logs.tidy, Logs.seed], ([played, seed]) =>
     Effect.gen(function*() {
       const log = anyLog(played.log, seed)
       const goOn = Effect.fnUntraced(function*(see: (store: Store) => Store) {
@@ -171,7 +171,7 @@ describe("a session of 10,000 turns that was compacted near its end", () => {
     assert.strictEqual(count.read, long.length)
     const log = yield* made.store.log("s")
     const compaction = RunLog.only(log, "ContextCompacted").at(-1)!
-    // what is sent, and besides it the compaction and the run's input
+    // what is sent, plus the compaction and the run's input
     const most = 3 * 40 + log.length - compaction.seq + 2
     const readBy = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
       Effect.gen(function*() {
@@ -188,7 +188,7 @@ describe("a session of 10,000 turns that was compacted near its end", () => {
       ["SQLite", SessionStoreSqlite.make({ filename: ":memory:" })]
     ] as const
   ) {
-    it.effect(`is resumed, and sent a message, with what came after the compaction (${name})`, () =>
+    it.effect(`is resumed, and sent a message, reading only what came after the compaction (${name})`, () =>
       Effect.gen(function*() {
         const { agent, most, readBy, script } = yield* make(yield* base)
         const resumed = yield* readBy(Stream.runDrain(agent.resume({ sessionId: "s", limits: { maxTurns: 5 } })))
@@ -201,7 +201,7 @@ describe("a session of 10,000 turns that was compacted near its end", () => {
       }))
   }
 
-  it.effect("is read in full where its snapshot is of another version", () =>
+  it.effect("is read in full when its snapshot has another version", () =>
     Effect.gen(function*() {
       const { log } = yield* make(yield* SessionStoreMemory.make)
       const older = log.map((event): RunEvent.Durable =>
@@ -215,7 +215,7 @@ describe("a session of 10,000 turns that was compacted near its end", () => {
       assert.isAtLeast(count.read, log.length)
     }))
 
-  it.effect("tells a run that is sent again by its id", () =>
+  it.effect("replays a run that is sent again by its id", () =>
     Effect.gen(function*() {
       const { agent, most, readBy } = yield* make(yield* SessionStoreMemory.make)
       const sent = yield* readBy(agent.run(input))
@@ -226,7 +226,7 @@ describe("a session of 10,000 turns that was compacted near its end", () => {
       assert.isAtMost(other.events, most + 1)
     }))
 
-  it.effect("goes on in a fork, and where it was exported to", () =>
+  it.effect("continues in a fork, and where it was imported", () =>
     Effect.gen(function*() {
       const { log, most, store } = yield* make(yield* SessionStoreMemory.make)
       yield* store.fork("s", { to: "copy" })

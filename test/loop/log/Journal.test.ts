@@ -1,4 +1,4 @@
-/** What a drive records reaches the store one write after the other, and nobody who writes is forgotten. */
+/** What a drive records reaches the store one write after another, and nobody who waits for a write is forgotten. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -16,7 +16,7 @@ import * as Yielding from "../../support/Yielding.ts"
 
 const note = (text: string) => ({ _tag: "NoticeAdded", kind: "resume", text }) as const
 
-/** A journal over a store that answers a write when it is let go. */
+/** A journal over a store that answers a write when it is released. */
 const make = Effect.gen(function*() {
   const gates: Array<Deferred.Deferred<void>> = []
   const writes: Array<ReadonlyArray<number>> = []
@@ -50,7 +50,7 @@ const make = Effect.gen(function*() {
     feed: { publish: (events) => void shown.push(...events.map(nameOf)) },
     clock: yield* Clock.Clock
   })
-  /** Lets the oldest write go on, and whoever waited for it. */
+  /** Releases the oldest write, and whoever waited for it. */
   const letGo = Effect.suspend(() => {
     const gate = gates.shift()
     return gate === undefined ? Effect.void : Deferred.succeed(gate, undefined)
@@ -63,7 +63,7 @@ const nameOf = (event: RunEvent.RunEvent) => "text" in event ? event.text : even
 const begin = <A, E>(self: Effect.Effect<A, E>) => Effect.forkDetach(self, { startImmediately: true })
 
 describe("the last write", () => {
-  /** Asked for after a write under way, and a commit that waits for it. */
+  /** Requested after a write in progress, and a commit that waits for that write. */
   const asked = Effect.gen(function*() {
     const made = yield* make
     const { journal, shown } = made
@@ -76,7 +76,7 @@ describe("the last write", () => {
     return { ...made, exits: Effect.forEach([first, second, sealing], Fiber.await) }
   })
 
-  it.effect("takes what a commit before it waits for, and gives the session back before any of it is shown", () =>
+  it.effect("takes along what an earlier commit waits for, and gives the session back before any of it is shown", () =>
     Effect.gen(function*() {
       const { exits, journal, letGo, shown, writes } = yield* asked
       yield* letGo
@@ -87,7 +87,7 @@ describe("the last write", () => {
       yield* journal.commit
     }))
 
-  it.effect("keeps nobody waiting whose store throws", () =>
+  it.effect("keeps nobody waiting when its store throws", () =>
     Effect.gen(function*() {
       const { broken, journal } = yield* make
       journal.record(note("end"))
@@ -96,7 +96,7 @@ describe("the last write", () => {
       assert.isTrue(yield* Hang.ends(journal.commit))
     }))
 
-  it.effect("keeps nobody waiting where what is left is too large too", () =>
+  it.effect("keeps nobody waiting when what is left is also too large", () =>
     Effect.gen(function*() {
       const { broken, journal, letGo } = yield* make
       journal.record(note("end"))
@@ -112,7 +112,7 @@ describe("the last write", () => {
       assert.isTrue(yield* Hang.ends(Fiber.await(waiting)))
     }))
 
-  it.effect("fails for all who wait for it, where the store does", () =>
+  it.effect("fails for everybody who waits for it when the store does", () =>
     Effect.gen(function*() {
       const { broken, exits, letGo, shown } = yield* asked
       yield* letGo
@@ -123,8 +123,8 @@ describe("the last write", () => {
     }))
 })
 
-describe("commits that come while a write is under way", () => {
-  it.effect("end also where it is over before they wait for it", () =>
+describe("commits that come during a write", () => {
+  it.effect("end even if it is over before they wait for it", () =>
     Effect.gen(function*() {
       let operations = 1
       for (let n = 1; n <= operations; n++) {
@@ -157,7 +157,7 @@ describe("commits that come while a write is under way", () => {
       assert.deepStrictEqual(shown, ["a", "b", "c", "d", "e"])
     }))
 
-  it.effect("all end where the last one comes before them", () =>
+  it.effect("all end when the last write comes before them", () =>
     Effect.gen(function*() {
       const { journal, letGo, shown } = yield* make
       journal.record(note("a"))
@@ -172,7 +172,7 @@ describe("commits that come while a write is under way", () => {
     }))
 })
 
-it.effect("what the store refuses is in the write of whoever waits", () =>
+it.effect("what the store refuses is written again by the next waiter", () =>
   Effect.gen(function*() {
     const { broken, journal, letGo, shown, writes } = yield* make
     journal.record(note("a"))
@@ -202,7 +202,7 @@ it.effect("after the last commit nothing is written", () =>
     assert.deepStrictEqual([writes, shown], [[[1]], ["end"]])
   }))
 
-it.effect("what the store refuses is before what was recorded meanwhile, in the next write and where it is shown", () =>
+it.effect("what the store refuses precedes what was recorded meanwhile, in the next write and when shown", () =>
   Effect.gen(function*() {
     const { broken, journal, letGo, shown, writes } = yield* make
     journal.record(note("a"))
@@ -217,10 +217,10 @@ it.effect("what the store refuses is before what was recorded meanwhile, in the 
     assert.deepStrictEqual(shown, ["a", "b"])
   }))
 
-describe("what is not stored", () => {
+describe("a transient event", () => {
   const delta: RunEvent.Delta = { _tag: "TextDelta", runId: "r", turn: 1, attempt: 1, index: 0, block: "0", delta: "d" }
 
-  it.effect("and comes while a write is under way is shown after it, and waits for no other", () =>
+  it.effect("that comes during a write is shown after it, and waits for no other", () =>
     Effect.gen(function*() {
       const { journal, letGo, shown } = yield* make
       journal.record(note("a"))
@@ -237,7 +237,7 @@ describe("what is not stored", () => {
       assert.deepStrictEqual(shown, ["a", "StatusChanged", "TextDelta", "b", "StatusChanged"])
     }))
 
-  it.effect("is shown after what was recorded before it, and at once where nothing was", () =>
+  it.effect("is shown after what was recorded before it, or at once if nothing was", () =>
     Effect.gen(function*() {
       const { journal, letGo, shown } = yield* make
       journal.move("driveStarted")

@@ -1,4 +1,4 @@
-/** What a store does not hold goes with what follows from it; what others were promised stays. */
+/** What a store cannot hold is left out with what follows from it; what others were promised stays. */
 import { assert, describe, it } from "@effect/vitest"
 import * as LeftOut from "../../../src/loop/log/LeftOut.ts"
 import * as Message from "../../../src/run/Message.ts"
@@ -24,19 +24,19 @@ const rest = (...drafts: ReadonlyArray<Draft.Placed>) => {
   return LeftOut.rest(stored, events, 1_000).recorded.map((event) => [event._tag, "seq" in event ? event.seq : 0])
 }
 
-describe("what follows what is too large", () => {
-  it("is left out where it follows from it", () => {
+describe("what comes after something too large", () => {
+  it("is left out if it follows from that", () => {
     assert.deepStrictEqual(rest(tooLarge, Draft.turnFinished(1), Draft.turnStarted(2)), [])
   })
 
-  it("stays where it was promised to others: inputs, answers, aborts, outcomes", () => {
+  it("stays if it was promised to others: inputs, answers, aborts, outcomes", () => {
     assert.deepStrictEqual(
       rest(tooLarge, queued, Draft.approvalResolved("1.0"), Draft.turnFinished(1), abort, Draft.settled("1.1", "ok")),
       [["InputQueued", 5], ["ApprovalResolved", 6], ["AbortRequested", 7], ["ToolSettled", 8]]
     )
   })
 
-  it("goes where it answers what is left out", () => {
+  it("is left out if it answers what is left out", () => {
     assert.deepStrictEqual(rest(tooLarge, Draft.approvalRequested("1.1"), Draft.approvalResolved("1.1")), [])
     assert.deepStrictEqual(rest(tooLarge, Draft.settled("2.0", "ok")), [])
   })

@@ -1,4 +1,4 @@
-/** Whatever becomes of a run, each of its spans ends once, below one that is there, and its metrics say what its log says. */
+/** Whatever becomes of a run, each of its spans ends once, below an existing one, and its metrics agree with its log. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
@@ -31,11 +31,11 @@ const { look, work } = TestAgent
 const { history, overflow, refused } = Overflows
 const { fail: overloaded } = Overloaded
 const done = ScriptedModel.text("done")
-/** Says at once what the request has cost. */
+/** Reports at once what the request has cost. */
 const begun = ScriptedModel.parts({ type: "response", id: "m", usage: { inputTokens: 7, outputTokens: 1 } })
 
 type Watched = <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-/** What happens, seen where it is `watched`; gives the stores of the sessions "s" that it was about. */
+/** What happens, observed where it is `watched`; returns the stores of the sessions "s" that it was about. */
 type Story = (watched: Watched) => Effect.Effect<ReadonlyArray<TestStore.TestStore>, unknown, Scope.Scope>
 
 const retry = RetryPolicy.make({ base: 0 })
@@ -53,7 +53,7 @@ const whole = (
     return [made.store]
   })
 
-/** One that `ends` once it has come to the gate; then time passes. */
+/** A run that `ends` once it has come to the gate; then time passes. */
 const cut = (
   script: (gate: ScriptedModel.Gate) => {
     readonly turns: ReadonlyArray<ScriptedModel.Turn>
@@ -190,7 +190,7 @@ const stories: Record<string, Story> = {
     })
 }
 
-/** Spans that are told how often they end. */
+/** Spans that record how often they end. */
 const counting = () => {
   const spans: Array<Counted> = []
   class Counted extends Tracer.NativeSpan {
@@ -265,7 +265,7 @@ const readLogs = (logs: ReadonlyArray<ReadonlyArray<RunEvent.Durable>>): Said =>
 }
 
 it.effect.each(Object.entries(stories))(
-  "what is seen of a run agrees with its log, where it %s",
+  "what is observed of a run agrees with its log, when it %s",
   ([, story]) =>
     Effect.gen(function*() {
       const { spans, tracer } = counting()

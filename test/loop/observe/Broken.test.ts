@@ -1,4 +1,4 @@
-/** A tracer, a registry or a logger that breaks: the run goes on as if it had not, and what it had begun is ended all the same. */
+/** A tracer, a registry or a logger that breaks: the run continues as if it had not, and what it had begun still ends. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
@@ -19,7 +19,7 @@ const boom = (): never => {
   throw new Error("SECRET")
 }
 
-/** A run with every kind of span in it, in which a call waits for nobody, and what it came to. */
+/** A run with every kind of span in it, in which a call waits for nobody, and its outcome. */
 const run = Effect.gen(function*() {
   const made = yield* Condensing.make(
     [Overflows.overflow, TestAgent.work(1), ScriptedModel.text("done")],
@@ -66,7 +66,7 @@ describe("a tracer", () => {
       })
   )
 
-  it.effect.each(ours.slice(1))("that begins no span %s has the others", (name) =>
+  it.effect.each(ours.slice(1))("that begins no span %s still has the others", (name) =>
     Effect.gen(function*() {
       const { said, layer } = listening()
       const traces = Traces.make()
@@ -79,7 +79,7 @@ describe("a tracer", () => {
     }))
 })
 
-it.effect("a registry that takes no attempts has runs and questions no longer live than they are", () =>
+it.effect("a registry that refuses attempts still counts runs and questions as live no longer than they are", () =>
   Effect.gen(function*() {
     const measured = Measured.make()
     const { said, layer } = listening()

@@ -1,4 +1,4 @@
-/** Guarantee 10: what people, models and tools say is in no span, log or metric, and in the named attributes on request. */
+/** Guarantee 10: what people, models and tools say is in no span, log or metric, except in named attributes on request. */
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
@@ -42,7 +42,7 @@ const call = (index: number, name: string, query: unknown) => ({
   function: { name, arguments: JSON.stringify({ query }) }
 })
 
-/** A prompt that comes back in an error, calls of all kinds, also of a tool that the model made up, and an answer. */
+/** A prompt that comes back in an error, calls of all kinds, including of a tool that the model made up, and an answer. */
 const replies = [
   status(503, { error: { message: "cannot answer CANARY-prompt now" } }),
   events(
@@ -101,7 +101,7 @@ const observed = (recordsContent: boolean) =>
     return { collector, prometheus }
   })
 
-it.live("nothing that is said is in spans, logs and metrics by default", () =>
+it.live("nothing that is said is in spans, logs or metrics by default", () =>
   Effect.gen(function*() {
     const { collector, prometheus } = yield* observed(false)
     const all = collector.bodies.join("\n")
@@ -112,7 +112,7 @@ it.live("nothing that is said is in spans, logs and metrics by default", () =>
     assert.deepStrictEqual(`${all}\n${prometheus}`.match(/CANARY-\w+/g) ?? [], [])
   }))
 
-it.live("on request it is in the attributes that the conventions have for it, and still in no metric and no log of ours", () =>
+it.live("on request it is in the attributes that the conventions define for it, and still in none of our metrics or logs", () =>
   Effect.gen(function*() {
     const { collector, prometheus } = yield* observed(true)
     const spans = collector.spans()
@@ -144,13 +144,13 @@ it.live("on request it is in the attributes that the conventions have for it, an
     ])
     assert.notMatch(prometheus, /CANARY/)
     assert.deepStrictEqual(collector.bodies.filter((body) => /"resourceLogs"/.test(body) && /CANARY/.test(body)), [])
-    // where it is not said to be recorded it is not
+    // without that request it is not
     const others = spans.filter(({ name }) => !/^(chat|execute_tool)/.test(name))
     assert.notMatch(JSON.stringify(others.map(({ attributes, events }) => [attributes, events])), /CANARY-(?!prompt)/)
   }))
 
 it.live.each([false, true])(
-  "a provider's own words are in spans where content is recorded (%s), and nowhere else",
+  "a provider's own words are in spans if content is recorded (%s), and nowhere else",
   (records) =>
     Effect.gen(function*() {
       const traces = Traces.make()

@@ -1,4 +1,4 @@
-/** What is measured of a try at a model call, where that breaks. */
+/** What is measured of an attempt at a model call, when measuring breaks. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
@@ -15,7 +15,7 @@ class Broken extends Map<string, Metric.Metric.Metadata<any, any>> {
 }
 
 describe("a model call whose metrics break", () => {
-  it.effect("is gone on with, and says so at each try", () =>
+  it.effect("continues, and reports that at each attempt", () =>
     Effect.gen(function*() {
       const warnings: Array<string> = []
       const { agent } = yield* TestAgent.make([[TestAgent.work(1)], [ScriptedModel.text("Done.")]])

@@ -1,4 +1,4 @@
-/** What is seen of a compaction, in a run and by hand: its span, and the calls of the model that condenses. */
+/** What is observed of a compaction, in a run and by hand: its span, and the calls of the condensing model. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -44,7 +44,7 @@ const refused = ScriptedModel.fail(
   new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag: "Authentication", message: "ADA SAID what" })
 )
 
-/** Traces and metrics of what runs `within` them, content only where that is said. */
+/** Traces and metrics of what runs `within` them, with content only if requested. */
 const watched = () => {
   const traces = Traces.make()
   const measured = Measured.make()
@@ -61,7 +61,7 @@ const watched = () => {
   }
 }
 
-/** Each span but those of stores: how it ended, and below what it is. */
+/** Each span except those of stores: how it ended, and below which span it is. */
 const treeOf = (traces: Traces.Traces) =>
   traces.spans.filter(({ name }) => !name.startsWith("SessionStore")).map((span) =>
     [`${span.name}: ${Traces.stateOf(span)}`, ...Traces.above(traces, span)].join(" < ")
@@ -72,7 +72,7 @@ const attributesOf = (span: Tracer.NativeSpan) => Object.fromEntries(span.attrib
 const model = "name=chat,name=test,model=condenser"
 
 describe("a condensing model's call", () => {
-  it.effect("has a span below that of its compaction, and counts, in a run", () =>
+  it.effect("in a run has a span below that of its compaction, and is counted", () =>
     Effect.gen(function*() {
       const { read, traces, within } = watched()
       const gate = yield* ScriptedModel.makeGate
@@ -124,7 +124,7 @@ describe("a condensing model's call", () => {
       ])
     }))
 
-  it.effect("has them where somebody asks for the compaction, below the caller's span", () =>
+  it.effect("in a compaction by hand has them too, below the caller's span", () =>
     Effect.gen(function*() {
       const { read, traces, within } = watched()
       const made = yield* Condensing.make([ok], ContextSummary.layer, [summed])
@@ -144,7 +144,7 @@ describe("a condensing model's call", () => {
       ])
     }))
 
-  it.effect("has them at each try, also of a model that took over, and in a chain", () =>
+  it.effect("has them at each attempt, including a model that took over, and in a chain", () =>
     Effect.gen(function*() {
       const { read, traces, within } = watched()
       const layerOf = (name: string, ...turns: ReadonlyArray<ScriptedModel.Turn>) =>
@@ -167,7 +167,7 @@ describe("a condensing model's call", () => {
         `${chatSpan}: Overloaded: Overloaded`,
         `${chatSpan}: StreamTruncated: StreamTruncated`,
         `${chatSpan}: Overloaded: Overloaded`,
-        // as in a turn, that it says nothing is no failure of the call
+        // as in a turn, an empty answer is no failure of the call
         "chat other: ok",
         "chat other: ok"
       ])
@@ -180,8 +180,8 @@ describe("a condensing model's call", () => {
     }))
 })
 
-describe("what a strategy of one's own traces", () => {
-  it.effect("is below its compaction, which has its name", () =>
+describe("what a custom strategy traces", () => {
+  it.effect("is below its compaction, which carries the strategy's name", () =>
     Effect.gen(function*() {
       const { traces, within } = watched()
       const window = ContextWindow.make()
@@ -200,11 +200,11 @@ describe("what a strategy of one's own traces", () => {
     }))
 })
 
-describe("a compaction that comes to nothing", () => {
+describe("a compaction that fails", () => {
   const failing = (recordsContent: boolean) =>
     Effect.gen(function*() {
       const { read, traces, within } = watched()
-      // what there is lets nothing be pruned
+      // the context has nothing to prune
       const made = yield* Condensing.make([overflow], ContextSummary.layer, [refused])
       const { end } = yield* Effect.provideService(
         within(Overflows.run(made, { history: history(12) })),
@@ -215,7 +215,7 @@ describe("a compaction that comes to nothing", () => {
       return { traces, counts: yield* read(/^gen_ai/) }
     })
 
-  it.effect("has failed, and is told by tags", () =>
+  it.effect("ends its span as failed, described by tags", () =>
     Effect.gen(function*() {
       const { counts, traces } = yield* failing(false)
       assert.deepStrictEqual(treeOf(traces), [
@@ -229,7 +229,7 @@ describe("a compaction that comes to nothing", () => {
       assert.deepStrictEqual(counts, [`gen_ai.client.operation.duration{${model},type=Authentication} 0/1`])
     }))
 
-  it.effect("is told in words where content is recorded", () =>
+  it.effect("is described in words if content is recorded", () =>
     Effect.gen(function*() {
       const { traces } = yield* failing(true)
       assert.strictEqual(Traces.stateOf(traces.named(chatSpan)), "Authentication: ADA SAID what")
@@ -272,20 +272,23 @@ describe("a compaction that comes to nothing", () => {
     }
   ]
 
-  it.effect.each(cuts)("by $by has ended, and the call too", ({ cut, options, states }) =>
-    Effect.gen(function*() {
-      const { traces, within } = watched()
-      const gate = yield* ScriptedModel.makeGate
-      const made = yield* Condensing.make([overflow], ContextSummary.layer, [ScriptedModel.gate(gate)], options)
-      const run = yield* within(made.agent.start({ sessionId: "s", input: "go", history: history(12) }))
-      yield* gate.started
-      yield* cut(run, made.close)
-      yield* Effect.exit(run.result)
-      assert.deepStrictEqual(treeOf(traces).filter((line) => /condense|compact/.test(line)), states)
-      assert.notInclude(treeOf(traces).join("\n"), "open")
-    }))
+  it.effect.each(cuts)(
+    "by $by ends its span, and the call's too",
+    ({ cut, options, states }) =>
+      Effect.gen(function*() {
+        const { traces, within } = watched()
+        const gate = yield* ScriptedModel.makeGate
+        const made = yield* Condensing.make([overflow], ContextSummary.layer, [ScriptedModel.gate(gate)], options)
+        const run = yield* within(made.agent.start({ sessionId: "s", input: "go", history: history(12) }))
+        yield* gate.started
+        yield* cut(run, made.close)
+        yield* Effect.exit(run.result)
+        assert.deepStrictEqual(treeOf(traces).filter((line) => /condense|compact/.test(line)), states)
+        assert.notInclude(treeOf(traces).join("\n"), "open")
+      })
+  )
 
-  it.effect("by a model that cannot be interrupted has ended, and the call too", () =>
+  it.effect("by a model that cannot be interrupted ends its span, and the call's too", () =>
     Effect.gen(function*() {
       const { traces, within } = watched()
       const started = yield* Deferred.make<void>()
@@ -305,7 +308,7 @@ describe("a compaction that comes to nothing", () => {
       assert.notInclude(treeOf(traces).join("\n"), "open")
     }))
 
-  it.effect("by a bug in the model does not say what it was", () =>
+  it.effect("by a bug in the model does not say what the bug was", () =>
     Effect.gen(function*() {
       const { traces, within } = watched()
       const made = yield* Condensing.make([overflow], ContextSummary.layer, [ScriptedModel.die(new Error("SAID"))])
@@ -337,7 +340,7 @@ describe("what a condensing model is asked and answers", () => {
       assert.notMatch(inspect(traces.spans.map(({ attributes, status }) => [attributes, status]), { depth: 9 }), /SAID/)
     }))
 
-  it.effect("is on the span of the call where content is recorded", () =>
+  it.effect("is on the span of the call if content is recorded", () =>
     Effect.gen(function*() {
       const traces = yield* recorded(true)
       const { attributes } = traces.named(chatSpan)

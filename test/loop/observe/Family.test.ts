@@ -14,7 +14,7 @@ const targetOf = ({ registry }: Measured.Measured, added: Metric.Metric.Attribut
 const counted = Family.counter("test.counted", "Things")({ kind: "a" })
 const level = Family.gauge("test.level", "Things")({ kind: "a" })
 
-it.effect("a series is that of the metric of its name, and moves on", () =>
+it.effect("a series is that of the metric of its name, and accumulates", () =>
   Effect.gen(function*() {
     const measured = Measured.make()
     yield* Effect.provideService(
@@ -30,7 +30,7 @@ it.effect("a series is that of the metric of its name, and moves on", () =>
     assert.deepStrictEqual(yield* measured.read(/^test/), ["test.counted{kind=a} 8", "test.level{kind=a} 2"])
   }))
 
-it.effect("what the target adds tells series apart, however targets take turns", () =>
+it.effect("what the target adds separates series, however targets alternate", () =>
   Effect.gen(function*() {
     const [one, other] = [Measured.make(), Measured.make()]
     const targets = [targetOf(one), targetOf(one, { host: "x" }), targetOf(other, { host: "y" })]
@@ -42,7 +42,7 @@ it.effect("what the target adds tells series apart, however targets take turns",
     assert.deepStrictEqual(yield* other.read(/^test/), ["test.counted{kind=a,host=y} 2"])
   }))
 
-it.effect("a series that was removed from its registry begins anew", () =>
+it.effect("a series that was removed from its registry starts afresh", () =>
   Effect.gen(function*() {
     const measured = Measured.make()
     const target = targetOf(measured)

@@ -1,4 +1,4 @@
-/** Metrics of runs: ends, work that is counted once however often a run is resumed, and what lives and waits by now. */
+/** Metrics of runs: ends, work that is counted once however often a run is resumed, and what is live or waiting now. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -32,7 +32,7 @@ const within = ({ registry }: Measured.Measured) => Effect.provideService(Metric
 const tested = "name=test/Tested"
 
 describe("runs", () => {
-  it.effect("are counted by end and reason; turns, rounds and time are of each drive, without those before", () =>
+  it.effect("are counted by end and reason; turns, rounds and time are those of each drive, without earlier ones", () =>
     Effect.gen(function*() {
       const measured = Measured.make()
       const gates = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate] as const
@@ -65,7 +65,7 @@ describe("runs", () => {
       ])
     }))
 
-  it.effect("that are driven are counted while they are", () =>
+  it.effect("are counted as live while they are driven", () =>
     Effect.gen(function*() {
       const measured = Measured.make()
       const gates = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate] as const
@@ -83,7 +83,7 @@ describe("runs", () => {
       assert.strictEqual(yield* live, `runs.live{${tested}} 0`)
     }))
 
-  it.effect("whose end the store did not take live no more", () =>
+  it.effect("are no longer live when the store refuses their end", () =>
     Effect.gen(function*() {
       const measured = Measured.make()
       const store = yield* TestStore.make(TestStore.failing((n) => n > 1))
@@ -92,7 +92,7 @@ describe("runs", () => {
       assert.deepStrictEqual(yield* measured.read(/^fiberloop\.runs/), [`runs.live{${tested}} 0`])
     }))
 
-  it.effect("that died are counted by whoever finds them", () =>
+  it.effect("that died are counted by whatever finds them", () =>
     Effect.gen(function*() {
       const measured = Measured.make()
       const store = yield* DeadRun.left({ wasAborted: false })
@@ -105,7 +105,7 @@ describe("runs", () => {
       ])
     }))
 
-  it.effect("whose end the store takes too late are counted as the log has them, and live no more", () =>
+  it.effect("whose end the store takes too late are counted as the log has them, and are no longer live", () =>
     Effect.gen(function*() {
       const measured = Measured.make()
       const [asked, taken, stored] = [
@@ -150,7 +150,7 @@ describe("runs", () => {
 
   const stores = { "that failed": TestStore.failing, "that was reported as failed": TestStore.lying }
   it.effect.each(Object.entries(stores))(
-    "that died are counted once also after a first write %s",
+    "that died are counted once even after a first write %s",
     ([, broken]) =>
       Effect.gen(function*() {
         const measured = Measured.make()
@@ -172,7 +172,7 @@ describe("runs", () => {
       })
   )
 
-  it.effect("that died while they were aborted are counted with the calls that they left, once", () =>
+  it.effect("that died while being aborted are counted once, with the calls that they left", () =>
     Effect.gen(function*() {
       const measured = Measured.make()
       const store = yield* DeadRun.left({ wasAborted: true })
@@ -189,7 +189,7 @@ describe("runs", () => {
       assert.deepStrictEqual(yield* measured.read(/^fiberloop\.tool/), counts.toSorted())
     }))
 
-  it.effect("that died are counted also where a compaction by hand finds them", () =>
+  it.effect("that died are also counted when a compaction by hand finds them", () =>
     Effect.gen(function*() {
       const measured = Measured.make()
       const store = yield* DeadRun.left({ wasAborted: false })
@@ -199,7 +199,7 @@ describe("runs", () => {
       assert.deepStrictEqual(yield* measured.read(/^fiberloop\.runs/), [`runs{${tested},end=aborted,reason=crashed} 1`])
     }))
 
-  it.effect("go on after one that died where no metric can be counted", () =>
+  it.effect("continue after one that died, even if no metric can be counted", () =>
     Effect.gen(function*() {
       class Broken extends Map<string, never> {
         override get(): never {
@@ -283,7 +283,7 @@ describe("questions", () => {
       ])
     }))
 
-  it.effect("that wait over a suspension wait in no process, and again in the one that resumes", () =>
+  it.effect("that wait across a suspension are waiting in no process, and again in the one that resumes", () =>
     Effect.gen(function*() {
       const measured = Measured.make()
       const desk = Approvals.desk()
@@ -307,7 +307,7 @@ describe("questions", () => {
 })
 
 describe("model calls", () => {
-  it.effect("are told apart by error; those that came to nothing cost what they cost", () =>
+  it.effect("are told apart by error; failed ones count what they cost", () =>
     Effect.gen(function*() {
       const measured = Measured.make()
       const overflow = ScriptedModel.fail(
@@ -337,7 +337,7 @@ describe("model calls", () => {
       ])
     }))
 
-  it.effect("last as long as they last, on the clock of the run", () =>
+  it.effect("last as long as measured on the run's clock", () =>
     Effect.gen(function*() {
       const measured = Measured.make()
       const first = yield* ScriptedModel.makeGate
@@ -364,7 +364,7 @@ describe("model calls", () => {
 describe("what a drive publishes is counted once:", () => {
   const ofModel = "name=chat,name=test,model=model"
 
-  /** The metrics of a drive that found the run as `before` says, and published what follows. */
+  /** The metrics of a drive that found the run in the state `before`, and published what follows. */
   const published = (drafts: ReadonlyArray<Drafts.Placed>, before = 0) => {
     const measured = Measured.make()
     const events = Drafts.log(...drafts)
@@ -392,7 +392,7 @@ describe("what a drive publishes is counted once:", () => {
     ["reasoning", 6]
   ] as const
 
-  it.effect("what an answer, and a try that came to nothing, spent", () =>
+  it.effect("what an answer and a discarded attempt spent", () =>
     Effect.gen(function*() {
       for (
         const draft of [
@@ -408,7 +408,7 @@ describe("what a drive publishes is counted once:", () => {
       }
     }))
 
-  it.effect("what a compaction, one that came to nothing, and a try at a model that is not known, spent", () =>
+  it.effect("what a compaction, a failed one, and an attempt at an unknown model spent", () =>
     Effect.gen(function*() {
       const compaction = { _tag: "CompactionDiscarded", message: "no answer", usage } as const
       for (const draft of [{ ...Drafts.compacted(1, []), usage }, compaction, Drafts.discarded(1, 1, usage)]) {
@@ -420,14 +420,14 @@ describe("what a drive publishes is counted once:", () => {
       }
     }))
 
-  it.effect("a call, and its time where it ran here", () =>
+  it.effect("a call, and its time if it ran here", () =>
     Effect.gen(function*() {
       const { read } = published([
         Drafts.started("go"),
         Drafts.toolStarted("1.0"),
         Drafts.settled("1.0", "ok", { duration: 2000 }),
         Drafts.settled("1.1", "ok", { duration: 3000 }),
-        // no log has it twice, and a second one would be no call that ran
+        // no log has it twice, and a second outcome would be of no call that ran
         Drafts.settled("1.0", "ok", { duration: 4000 })
       ])
       assert.deepStrictEqual(yield* read(/tool\./), [
@@ -436,7 +436,7 @@ describe("what a drive publishes is counted once:", () => {
       ])
     }))
 
-  it.effect("a question, while nobody answered it and its call has no outcome", () =>
+  it.effect("a question, while nobody has answered it and its call has no outcome", () =>
     Effect.gen(function*() {
       const asked = [
         Drafts.started("go"),

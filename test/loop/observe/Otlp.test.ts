@@ -1,4 +1,4 @@
-/** What a collector gets of a run over a provider's HTTP API: spans by the semantic conventions, and metrics. */
+/** What a collector receives of a run over a provider's HTTP API: spans by the semantic conventions, and metrics. */
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, it } from "@effect/vitest"
 import * as Conventions from "@opentelemetry/semantic-conventions/incubating"

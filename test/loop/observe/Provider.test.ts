@@ -22,6 +22,6 @@ const named: ReadonlyArray<readonly [provider: string, name: string]> = [
 
 it.each(named)("%s is %s", (provider, name) => assert.strictEqual(Provider.nameOf(provider), name))
 
-it("others as they call themselves", () => {
+it("others are named as they call themselves", () => {
   for (const provider of ["scripted", "my-openai", ""]) assert.strictEqual(Provider.nameOf(provider), provider)
 })

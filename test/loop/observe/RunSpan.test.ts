@@ -1,4 +1,4 @@
-/** What the events of a drive say on its span, besides model calls and tools. */
+/** What the events of a drive put on its span, besides model calls and tools. */
 import { assert, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,4 @@
-/** The spans of a run's drives lead from one to the one before, wherever that was driven. */
+/** The spans of a run's drives link each to the one before, wherever that was driven. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -28,7 +28,7 @@ const linksOf = ({ links }: Tracer.NativeSpan) => links.map(({ span }) => idsOf(
 const traceOf = (log: ReadonlyArray<RunEvent.RunEvent>) => log.findLast(RunEvent.isEnd)?.trace
 
 describe("a run that is resumed", () => {
-  it.effect("has a span that is linked to that of the drive before, and to none else", () =>
+  it.effect("has a span that is linked to that of the drive before, and to no other", () =>
     Effect.gen(function*() {
       const traces = Traces.make()
       const { agent, store } = yield* TestAgent.make([TestAgent.work(1), TestAgent.work(2), ScriptedModel.text("done")])
@@ -46,10 +46,10 @@ describe("a run that is resumed", () => {
       assert.deepStrictEqual(traceOf(yield* store.log("s")), idsOf(third!))
     }))
 
-  it.effect("is linked to what another runtime traced, as a new run in the session is not", () =>
+  it.effect("is linked to a drive that another runtime traced, unlike a new run in the session", () =>
     Effect.gen(function*() {
       const filename = join(yield* temporaryFolder, "s.db")
-      // each has a store, a model, runs and a tracer of its own
+      // each has its own store, model, runs and tracer
       const apart = (
         turn: ScriptedModel.Turn,
         use: (agent: Agent.Client<string>) => Effect.Effect<unknown, unknown>
@@ -79,7 +79,7 @@ describe("a run that is resumed", () => {
       assert.deepStrictEqual(linksOf(third.span), [])
     }))
 
-  it.effect("in a fork is linked to the drive that it goes on from, as the original is", () =>
+  it.effect("in a fork is linked to the drive that it continues from, as the original is", () =>
     Effect.gen(function*() {
       const traces = Traces.make()
       const turns = [TestAgent.work(1), ScriptedModel.text("done"), ScriptedModel.text("done")]
@@ -94,7 +94,7 @@ describe("a run that is resumed", () => {
       assert.deepStrictEqual([forked, second].map((span) => linksOf(span!)), [[idsOf(first!)], [idsOf(first!)]])
     }))
 
-  it("is linked to no ids that a collector would refuse its span for, in a log from elsewhere", () => {
+  it("is not linked to ids from a foreign log that would make a collector refuse its span", () => {
     const begin = () =>
       new Tracer.NativeSpan({
         name: "invoke_agent a",
@@ -115,7 +115,7 @@ describe("a run that is resumed", () => {
     assert.lengthOf(span.links, 1)
   })
 
-  it.effect("by a tracer whose links break is not whole in it, and goes on", () =>
+  it.effect("by a tracer whose links break has an incomplete span, and continues", () =>
     Effect.gen(function*() {
       const traces = Traces.make()
       const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("done")])
@@ -137,7 +137,7 @@ describe("a run that is resumed", () => {
 const done: TestAgent.Handler = ({ n }) => Effect.succeed(`done ${n}`)
 
 describe("the log of a run", () => {
-  it.effect("has no trace of spans whose ids are none", () =>
+  it.effect("has no trace of spans with invalid ids", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make([ScriptedModel.text("done")])
       const odd = Tracer.make({

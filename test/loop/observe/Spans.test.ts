@@ -73,7 +73,7 @@ describe("a chat span", () => {
     }))
 })
 
-describe("what failed", () => {
+describe("a failure", () => {
   const failing = (recordsContent: boolean) =>
     Effect.gen(function*() {
       const traces = Traces.make()
@@ -85,7 +85,7 @@ describe("what failed", () => {
       return [traces.named(chatSpan), traces.named(agentSpan)]
     })
 
-  it.effect("is told by its tag, on the call and on the run", () =>
+  it.effect("is described by its tag, on the call and on the run", () =>
     Effect.gen(function*() {
       for (const span of yield* failing(false)) {
         assert.strictEqual(span.attributes.get("error.type"), "Authentication")
@@ -93,14 +93,14 @@ describe("what failed", () => {
       }
     }))
 
-  it.effect("is told in words where content is recorded", () =>
+  it.effect("is described in words if content is recorded", () =>
     Effect.gen(function*() {
       for (const span of yield* failing(true)) {
         assert.strictEqual(Traces.stateOf(span), "Authentication: the key of ADA is not valid")
       }
     }))
 
-  it.effect("by a bug is told without its words", () =>
+  it.effect("caused by a bug is described without the bug's words", () =>
     Effect.gen(function*() {
       const traces = Traces.make()
       const { agent } = yield* TestAgent.make([ScriptedModel.die(new Error("SECRET"))])
@@ -111,7 +111,7 @@ describe("what failed", () => {
       ])
     }))
 
-  it.effect("is told of a run that was refused too", () =>
+  it.effect("is also recorded for a run that was refused", () =>
     Effect.gen(function*() {
       const traces = Traces.make()
       const { agent } = yield* TestAgent.make([])
@@ -136,7 +136,7 @@ describe("below a tool's span", () => {
       assert.deepStrictEqual(Traces.above(traces, nested), ["work", "execute_tool work", agentSpan])
     }))
 
-  it.effect("of parallel calls are those of the own handler", () =>
+  it.effect("of parallel calls are those of its own handler", () =>
     Effect.gen(function*() {
       const traces = Traces.make()
       const both = yield* Deferred.make<void>()
@@ -159,7 +159,7 @@ describe("below a tool's span", () => {
 })
 
 describe("a run's span", () => {
-  it.effect("is below the caller's, and one for each drive, with the tokens of that drive", () =>
+  it.effect("is below the caller's, and there is one for each drive, with that drive's tokens", () =>
     Effect.gen(function*() {
       const traces = Traces.make()
       const used = (inputTokens: number) => ScriptedModel.finish("tool-calls", { inputTokens, outputTokens: 1 })
@@ -176,7 +176,7 @@ describe("a run's span", () => {
       assert.deepStrictEqual(drives.map((span) => Traces.above(traces, span)), [["app"], ["app"]])
     }))
 
-  it.effect("of an exporter that breaks is not whole, which is said once, and the run does not notice", () =>
+  it.effect("of an exporter that breaks is incomplete, which is reported once, and the run does not notice", () =>
     Effect.gen(function*() {
       const warnings: Array<unknown> = []
       class Broken extends Tracer.NativeSpan {
@@ -196,7 +196,7 @@ describe("a run's span", () => {
       assert.deepStrictEqual(warnings, [`the spans of run "${runId}" broke, and are not whole`])
     }))
 
-  it.effect("of a tracer that begins none leave nobody waiting, and hold no session", () =>
+  it.effect("with a tracer that begins none leaves nobody waiting, and holds no session", () =>
     Effect.gen(function*() {
       const broken = Tracer.make({
         span: () => {
@@ -232,7 +232,7 @@ describe("a tracer", () => {
     }
   ]
 
-  it.effect.each(places)("of $at has all spans, each below its own", ({ caller, layer }) =>
+  it.effect.each(places)("of $at has all spans, each in its place", ({ caller, layer }) =>
     Effect.gen(function*() {
       const traces = Traces.make()
       const made = TestAgent.make([TestAgent.work(1), ScriptedModel.text("done")], {
@@ -252,8 +252,8 @@ describe("a tracer", () => {
     }))
 })
 
-describe("where nobody sees spans", () => {
-  it.effect("a handler has no current span to write into, as where they are seen, and is in the caller's trace", () =>
+describe("when nobody sees spans", () => {
+  it.effect("a handler has no current span to write into, as when they are seen, and is in the caller's trace", () =>
     Effect.gen(function*() {
       const seen: Array<unknown> = []
       const turns = Arr.replicate([TestAgent.work(1), ScriptedModel.text("done")], 3).flat()
@@ -274,7 +274,7 @@ describe("where nobody sees spans", () => {
       assert.deepStrictEqual(seen, [[true, app.traceId], [true, app.traceId], [true, app.traceId]])
     }))
 
-  it.effect("the spans of a tracer that a handler brings are in the caller's trace", () =>
+  it.effect("the spans of a handler's own tracer are in the caller's trace", () =>
     Effect.gen(function*() {
       const traces = Traces.make()
       const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("done")], {
@@ -286,7 +286,7 @@ describe("where nobody sees spans", () => {
       assert.deepStrictEqual(traces.spans.map(({ name, traceId }) => [name, traceId]), [["own", app.traceId]])
     }))
 
-  it.effect("a model is below the span of the run, which keeps none of its lines", () =>
+  it.effect("a model is below the run's span, which keeps none of its log lines", () =>
     Effect.gen(function*() {
       const seen: Array<unknown> = []
       const ask = Effect.gen(function*() {
@@ -311,7 +311,7 @@ describe("where nobody sees spans", () => {
     }))
 })
 
-it.effect("a compaction that failed is an event on the span of the run, without what it says", () =>
+it.effect("a compaction that failed is an event on the run's span, without its message", () =>
   Effect.gen(function*() {
     const traces = Traces.make()
     const failing = Layer.succeed(ContextManager.ContextManager, {
@@ -329,7 +329,7 @@ it.effect("a compaction that failed is an event on the span of the run, without 
     )
   }))
 
-it.effect("a run without tracing is as it is with it", () =>
+it.effect("a run without tracing behaves as with it", () =>
   Effect.gen(function*() {
     const traces = Traces.make()
     const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("done")], {
@@ -343,7 +343,7 @@ it.effect("a run without tracing is as it is with it", () =>
     assert.deepStrictEqual(traces.spans, [])
   }))
 
-it.effect("what a span ended with holds nothing that was said", () =>
+it.effect("a span's exit contains nothing that was said", () =>
   Effect.gen(function*() {
     const traces = Traces.make()
     const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("SECRET")], {
@@ -355,7 +355,7 @@ it.effect("what a span ended with holds nothing that was said", () =>
     assert.notMatch(inspect(ended, { depth: 20 }), /SECRET/)
   }))
 
-it.effect("what hooks mask is masked in what is recorded", () =>
+it.effect("what hooks mask is masked in recorded content", () =>
   Effect.gen(function*() {
     const traces = Traces.make()
     const { agent } = yield* TestAgent.make([TestAgent.work(4242), ScriptedModel.text("done")], {

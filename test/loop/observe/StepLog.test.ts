@@ -1,4 +1,4 @@
-/** Debug lines of a run: one a step, of names, counts and times, and none where nobody reads them. */
+/** Debug lines of a run: one per step, of names, counts and times, and none if nobody reads them. */
 import { assert, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -26,7 +26,7 @@ const busy = ScriptedModel.fail(
 
 type Level = "Debug" | "Info"
 
-/** What a program says at a level and above it, each line headed by its level. */
+/** What a program logs at a level and above, each line headed by its level. */
 const saidBy = <E, R>(
   program: Effect.Effect<unknown, E, R>,
   level: Level
@@ -40,11 +40,11 @@ const saidBy = <E, R>(
   )
 }
 
-/** The debug lines of a program, which says nothing else. */
+/** The debug lines of a program, which logs nothing else. */
 const linesBy = <E, R>(program: Effect.Effect<unknown, E, R>) =>
   Effect.map(saidBy(program, "Debug"), (lines) => lines.map((line) => line.replace(/^Debug /, "")))
 
-/** The lines of a run that is tried again and calls a tool. */
+/** The lines of a run that is retried and calls a tool. */
 const logged = (level: Level) =>
   Effect.gen(function*() {
     const { agent } = yield* TestAgent.make([busy, TestAgent.work(1), ScriptedModel.text("done")], {
@@ -86,7 +86,7 @@ it.effect("each step of a run is a debug line", () =>
     ])
   }))
 
-it.effect("a run says nothing above that level", () =>
+it.effect("a run logs nothing above that level", () =>
   Effect.gen(function*() {
     assert.deepStrictEqual(yield* logged("Info"), [])
   }))
@@ -107,14 +107,14 @@ it.effect("what is appended while no drive has the session is a debug line too: 
     assert.deepStrictEqual(yield* linesBy(suspended.agent.compact("s")), ["run=r2 compacted=window before=6 after=3"])
   }))
 
-it.effect("a call that a new message supersedes is a line of the run that made it", () =>
+it.effect("a call that a new message supersedes is logged under the run that made it", () =>
   Effect.gen(function*() {
     const { agent } = yield* Suspended.make()
     const lines = yield* linesBy(agent.run({ sessionId: "s", runId: "r2", input: "never mind" }))
     assert.deepStrictEqual(lines.filter((line) => line.includes("tool=")), ["run=r tool=work outcome=Denied ms=0"])
   }))
 
-it.effect("the end of a drive that died is a debug line of whoever finds it, with the calls that it left", () =>
+it.effect("the end of a dead drive is logged by whatever finds it, with the calls that it left", () =>
   Effect.gen(function*() {
     const store = yield* DeadRun.left({ wasAborted: true })
     const { agent } = yield* TestAgent.make([ScriptedModel.text("hello")], { store })
@@ -127,7 +127,7 @@ it.effect("the end of a drive that died is a debug line of whoever finds it, wit
     ])
   }))
 
-it.effect("the end of a run that parks because it died again and again is a debug line, too", () =>
+it.effect("the end of a run that is limited for dying repeatedly is a debug line, too", () =>
   Effect.gen(function*() {
     const store = yield* DeadRun.of([...DeadRun.inTools("look"), ...DeadRun.again(5)])
     const { agent } = yield* TestAgent.make([], { store })
@@ -152,7 +152,7 @@ it.effect("a run does not notice that its logger breaks", () =>
     assert.strictEqual((yield* Fiber.join(running))._tag, "Completed")
   }))
 
-/** The lines of events that a drive publishes, which found the run as `before` says. */
+/** The lines of events published by a drive that found the run in the state `before`. */
 const linesOf = (
   events: ReadonlyArray<RunEvent.RunEvent>,
   { before = RunState.empty, retry = RetryPolicy.make() }: {
@@ -178,7 +178,7 @@ const moved = (to: RunEvent.Status): RunEvent.RunEvent => ({
   to
 })
 
-it.effect("what happens to a run besides is a line each", () =>
+it.effect("whatever else happens to a run is a line each", () =>
   Effect.gen(function*() {
     const usage = { inputTokens: 7, outputTokens: 3 }
     const error = RunError.toStored(RunError.runConflict("r"))
@@ -232,7 +232,7 @@ it.effect("what happens to a run besides is a line each", () =>
     ])
   }))
 
-it.effect("a resumed run says the turn that it goes on with, and a new one none of the run before it", () =>
+it.effect("a resumed run logs the turn that it continues with, and a new one no turn of the run before", () =>
   Effect.gen(function*() {
     const suspended = yield* Suspended.make()
     const lines = yield* linesBy(Effect.gen(function*() {
@@ -252,7 +252,7 @@ it.effect("a resumed run says the turn that it goes on with, and a new one none 
     ])
   }))
 
-it.effect("a line says no limit that was lifted, of the run before it or of the drive before it", () =>
+it.effect("a lifted limit of the previous run or drive is in no line", () =>
   Effect.gen(function*() {
     const { agent } = yield* TestAgent.make([
       ScriptedModel.text("done"),
@@ -274,7 +274,7 @@ it.effect("a line says no limit that was lifted, of the run before it or of the 
     ])
   }))
 
-it.effect("a name that is not one word stands in quotes, and makes no field and no line", () =>
+it.effect("a name that is not one word is quoted, and makes no field and no line", () =>
   Effect.gen(function*() {
     const name = "a\u2028b\u0085\nrun=r2 \"x\""
     const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("done")], {
@@ -289,7 +289,7 @@ it.effect("a name that is not one word stands in quotes, and makes no field and 
     ])
   }))
 
-it.effect("a line says the turn and the attempt by what bounds them, where anything does", () =>
+it.effect("a line shows turn and attempt with their bounds, if there are any", () =>
   Effect.gen(function*() {
     const retry = RetryPolicy.make({ maxRetries: 2, providers: { other: RetryPolicy.make({ maxRetries: Infinity }) } })
     const [started] = Drafts.log(Drafts.started("go", { limits: { maxTurns: 4 } }))

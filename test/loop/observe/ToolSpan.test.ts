@@ -1,4 +1,4 @@
-/** The span of a tool call, where content is recorded. */
+/** The span of a tool call, when content is recorded. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Tracer from "effect/Tracer"
@@ -6,7 +6,7 @@ import { RecordContent } from "../../../src/services/RecordContent.ts"
 import * as Suspended from "../../support/Suspended.ts"
 import * as Traces from "../../support/Traces.ts"
 
-it.effect("it has the arguments that the call ran with, where a person edited them", () =>
+it.effect("it has the arguments that the call ran with, even if a person edited them", () =>
   Effect.gen(function*() {
     const traces = Traces.make()
     const suspended = yield* Suspended.make()

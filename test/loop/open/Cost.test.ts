@@ -1,4 +1,4 @@
-/** What a run costs stands in its log, and a limit of it holds. */
+/** What a run costs is in its log, and a limit on it holds. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -59,7 +59,7 @@ const refusal = (exit: Exit.Exit<unknown, RunError.RunError>) => {
 }
 
 describe("the cost of a run", () => {
-  it.effect("stands with every answer, and summed in its totals and its result", () =>
+  it.effect("is with every answer, and summed in its totals and its result", () =>
     Effect.gen(function*() {
       const { costs, exit } = yield* play([TestAgent.work(1), ScriptedModel.text("ok")])
       assert.deepStrictEqual(costs, [
@@ -87,7 +87,7 @@ describe("the cost of a run", () => {
       ])
     }).pipe(priced))
 
-  it.effect("counts a compaction by the model that was asked, and where none is named, as it says itself", () =>
+  it.effect("counts a compaction at the price of the model that was asked, or as it reports itself if none is named", () =>
     Effect.gen(function*() {
       for (const [model, cost] of [[{ provider: "scripted", name: "scripted" }, 11], [undefined, undefined]] as const) {
         const usage = { inputTokens: 11, outputTokens: 0 }
@@ -102,13 +102,13 @@ describe("the cost of a run", () => {
       }
     }).pipe(priced))
 
-  it.effect("is not there where no price is known", () =>
+  it.effect("is absent when no price is known", () =>
     Effect.gen(function*() {
       const { log } = yield* play([TestAgent.work(1), ScriptedModel.text("ok")])
       assert.notInclude(JSON.stringify(log), "\"cost\"")
     }))
 
-  it.effect("is not there where the prices throw, and the answer and its tokens are kept", () =>
+  it.effect("is absent when the prices throw, and the answer and its tokens are kept", () =>
     Effect.gen(function*() {
       const { end, log } = yield* play([TestAgent.work(1), ScriptedModel.text("ok")])
       assert.strictEqual(end, "RunCompleted(stop)")
@@ -138,7 +138,7 @@ describe("maxCost", () => {
       assert.strictEqual(yield* requests, 8)
     }))
 
-  it.effect("with a model of no known price is refused before anything is written", () =>
+  it.effect("with a model of unknown price is refused before anything is written", () =>
     Effect.gen(function*() {
       const { exit, log, requests } = yield* play([], { maxCost: 30 })
       const { field, message } = refusal(exit)
@@ -155,13 +155,13 @@ describe("maxCost", () => {
       assert.deepStrictEqual(log, [])
     }).pipe(Effect.provideService(Prices.Prices, throwing)))
 
-  it.effect("of the agent is refused like one of the run", () =>
+  it.effect("of the agent is refused like that of a run", () =>
     Effect.gen(function*() {
       const { exit } = yield* play([], {}, { agent: { limits: { maxCost: 1 } } })
       assert.strictEqual(refusal(exit).field, "limits.maxCost")
     }))
 
-  it.effect("is refused by a resume where the price is not known any more, and lifted goes on", () =>
+  it.effect("refuses a resume once the price is unknown, and allows it when lifted", () =>
     Effect.gen(function*() {
       const turns = [TestAgent.work(1), ScriptedModel.text("ok"), ScriptedModel.text("hello")]
       const { agent, script, store } = yield* TestAgent.make(turns)
@@ -183,7 +183,7 @@ describe("maxCost", () => {
       assert.strictEqual(refusal(yield* Effect.exit(resume({ limits }))).field, "limits.maxCost")
     }))
 
-  it.effect("does not keep a run that is over from being told again", () =>
+  it.effect("does not keep a run that is over from being replayed", () =>
     Effect.gen(function*() {
       const { agent } = yield* TestAgent.make([ScriptedModel.text("ok")])
       const input = { sessionId: "s", runId: "r", input: "go", limits: { maxCost: 99 } }

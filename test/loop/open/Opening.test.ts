@@ -1,4 +1,4 @@
-/** Runs that may not begin or go on: refused typed, and the session is left as it was. */
+/** Runs that may not begin or continue: refused with a typed error, and the session is left as it was. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -22,7 +22,7 @@ describe("resume is refused, and nothing is stored,", () => {
     return error
   })
 
-  it.effect("for an unknown session, which does not come into being", () =>
+  it.effect("for an unknown session, which is not created", () =>
     Effect.gen(function*() {
       const made = yield* TestAgent.make([])
       assert.strictEqual((yield* refusal(made)).reason._tag, "SessionNotFound")
@@ -36,7 +36,7 @@ describe("resume is refused, and nothing is stored,", () => {
       assert.strictEqual((yield* refusal(made)).reason._tag, "NothingToResume")
     }))
 
-  it.effect("for a run that is not the session's last, or none of it", () =>
+  it.effect("for a run that is not the session's last, or not in it", () =>
     Effect.gen(function*() {
       const made = yield* TestAgent.make([refused, refused])
       yield* Effect.flip(made.agent.run({ sessionId: "s", runId: "r1", input: "go" }))
@@ -65,7 +65,7 @@ describe("resume is refused, and nothing is stored,", () => {
       assert.deepInclude(reason, { _tag: "SessionBusy", runId: "theirs" })
     }))
 
-  it.effect("for limits and ids that are none", () =>
+  it.effect("for invalid limits and ids", () =>
     Effect.gen(function*() {
       const made = yield* TestAgent.make([refused])
       yield* Effect.flip(made.agent.run({ sessionId: "s", input: "go" }))

@@ -47,7 +47,7 @@ interface Ran {
   readonly attempt: number
 }
 
-/** An agent whose tools say what they ran. */
+/** An agent whose tools record what they ran. */
 const make = Effect.fnUntraced(function*(
   { policy = {}, turns }: Scenario,
   store: TestStore.TestStore
@@ -76,7 +76,7 @@ const left = Effect.fnUntraced(function*(batches: ReadonlyArray<TestStore.Batch>
   return store
 })
 
-/** The writes of a scenario that nothing happens to, and what its model said in all. */
+/** The writes of a scenario to which nothing happens, and all that its model said. */
 const whole = Effect.fnUntraced(function*(scenario: Scenario) {
   const store = yield* TestStore.make()
   const { agent } = yield* make(scenario, store)
@@ -84,7 +84,7 @@ const whole = Effect.fnUntraced(function*(scenario: Scenario) {
   return { batches: store.appends, result }
 })
 
-/** What the model still has to say after these writes. */
+/** What the model has still to say after these writes. */
 const rest = ({ policy, turns }: Scenario, log: ReadonlyArray<RunEvent.Durable>): Scenario => ({
   turns: turns.slice(RunLog.only(log, "AssistantMessage").length + RunLog.only(log, "AttemptDiscarded").length),
   ...(policy === undefined ? {} : { policy })
@@ -92,7 +92,7 @@ const rest = ({ policy, turns }: Scenario, log: ReadonlyArray<RunEvent.Durable>)
 
 const resumed = (agent: TestAgent.TestAgent["agent"]) => Stream.runCollect(agent.resume({ sessionId: "s" }))
 
-/** Each place at which a run of a scenario can die between two writes, with what is left there. */
+/** Each point at which a run of a scenario can die between two writes, with what is left there. */
 const places = (scenario: Scenario) =>
   Effect.map(
     whole(scenario),
@@ -101,7 +101,7 @@ const places = (scenario: Scenario) =>
 
 describe("a process that died at any write", () => {
   for (const [name, scenario] of Object.entries(scenarios)) {
-    it.effect(`of a run with ${name}: resuming does what is left, and no undeclared tool twice`, () =>
+    it.effect(`of a run with ${name}: resuming does what is left, and runs no undeclared tool twice`, () =>
       Effect.gen(function*() {
         for (const { batches, result } of yield* places(scenario)) {
           const before = batches.flat()
@@ -136,7 +136,7 @@ describe("a process that died at any write", () => {
         }
       }))
 
-    it.effect(`of a run with ${name}: dying once more, at any write of what follows, is like dying once`, () =>
+    it.effect(`of a run with ${name}: dying once more, at any write that follows, is like dying once`, () =>
       Effect.gen(function*() {
         for (const { batches, result } of yield* places(scenario)) {
           const first = yield* left(batches)
@@ -177,7 +177,7 @@ describe("a process that died at any write", () => {
         }
       }))
 
-    it.effect(`of a run with ${name}: the same request again goes on with it`, () =>
+    it.effect(`of a run with ${name}: the same request sent again continues it`, () =>
       Effect.gen(function*() {
         for (const { batches, result } of yield* places(scenario)) {
           const store = yield* left(batches)
@@ -187,7 +187,7 @@ describe("a process that died at any write", () => {
           assert.deepStrictEqual(RunLog.violations(log), [])
           assert.lengthOf(RunLog.only(log, "RunStarted"), 1)
           assert.strictEqual(RunLog.only(log, "RunResumed")[0]?.cause, "recovery")
-          // and once more, it only tells
+          // sent once more, it only replays
           assert.deepStrictEqual((yield* agent.run(input)).text, result.text)
           assert.deepStrictEqual(yield* store.log("s"), log)
         }
@@ -227,7 +227,7 @@ describe("a call that was started and has no outcome", () => {
     })
   const done = [ScriptedModel.text("done")]
 
-  it.effect("is asked for by its idempotency key, and not asked for where it may run again", () =>
+  it.effect("is asked about by its idempotency key, unless it may run again", () =>
     Effect.gen(function*() {
       const { agent, asked, ran, reconciled, store } = yield* ask(
         Effect.succeed({ _tag: "Done", result: "paid" }),
@@ -249,7 +249,7 @@ describe("a call that was started and has no outcome", () => {
       assert.deepStrictEqual(settled?.outcome, { _tag: "Succeeded", result: "paid" })
     }))
 
-  it.effect("runs once more where it was not done, with the same key", () =>
+  it.effect("runs once more with the same key if it was not done", () =>
     Effect.gen(function*() {
       const { agent, ran, reconciled } = yield* ask(Effect.succeed({ _tag: "NotDone" }), done)
       yield* reconciled(resumed(agent))
@@ -263,7 +263,7 @@ describe("a call that was started and has no outcome", () => {
       ["dies", Effect.die("a bug")]
     ] as const
   ) {
-    it.effect(`stays unknown where what became of it ${how}`, () =>
+    it.effect(`stays unknown if what became of it ${how}`, () =>
       Effect.gen(function*() {
         const { agent, ran, reconciled, store } = yield* ask(answer, done)
         yield* reconciled(resumed(agent))
@@ -272,7 +272,7 @@ describe("a call that was started and has no outcome", () => {
       }))
   }
 
-  it.effect("is asked for before a new message is answered, too", () =>
+  it.effect("is also asked about before a new message is answered", () =>
     Effect.gen(function*() {
       const answers: ReadonlyArray<readonly [Reconciler.Answer, string]> = [
         [{ _tag: "Done" }, "1.0 Succeeded"],
@@ -286,7 +286,7 @@ describe("a call that was started and has no outcome", () => {
       }
     }))
 
-  it.effect("of a tool that the agent has no more is unknown", () =>
+  it.effect("of a tool that the agent no longer has is unknown", () =>
     Effect.gen(function*() {
       const store = yield* died(again(1))
       const { agent } = yield* TestAgent.make([ScriptedModel.text("done")], {
@@ -299,7 +299,7 @@ describe("a call that was started and has no outcome", () => {
 })
 
 describe("an abort that was accepted and not carried out", () => {
-  it.effect("is what the run ends with; asked for again, the request is told so", () =>
+  it.effect("is the run's end when the same request is sent again, which is told so", () =>
     Effect.gen(function*() {
       const store = yield* died([TestAgent.work(1), TestAgent.look(2)], { wasAborted: true })
       const { agent, ran } = yield* make({ turns: [], policy: { maxParallel: 4 } }, store)
@@ -320,8 +320,8 @@ describe("an abort that was accepted and not carried out", () => {
     }))
 })
 
-describe("a run whose process dies again and again", () => {
-  /** What is in the log when a drive has come to its tool, and dies there. */
+describe("a run whose process dies repeatedly", () => {
+  /** What is in the log when a drive has reached its tool and dies there. */
   const dies = (batches: ReadonlyArray<TestStore.Batch>, turns: ReadonlyArray<ScriptedModel.Turn>) =>
     Effect.scoped(Effect.gen(function*() {
       const store = yield* left(batches)
@@ -337,7 +337,7 @@ describe("a run whose process dies again and again", () => {
   const crashes = (log: ReadonlyArray<RunEvent.Durable>) =>
     RunLog.only(log, "RunAborted").filter(({ reason }) => reason === "crashed").length
 
-  it.effect("parks after five times, typed, and goes on when a person says so", () =>
+  it.effect("ends limited after five deaths, and continues when a person resumes it", () =>
     Effect.gen(function*() {
       let batches: ReadonlyArray<TestStore.Batch> = (yield* died(TestAgent.look(1))).appends
       for (let drive = 2; drive <= 5; drive++) batches = yield* dies(batches, [])
@@ -351,7 +351,7 @@ describe("a run whose process dies again and again", () => {
       assert.strictEqual(RunLog.endOf(yield* resumed(agent)), "RunCompleted(stop)")
     }))
 
-  it.effect("does not park while it gets on: a turn whose outcomes are all known is progress", () =>
+  it.effect("is not ended while it makes progress: a turn whose outcomes are all known counts", () =>
     Effect.gen(function*() {
       let batches: ReadonlyArray<TestStore.Batch> = (yield* died(TestAgent.look(1))).appends
       for (let drive = 2; drive <= 7; drive++) {
@@ -367,7 +367,7 @@ describe("a run whose process dies again and again", () => {
       assert.strictEqual(RunLog.endOf(yield* resumed(agent)), "RunCompleted(stop)")
     }))
 
-  it.effect("takes a new message all the same", () =>
+  it.effect("still takes a new message", () =>
     Effect.gen(function*() {
       let batches: ReadonlyArray<TestStore.Batch> = (yield* died(TestAgent.look(1))).appends
       for (let drive = 2; drive <= 6; drive++) {
@@ -381,7 +381,7 @@ describe("a run whose process dies again and again", () => {
 })
 
 describe("what was stored of a run that died", () => {
-  it.effect("counts on: limits, totals and drives", () =>
+  it.effect("is counted on: limits, totals and drives", () =>
     Effect.gen(function*() {
       const store = yield* died(TestAgent.look(1))
       const { agent } = yield* make({ turns: [] }, store)
@@ -392,7 +392,7 @@ describe("what was stored of a run that died", () => {
       ])
     }))
 
-  it.effect("keeps a call unknown where a limit comes before anybody asks for it", () =>
+  it.effect("keeps a call unknown when a limit comes before anybody asks about it", () =>
     Effect.gen(function*() {
       const store = yield* died([TestAgent.work(1), TestAgent.look(2)])
       const { agent, ran } = yield* make({ turns: [] }, store)
@@ -401,7 +401,7 @@ describe("what was stored of a run that died", () => {
       assert.deepStrictEqual(ran, [])
     }))
 
-  it.effect("a turn whose calls were all settled is concluded and not called again", () =>
+  it.effect("with a turn whose calls were all settled concludes that turn without making them again", () =>
     Effect.gen(function*() {
       const { batches } = yield* whole({ turns: [TestAgent.work(1), ScriptedModel.text("done")] })
       const log = batches.flat()
@@ -420,7 +420,7 @@ describe("what was stored of a run that died", () => {
       assert.deepStrictEqual([ran, (yield* script.requests).length], [[], 1])
     }))
 
-  it.effect("an answer that had no calls is the run's, and the model is not asked again", () =>
+  it.effect("with an answer without calls completes, and the model is not asked again", () =>
     Effect.gen(function*() {
       const { batches } = yield* whole({ turns: [ScriptedModel.text("done")] })
       const log = batches.flat()

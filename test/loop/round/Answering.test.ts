@@ -1,4 +1,4 @@
-/** The moment in which a drive has taken up all that it will, and its writer is still there. */
+/** The moment when a drive takes up nothing more, but its writer is still there. */
 import { assert, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,4 @@
-/** What an executor of somebody else's making says of a call: the log holds an outcome, whatever that is. */
+/** What a custom executor says of a call: the log holds an outcome, whatever that is. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -17,7 +17,7 @@ import * as RunLog from "../../support/RunLog.ts"
 import * as TestAgent from "../../support/TestAgent.ts"
 import * as TestStore from "../../support/TestStore.ts"
 
-/** An agent with one call of `work`, whose executor does some things its own way. */
+/** An agent with one call of `work`, whose executor has some methods replaced. */
 const agentWith = Effect.fnUntraced(function*(
   store: TestStore.TestStore,
   toolkit: typeof TestAgent.kit,
@@ -52,7 +52,7 @@ const settledAs = Effect.fnUntraced(function*(settlement: unknown) {
   return said
 })
 
-describe("what an executor gives", () => {
+describe("what an executor returns", () => {
   const cyclic: Record<string, unknown> = {}
   cyclic["self"] = cyclic
   const odd: ReadonlyArray<readonly [string, unknown]> = [
@@ -65,14 +65,14 @@ describe("what an executor gives", () => {
     ["half of another outcome", { _tag: "TimedOut", limit: "long" }]
   ]
   it.effect.each(odd)(
-    "in the place of an outcome is one that nobody knows: %s",
+    "instead of an outcome settles the call as unknown: %s",
     ([, outcome]) =>
       Effect.gen(function*() {
         assert.deepStrictEqual(yield* settledAs({ outcome }), { outcome: { _tag: "OutcomeUnknown" } })
       })
   )
 
-  it.effect("besides is left out, and what is no number counts as none", () =>
+  it.effect("besides an outcome is left out, and an invalid number counts as zero", () =>
     Effect.gen(function*() {
       const outcome = { _tag: "Succeeded", result: { a: [1, { b: null }] } }
       const usage = { inputTokens: "9", outputTokens: NaN }
@@ -80,7 +80,7 @@ describe("what an executor gives", () => {
       assert.deepStrictEqual<unknown>(said, { outcome, usage: { inputTokens: 0, outputTokens: 0 } })
     }))
 
-  it.effect("stays its own, to go on with", () =>
+  it.effect("stays its own, to change later", () =>
     Effect.gen(function*() {
       const given = { outcome: { _tag: "Succeeded", result: { a: [1] } }, usage: { inputTokens: 1, outputTokens: 2 } }
       yield* settledAs(given)
@@ -89,7 +89,7 @@ describe("what an executor gives", () => {
       assert.deepStrictEqual([given.outcome.result, given.usage.inputTokens], [{ a: [1, 2] }, 2])
     }))
 
-  it.effect("of a person's answer is what is stored, whatever it changes in that later", () =>
+  it.effect("for a person's answer is stored as it was, whatever it changes in that later", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make()
       const result = Object.freeze({ a: { n: 1 } })
@@ -103,7 +103,7 @@ describe("what an executor gives", () => {
       assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Succeeded"])
     }))
 
-  it.effect("of how far a call is, is shown as it was said, whatever a hook tries to make of it", () =>
+  it.effect("as progress cannot be written into by a hook", () =>
     Effect.gen(function*() {
       const inner = { n: 1 }
       const outcome = { _tag: "Succeeded", result: 1 }
@@ -122,7 +122,7 @@ describe("what an executor gives", () => {
       assert.deepStrictEqual([inner, RunLog.only(events, "ToolProgress")], [{ n: 1 }, []])
     }))
 
-  it.effect("of a call that it left behind is what is stored, or that nobody knows", () =>
+  it.effect("for a call that it left behind is stored, or is unknown if invalid", () =>
     Effect.gen(function*() {
       const result = { a: { n: 1 } }
       const cases: ReadonlyArray<readonly [told: object, outcome: object]> = [
@@ -150,7 +150,7 @@ describe("what an executor gives", () => {
       }
     }))
 
-  it.effect("beside a result is left out, also what no log could hold", () =>
+  it.effect("beside a result is left out, even what no log could hold", () =>
     Effect.gen(function*() {
       for (const debug of [1n, new Uint8Array(2)]) {
         const outcome = { _tag: "Succeeded", result: 1, debug }
@@ -163,7 +163,7 @@ describe("what an executor gives", () => {
       assert.deepStrictEqual(yield* settledAs(given), { outcome: { _tag: "OutcomeUnknown" } })
     }))
 
-  it.effect("is what is stored where that is whole", () =>
+  it.effect("is stored when it is complete", () =>
     Effect.gen(function*() {
       const given = {
         outcome: { _tag: "TimedOut", limit: 5 },

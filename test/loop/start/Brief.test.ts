@@ -1,4 +1,4 @@
-/** What an agent brings to a run is made for that run's input, whatever its runs before were. */
+/** What an agent brings to a run is made for that run's input, whatever its earlier runs were. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Duration from "effect/Duration"
@@ -41,7 +41,7 @@ const cuts: ReadonlyArray<readonly [string, Partial<RunInput.Effective>, Readonl
 
 describe("a run's brief", () => {
   it.effect.each(cuts)(
-    "has %s where the input says so, and those before and after have all",
+    "has %s when the input says so, and those before and after have everything",
     ([, over, made]) =>
       Effect.gen(function*() {
         const definition = agent()
@@ -72,7 +72,7 @@ describe("a run's brief", () => {
       }
     }))
 
-  it.effect("is its agent's, also where another one has the same name and instructions", () =>
+  it.effect("is its agent's, even if another one has the same name and instructions", () =>
     Effect.gen(function*() {
       const [first, second] = [agent(), { ...agent(), handlers: { ...agent().handlers, tools: {} } }]
       const of = (definition: Definition.Definition) =>

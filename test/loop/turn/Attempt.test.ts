@@ -38,25 +38,25 @@ const exitsOf = Effect.fnUntraced(function*(parts: Parts) {
   return exits.map(({ _tag }) => _tag)
 })
 
-describe("the scope of a model's stream is closed as one of", () => {
+describe("the scope of a model's stream is closed with", () => {
   it.effect("a success after a finish", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* exitsOf(Stream.concat(Stream.concat(said, finish), Stream.never)), ["Success"])
     }))
 
-  it.effect("a success where the stream ended", () =>
+  it.effect("a success when the stream ended", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* exitsOf(said), ["Success"])
     }))
 
-  it.effect("a failure where the stream failed", () =>
+  it.effect("a failure when the stream failed", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* exitsOf(Stream.concat(said, refused)), ["Failure"])
     }))
 })
 
-describe("a scope that is not closed to its end", () => {
-  it.effect("holds an abort up for the grace period, and is named once", () =>
+describe("a scope that does not finish closing", () => {
+  it.effect("delays an abort by the grace period, and is named once", () =>
     Effect.gen(function*() {
       const begun = yield* Deferred.make<void>()
       const hanging = Stream.fromEffectDrain(Effect.andThen(Deferred.succeed(begun, undefined), Effect.never))
@@ -82,7 +82,7 @@ describe("a scope that is not closed to its end", () => {
     }))
 })
 
-it.effect("an answer is not too late where its stream takes longer to close than a call may take", () =>
+it.effect("an answer is not too late if its stream takes longer to close than a call may take", () =>
   Effect.gen(function*() {
     const closing = Deferred.makeUnsafe<void>()
     const slow: Parts = Stream.fromChannel(Channel.fromTransform((upstream, scope) =>

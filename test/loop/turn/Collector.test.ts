@@ -1,4 +1,4 @@
-/** However a source puts an answer's parts into arrays, what is kept and what is shown of them is the same. */
+/** However a source groups an answer's parts into arrays, what is kept and what is shown of them is the same. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import { Collector } from "../../../src/loop/turn/Collector.ts"
@@ -29,7 +29,7 @@ const Part = Schema.Union([
 ])
 const Answer = Schema.Array(Part)
 
-/** Its parts in arrays of so many. */
+/** Its parts in arrays of this size. */
 const collect = (parts: ReadonlyArray<Model.ModelPart>, size: number) => {
   const collector = new Collector("run", 1, 1)
   const shown: Array<RunEvent.Delta> = []
@@ -51,12 +51,12 @@ const shownAs = {
 }
 
 describe("an answer", () => {
-  it.prop("in arrays of any size is kept and shown as the same", [Answer], ([parts]) => {
+  it.prop("is kept and shown the same in arrays of any size", [Answer], ([parts]) => {
     const one = collect(parts, 1)
     for (const size of [2, 3, 1000]) assert.deepStrictEqual(collect(parts, size), one)
   }, { arbitrary: { runs: 300, size: 40, seed: "arrays" } })
 
-  it.prop("is told to who comes late as it was shown, each block's deltas as one", [Answer], ([parts]) => {
+  it.prop("is shown to late readers as it was shown before, each block's deltas as one", [Answer], ([parts]) => {
     const collector = new Collector("run", 1, 1)
     const shown: Array<RunEvent.Delta> = []
     for (const part of parts) {
@@ -68,9 +68,9 @@ describe("an answer", () => {
     }
   }, { arbitrary: { runs: 300, size: 40, seed: "late" } })
 
-  it.prop("is shown whole but for half a character at its end, in its order", [Answer], ([parts]) => {
+  it.prop("is shown whole and in order, except for half a character at its end", [Answer], ([parts]) => {
     const { shown } = collect(parts, 4)
-    // nothing is announced by a text of no characters, as a call is
+    // an empty text announces nothing, unlike an empty call
     assert.notInclude(shown.map(({ _tag, delta }) => _tag === "ToolParamsDelta" ? _tag : delta), "")
     assert.deepStrictEqual(shown.map(({ index }) => index), shown.map((_, at) => at))
     for (const [type, tag] of Object.entries(shownAs)) {
@@ -100,7 +100,7 @@ describe("an answer", () => {
   it.each<readonly [string, Omit<Extract<Model.ModelPart, { type: "response" }>, "type">]>([
     ["an id", { id: "r1" }],
     ["a model", { model: "m-2026" }]
-  ])("is known by %s, and what says neither takes nothing from that", (_, said) => {
+  ])("is known by %s, which a part without one does not remove", (_, said) => {
     const collector = new Collector("run", 1, 1)
     collector.push([{ type: "response", ...said }, { type: "response" }, { type: "response", usage }])
     assert.deepInclude(collector.response, said)

@@ -22,7 +22,7 @@ it.effect("a delta that comes alone is read before its source can say more in th
         resume(Effect.void)
       })
     }))
-    // what comes first wakes the reader for the move to streaming too
+    // the first delta also wakes the reader for the move to streaming
     const parts = Stream.concat(Stream.concat(said, next), Stream.concat(Stream.concat(said, next), finish))
     const model = Layer.succeed(Model.Model, { info: { provider: "test", name: "slow" }, stream: () => parts })
     const { agent } = yield* TestAgent.make([], { model })

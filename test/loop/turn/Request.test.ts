@@ -1,4 +1,4 @@
-/** What a model is given is its own: what it keeps stays, and what it does to it reaches nobody's log. */
+/** What a model is given is its own: it can keep it, and what it does to it reaches nobody's log. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -18,7 +18,7 @@ const answer = (turn: number): ReadonlyArray<Model.ModelPart> =>
     ]
     : [{ type: "text-delta", block: "0", delta: "Done." }, { type: "finish", reason: "stop", usage }]
 
-/** What a model that does this with its requests is given, as it is when it is given. */
+/** What a model that does this with its requests is given, captured when it is given. */
 const givenTo = Effect.fnUntraced(function*(use: (messages: Array<Message.Message>) => void) {
   const given: Array<ReadonlyArray<Message.Message>> = []
   const model: Model.Model["Service"] = {
@@ -54,14 +54,14 @@ describe("a model", () => {
       "turns its request round": (messages) => void messages.reverse()
     })
   ) {
-    it.effect(`that ${how} is given what others are`, () =>
+    it.effect(`that ${how} is given the same as any other`, () =>
       Effect.gen(function*() {
         const others = yield* givenTo(() => {})
         assert.deepStrictEqual(yield* givenTo(use), others)
       }))
   }
 
-  it.effect("that writes into what it is given writes nothing into the log", () =>
+  it.effect("that writes into what it is given changes nothing in the log", () =>
     Effect.gen(function*() {
       const others = yield* givenTo(() => {})
       const { said } = yield* givenTo((messages) => {
