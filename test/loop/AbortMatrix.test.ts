@@ -25,7 +25,7 @@ import * as Obstacle from "../support/Obstacle.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 
-/** An agent with the phase before it, its live runs in a layer of their own. */
+/** An agent with the run in the phase before, its live runs in a layer of their own. */
 const prepare = Effect.fnUntraced(function*(phase: AbortPhase.Phase) {
   const runs = yield* Effect.acquireRelease(Scope.make(), (scope) => Scope.close(scope, Exit.void))
   const made = yield* TestAgent.make([...phase.turns, ScriptedModel.text("hello")], {

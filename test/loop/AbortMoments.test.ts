@@ -1,4 +1,4 @@
-/** Aborts at odd moments: before anything is stored, twice, too late, and with a store or model that is stuck. */
+/** Aborts at odd moments: before anything is stored, twice, too late, with a store or model that is stuck. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"

@@ -94,7 +94,7 @@ describe("a handler that ignores its interruption", () => {
       yield* stuck.release
     }))
 
-  it.effect("is waited for as long as the Grace reference says", () =>
+  it.effect("is waited for as long as the Grace reference allows", () =>
     Effect.gen(function*() {
       const stuck = yield* stuckTool
       const made = yield* TestAgent.make([TestAgent.work(1)], { tool: stuck.tool })

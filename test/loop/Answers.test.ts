@@ -1,4 +1,4 @@
-/** What follows from an answer: finish reasons, calls that run and calls that do not. */
+/** What an answer leads to: finish reasons, calls that run and calls that do not. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"

@@ -1,4 +1,4 @@
-/** A call that needs permission: nothing runs before the answer, and whatever the answer, the run continues in order. */
+/** A call that needs permission: nothing runs before the answer, and whatever it is, the run continues in order. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"

@@ -40,7 +40,7 @@ describe("a question that expires", () => {
       yield* made.run.abort
     }))
 
-  it.effect("while the approver thinks denies the call, and the run goes on", () =>
+  it.effect("while the approver is deciding denies the call, and the run continues", () =>
     Effect.gen(function*() {
       const made = yield* asked()
       yield* TestClock.adjust("59999 millis")

@@ -59,7 +59,7 @@ describe("maxDuration", () => {
       assert.strictEqual(durationOf(log), 60_000)
     }))
 
-  it.effect("counts what runs while a person is asked, and only that", () =>
+  it.effect("counts only what runs while a person is asked", () =>
     Effect.gen(function*() {
       const slept = yield* Deferred.make<void>()
       const { approver, run, store, watch } = yield* asking(

@@ -81,7 +81,7 @@ describe("an invalid compaction", () => {
     ["without a replacement", { replacement: undefined }],
     ["with a memory that is no JSON", { memory: { text: "x", data: () => 1 } }],
     ["up to nowhere", { upTo: NaN }]
-  ])("%s fails typed, and nothing of it is stored", ([, extra]) =>
+  ])("%s fails with a typed error, and nothing of it is stored", ([, extra]) =>
     Effect.gen(function*() {
       const made = yield* TestAgent.make([Overflows.overflow], { context: giving(extra) })
       const { compacted, end } = yield* Overflows.run(made, { history: Overflows.history(10) })

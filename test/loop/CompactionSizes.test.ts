@@ -103,7 +103,7 @@ describe("an estimate", () => {
       assert.strictEqual(requests.length, 2)
     }))
 
-  it.effect("that was too high is, too", () =>
+  it.effect("that was too high is corrected, too", () =>
     Effect.gen(function*() {
       const made = yield* TestAgent.make(() => answer(1_000), { info: info(5_000) })
       const first = yield* Overflows.run(made, { history: history(40, 300) })

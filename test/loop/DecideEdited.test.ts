@@ -1,4 +1,4 @@
-/** A yes with other arguments than the model's: checked against the tool, both kept, and the model told what ran. */
+/** A yes with edited arguments: checked against the tool, both versions kept, and the model told what ran. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -142,7 +142,7 @@ describe("the approver here", () => {
       assert.deepStrictEqual(RunLog.only(yield* made.log, "ApprovalResolved").map(({ approved }) => approved), [false])
     }))
 
-  it.effect("cannot give arguments with anything but a yes", () =>
+  it.effect("are ignored unless they come with a yes", () =>
     Effect.gen(function*() {
       const answer = { approved: false, ...edited } as unknown as Approver.Answer
       const made = yield* Suspended.make(TestAgent.work(1), { approver: Approvals.answering(() => answer) })

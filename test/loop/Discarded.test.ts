@@ -23,7 +23,7 @@ describe("a failure that is not retryable", () => {
       assert.strictEqual(RunLog.endOf(seen), `RunFailed(${tag})`)
     }))
 
-  it.effect("that is a defect of the model is Unknown, with its cause", () =>
+  it.effect("from a defect in the model is Unknown, with its cause", () =>
     Effect.gen(function*() {
       const defect = new Error("bug")
       const { agent, store } = yield* TestAgent.make([ScriptedModel.die(defect), ScriptedModel.text("hello")])
@@ -34,7 +34,7 @@ describe("a failure that is not retryable", () => {
       assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
     }))
 
-  it.effect("that is a model interrupting itself is a failure, not an abort", () =>
+  it.effect("from a model interrupting itself is a failure, not an abort", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent, store } = yield* TestAgent.make([ScriptedModel.gate({ ...gate, wait: Effect.interrupt })])
@@ -137,7 +137,7 @@ describe("an attempt after which the retry policy throws", () => {
       schedule: Schedule.recurs(3).pipe(Schedule.tap(() => Effect.sync(bug)))
     })
   }
-  it.effect.each(Object.entries(policies))("still has its cost counted: %s", ([, retry]) =>
+  it.effect.each(Object.entries(policies))("still costs what it used: %s", ([, retry]) =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make([spent, ScriptedModel.text("hello")], { agent: { retry } })
       const error = yield* Effect.flip(agent.run({ sessionId: "s", input: "go" }))

@@ -13,7 +13,7 @@ import * as TestAgent from "../support/TestAgent.ts"
 const go = { sessionId: "s", runId: "r", input: "go" }
 const ok = ScriptedModel.text("ok")
 
-/** Waits before the n-th turn's model call, or its tool calls, until the test lets it go on. */
+/** Waits before the n-th turn's model call, or its tool calls, until the test lets it continue. */
 const waiting = (
   point: "beforeModelCall" | "beforeToolCall",
   at: number,

@@ -32,7 +32,7 @@ describe("the approver here", () => {
       })
   )
 
-  it.effect("cannot give a result with a no", () =>
+  it.effect("is not heard with a result beside a no", () =>
     Effect.gen(function*() {
       const made = yield* make({ approved: false, result })
       assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.0 Denied"])

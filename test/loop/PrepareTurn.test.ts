@@ -181,15 +181,15 @@ describe("prepareTurn that breaks ends the run, with nothing sent:", () => {
     },
     "failing": () => Effect.fail("no"),
     "interrupting itself": () => Effect.interrupt,
-    "giving a promise": () => Promise.resolve({ tools: [] }) as never,
-    "giving a text": () => Effect.succeed("none" as never),
-    "giving tools that are no list": () => ({ tools: "look" as never }),
-    "giving instructions that are no text": () => ({ instructions: 5 as never }),
-    "giving a tool choice that is none": () => ({ toolChoice: "sometimes" as never }),
-    "naming no tool of the agent": () => ({ tools: ["wrok" as never] }),
-    "naming what every object has": () => ({ tools: ["constructor" as never] }),
-    "requiring a tool where none is offered": () => ({ tools: [], toolChoice: "required" }),
-    "requiring one that is not offered": () => ({ tools: ["look"], toolChoice: { tool: "work" } })
+    "returning a promise": () => Promise.resolve({ tools: [] }) as never,
+    "returning a string": () => Effect.succeed("none" as never),
+    "returning tools that are not a list": () => ({ tools: "look" as never }),
+    "returning instructions that are not a string": () => ({ instructions: 5 as never }),
+    "returning an invalid tool choice": () => ({ toolChoice: "sometimes" as never }),
+    "naming a tool the agent lacks": () => ({ tools: ["wrok" as never] }),
+    "naming a property of every object": () => ({ tools: ["constructor" as never] }),
+    "requiring a tool when none is offered": () => ({ tools: [], toolChoice: "required" }),
+    "requiring a tool that is not offered": () => ({ tools: ["look"], toolChoice: { tool: "work" } })
   }
   for (const [name, prepareTurn] of Object.entries(broken)) {
     it.effect(name, () =>

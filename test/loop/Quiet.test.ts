@@ -146,7 +146,7 @@ describe("no fiber is left", () => {
       const run = yield* agent.start({ input: "go" })
       yield* Effect.all([Stream.runDrain(run.events), Stream.runDrain(run.events)], { concurrency: 2 })
     }),
-    "of a run that timed out and was tried again": Effect.gen(function*() {
+    "of a run that timed out and was retried": Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent } = yield* TestAgent.make([ScriptedModel.gate(gate), ScriptedModel.text("ok")])
       const run = yield* agent.start({ input: "go" })
@@ -164,7 +164,7 @@ describe("no fiber is left", () => {
       yield* TestClock.adjust("2 minutes")
       yield* run.result
     }),
-    "of a run with hooks, of which one was late everywhere": Effect.gen(function*() {
+    "of a run with hooks, one of them always late": Effect.gen(function*() {
       const late = (point: Point) => BrokenHooks.at(point, BrokenHooks.ways["is late"]!, { kind: "observer" })
       const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok")], {
         agent: { hooks: BrokenHooks.points.map(late) }
@@ -187,7 +187,7 @@ describe("no fiber is left", () => {
       yield* Deferred.await(started)
       yield* Fiber.interrupt(fiber)
     }),
-    "of a run with a limit of time that was not reached": Effect.gen(function*() {
+    "of a run with a time limit that was not reached": Effect.gen(function*() {
       const { agent } = yield* TestAgent.make([ScriptedModel.text("ok")])
       yield* agent.run({ input: "go", limits: { maxDuration: "1 hour" } })
     }),

@@ -131,7 +131,7 @@ describe("a reader that stops reading", () => {
       assert.isAtMost(seen.length, 1100)
     }))
 
-  it.effect("and is interrupted does not affect a run made by start", () =>
+  it.effect("and is interrupted does not affect a started run", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent } = yield* TestAgent.make([[

@@ -17,7 +17,7 @@ import * as TestStore from "../support/TestStore.ts"
 
 const { parts, text } = ScriptedModel
 
-/** Who reads `told`, and a wait for the first of it that `isThere`. */
+/** Something that reads `told`, and a wait for the first event that `isThere`. */
 const readingOf = Effect.fnUntraced(function*<A>(
   told: Stream.Stream<A, RunError.RunError>,
   isThere: (one: A) => boolean

@@ -426,7 +426,7 @@ describe("what cannot be taken up", () => {
       assert.lengthOf(yield* store.log("s"), 2)
     }))
 
-  it.effect("whoever looks may leave as a run is taken up: it goes on", () =>
+  it.effect("a run continues even if the caller of recover leaves while it is taken up", () =>
     Effect.gen(function*() {
       const [began, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
       const store = yield* TestStore.make()

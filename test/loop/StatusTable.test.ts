@@ -1,4 +1,4 @@
-/** Every row of the status table is made by a run. */
+/** Every row of the status table is taken by a run. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"

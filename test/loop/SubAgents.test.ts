@@ -224,7 +224,7 @@ describe("a run that works for a call", () => {
     }))
 
   it.effect.each(["ask", "order"] as const)(
-    "counts where its call by %s takes too long",
+    "counts when its call by %s takes too long",
     (by) =>
       Effect.gen(function*() {
         const gate = yield* ScriptedModel.makeGate

@@ -1,4 +1,4 @@
-/** What becomes of a run that is over here. */
+/** What becomes of a run that is over in this process. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

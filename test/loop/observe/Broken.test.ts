@@ -51,7 +51,7 @@ describe("a tracer", () => {
   }
 
   it.effect.each(["attribute", "event"] as const)(
-    "whose spans take no %s has them all ended",
+    "whose spans take no %s still ends all of them",
     (method) =>
       Effect.gen(function*() {
         const { said, layer } = listening()

@@ -299,7 +299,7 @@ describe("a call that was started and has no outcome", () => {
 })
 
 describe("an abort that was accepted and not carried out", () => {
-  it.effect("is the run's end when the same request is sent again, which is told so", () =>
+  it.effect("is the run's end, which the same request sent again returns", () =>
     Effect.gen(function*() {
       const store = yield* died([TestAgent.work(1), TestAgent.look(2)], { wasAborted: true })
       const { agent, ran } = yield* make({ turns: [], policy: { maxParallel: 4 } }, store)
@@ -380,8 +380,8 @@ describe("a run whose process dies repeatedly", () => {
     }))
 })
 
-describe("what was stored of a run that died", () => {
-  it.effect("is counted on: limits, totals and drives", () =>
+describe("a run that died", () => {
+  it.effect("still counts: limits, totals and drives", () =>
     Effect.gen(function*() {
       const store = yield* died(TestAgent.look(1))
       const { agent } = yield* make({ turns: [] }, store)
@@ -401,7 +401,7 @@ describe("what was stored of a run that died", () => {
       assert.deepStrictEqual(ran, [])
     }))
 
-  it.effect("with a turn whose calls were all settled concludes that turn without making them again", () =>
+  it.effect("that ends with settled calls concludes their turn without making them again", () =>
     Effect.gen(function*() {
       const { batches } = yield* whole({ turns: [TestAgent.work(1), ScriptedModel.text("done")] })
       const log = batches.flat()
@@ -420,7 +420,7 @@ describe("what was stored of a run that died", () => {
       assert.deepStrictEqual([ran, (yield* script.requests).length], [[], 1])
     }))
 
-  it.effect("with an answer without calls completes, and the model is not asked again", () =>
+  it.effect("that ends with an answer without calls completes, and the model is not asked again", () =>
     Effect.gen(function*() {
       const { batches } = yield* whole({ turns: [ScriptedModel.text("done")] })
       const log = batches.flat()

@@ -1,4 +1,4 @@
-/** When what comes in of an answer is shown. */
+/** When an incoming answer is shown. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
