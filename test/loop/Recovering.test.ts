@@ -1,4 +1,4 @@
-/** Runs that ended with their process, and are taken up by another. */
+/** Runs that ended with their process and are taken up by another. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"

@@ -22,7 +22,7 @@ describe("a run that died", () => {
       assert.deepStrictEqual([shown[0]?._tag, RunLog.endOf(shown)], ["RunResumed", "RunCompleted(stop)"])
     }))
 
-  it.effect("is aborted to the same request once a new message came between, and nothing is written", () =>
+  it.effect("is replayed as aborted to its request once a new message came between, and nothing is written", () =>
     Effect.gen(function*() {
       const store = yield* DeadRun.left({ wasAborted: false })
       const made = yield* TestAgent.make([ScriptedModel.text("hello!")], { store, agent })
@@ -36,7 +36,7 @@ describe("a run that died", () => {
       assert.deepStrictEqual(yield* store.log("s"), log)
     }))
 
-  it.effect("is shown to its own request from its first event when it was being aborted, and nothing of the run before it", () =>
+  it.effect("is replayed to its request from its first event, and nothing before it, when it was being aborted", () =>
     Effect.gen(function*() {
       const first = yield* TestAgent.make([ScriptedModel.text("one"), ScriptedModel.text("two")])
       yield* first.agent.run({ sessionId: "s", runId: "older", input: "go" })

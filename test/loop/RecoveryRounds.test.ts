@@ -75,7 +75,7 @@ describe("a round whose drive died, with a policy that does not continue on erro
       assert.strictEqual(RunLog.endOf(log), "RunFailed(ToolFailed)")
     }))
 
-  it.effect("continues once the run is resumed after that", () =>
+  it.effect("continues when the failed run is resumed", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* resume([...turn(policy, "work"), started("work", 0), failed(0)])
       yield* Stream.runDrain(agent.resume({ sessionId: "s" }))
