@@ -44,20 +44,18 @@ export const answerCall = (
  */
 const putCall = (next: RunState.Next, at: number, call: OpenCall.OpenCall | undefined): void => {
   if (call !== undefined) next.openCalls = next.openCalls.with(at, call)
-  moveRound(next)
+  if (!RunStatus.isEnd(next.status)) next.status = statusOfRound(next)
 }
 
 /** The status of a round with the calls that are left; time spent waiting for a person does not count for the drive. */
-const moveRound = (next: RunState.Next): void => {
-  if (RunStatus.isEnd(next.status)) return
+const statusOfRound = (next: RunState.Next): "awaiting_human" | "tool_running" => {
   if (OpenCall.waits(next.openCalls)) {
-    next.status = "awaiting_human"
     next.waitingSince ??= next.at
-    return
+    return "awaiting_human"
   }
-  next.status = "tool_running"
   if (next.waitingSince !== undefined) next.waited += Math.max(0, next.at - next.waitingSince)
   next.waitingSince = undefined
+  return "tool_running"
 }
 
 /** An intent: the first one of its call, or another try. */
@@ -101,7 +99,9 @@ export const settleCall = (next: RunState.Next, event: DurableEvent.Of<"ToolSett
     next.answer = { ...answer, settled: [...answer.settled, { callId, tool, params, outcome: event.outcome }] }
   }
   next.openCalls = next.openCalls.toSpliced(at, 1)
-  moveRound(next)
+  const status = statusOfRound(next)
+  // what is settled after an end begins nothing, but a wait is over there too: stored snapshots have it so
+  if (!RunStatus.isEnd(next.status)) next.status = status
   next.totals = {
     ...totals,
     toolCalls: totals.toolCalls + (isMade ? 1 : 0),

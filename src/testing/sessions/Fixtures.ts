@@ -20,7 +20,8 @@ export const base = ({ at, runId = "run-1", seq }: Place) => ({
 
 const placed = (place: Place, draft: RunEvent.Draft): Durable => ({ ...draft, ...base(place) })
 
-export const started = (place: Place, text = "hello"): Durable => placed(place, Drafts.started(text))
+export const started = (place: Place, text = "hello"): Durable =>
+  placed(place, Drafts.started(text, { limits: { maxTurns: 20 } }))
 
 export const notice = (place: Place, text = "notice"): Durable => placed(place, Drafts.notice(text))
 
