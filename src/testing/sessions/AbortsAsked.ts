@@ -22,9 +22,9 @@ const listening = Effect.fnUntraced(function*(options: Partial<SessionStore.Open
 })
 
 export const abortsAsked = (name: string, test: Test): void => {
-  describe(`${name}: aborts that are asked for`, () => {
+  describe(`${name}: requested aborts`, () => {
     test(
-      "whoever has the session for a run hears it, as often as somebody asks for that one",
+      "reach the owner that holds the session for that run, once per request",
       Effect.gen(function*() {
         const { heard, session } = yield* listening()
         yield* session.append([started({ seq: 1 })])
@@ -36,7 +36,7 @@ export const abortsAsked = (name: string, test: Test): void => {
     )
 
     test(
-      "nobody hears it in a session that nobody has, or whose writer does not listen",
+      "reach nobody when no one holds the session or its writer does not listen",
       Effect.gen(function*() {
         const isKnown = (yield* ask("nowhere", "run-1")) !== undefined
         yield* Effect.scoped(Effect.flatMap(listening(), ({ session }) => session.append([started({ seq: 1 })])))
@@ -48,7 +48,7 @@ export const abortsAsked = (name: string, test: Test): void => {
     )
 
     test(
-      "who has left the session, or lost it, hears nothing more",
+      "no longer reach an owner that has left or lost the session",
       Effect.gen(function*() {
         const scope = yield* Scope.make()
         const left = yield* Scope.provide(listening(), scope)

@@ -23,7 +23,7 @@ import { assert, describe, type Test } from "./TestRunner.ts"
 export const appends = (name: string, test: Test): void => {
   describe(`${name}: append`, () => {
     test(
-      "what was appended is read back as it was",
+      "appended events are read back unchanged",
       Effect.gen(function*() {
         const events = [
           started({ seq: 1 }),
@@ -37,7 +37,7 @@ export const appends = (name: string, test: Test): void => {
     )
 
     test(
-      "a thousand events keep their order without a gap, in appends of any size",
+      "a thousand events stay in order without gaps, in appends of any size",
       Effect.gen(function*() {
         const session = yield* open("s")
         for (let from = 1, size = 1; from <= 1000; from += size, size = size % 130 + 7) {
@@ -49,7 +49,7 @@ export const appends = (name: string, test: Test): void => {
     )
 
     test(
-      "a thousand events are appended at once",
+      "one append takes a thousand events",
       Effect.gen(function*() {
         yield* write("s", notices(1, 1000))
         assert.deepStrictEqual(yield* readAll("s"), notices(1, 1000))
@@ -74,8 +74,8 @@ export const appends = (name: string, test: Test): void => {
     for (
       const [claim, events] of [
         ["leaves a gap", [notice({ seq: 3 })]],
-        ["is there already", [notice({ seq: 1 })]],
-        ["has a gap inside", [notice({ seq: 2 }), notice({ seq: 4 })]]
+        ["repeats a seq", [notice({ seq: 1 })]],
+        ["contains a gap", [notice({ seq: 2 }), notice({ seq: 4 })]]
       ] as const
     ) {
       test(
@@ -91,7 +91,7 @@ export const appends = (name: string, test: Test): void => {
     }
 
     test(
-      "appends that are made at once are stored one after the other",
+      "concurrent appends are stored one after the other",
       Effect.gen(function*() {
         const session = yield* open("s")
         yield* Effect.forEach(Arr.range(0, 49), (n) => session.append(notices(n * 3 + 1, n * 3 + 3)), {
@@ -102,7 +102,7 @@ export const appends = (name: string, test: Test): void => {
     )
 
     test(
-      "sessions are written side by side",
+      "several sessions are written concurrently",
       Effect.gen(function*() {
         const ids = Arr.range(1, 20).map((n) => `s${n}`)
         yield* Effect.forEach(ids, (id) => write(id, notices(1, 5, id)), { concurrency: "unbounded" })
@@ -111,7 +111,7 @@ export const appends = (name: string, test: Test): void => {
     )
 
     test(
-      "an append that is interrupted is stored in full",
+      "an interrupted append is stored in full",
       Effect.gen(function*() {
         const session = yield* open("s")
         const fiber = yield* Effect.forkChild(session.append(notices(1, 50)), { startImmediately: true })
@@ -122,7 +122,7 @@ export const appends = (name: string, test: Test): void => {
     )
 
     test(
-      "an event of the largest size is stored, one byte more is EventTooLarge",
+      "an event of the maximum size is stored; one byte more is EventTooLarge",
       Effect.gen(function*() {
         const room = SessionStore.maxEventBytes - JSON.stringify(notice({ seq: 1 }, "")).length
         const session = yield* open("s")
@@ -135,7 +135,7 @@ export const appends = (name: string, test: Test): void => {
     )
 
     test(
-      "the size of an event counts in bytes, not in characters",
+      "the size of an event is counted in bytes, not in characters",
       Effect.gen(function*() {
         const reason = yield* reasonOf(write("s", [notice({ seq: 1 }, "é".repeat(SessionStore.maxEventBytes / 2))]))
         assert.strictEqual(reason._tag, "EventTooLarge")

@@ -11,7 +11,7 @@ import { assert, describe, it } from "./TestRunner.ts"
 
 export const closing = <E>(name: string, layer: Layer.Layer<SessionStore.SessionStore, E>): void => {
   describe(`${name}: closing`, () => {
-    it.effect("sessions that are open while their store closes still store their ends", () =>
+    it.effect("sessions still open when their store closes can still store their ends", () =>
       Effect.gen(function*() {
         const [storeScope, sessionScope, otherScope] = [yield* Scope.make(), yield* Scope.make(), yield* Scope.make()]
         const store = Context.get(yield* Layer.buildWithScope(layer, storeScope), SessionStore.SessionStore)

@@ -19,7 +19,7 @@ export const creation = (name: string, test: Test): void => {
     )
 
     test(
-      "opening an unknown session without creating it is SessionNotFound",
+      "opening an unknown session without creating it fails with SessionNotFound",
       Effect.gen(function*() {
         const reason = yield* reasonOf(open("s", { create: false }))
         assert.strictEqual(reason._tag, "SessionNotFound")
@@ -28,7 +28,7 @@ export const creation = (name: string, test: Test): void => {
     )
 
     test(
-      "a session that is open and not yet written to is not there",
+      "a session that is open but not yet written to does not exist",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         yield* open("s")
@@ -41,7 +41,7 @@ export const creation = (name: string, test: Test): void => {
     )
 
     test(
-      "nothing is left of a session that was closed without a write",
+      "a session closed without a write leaves nothing behind",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         yield* Effect.scoped(open("s"))
@@ -53,7 +53,7 @@ export const creation = (name: string, test: Test): void => {
     )
 
     test(
-      "a session that was closed without a write is created by who writes to it",
+      "a session closed without a write is created by its first later write",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         yield* Effect.scoped(open("s"))
@@ -64,7 +64,7 @@ export const creation = (name: string, test: Test): void => {
     )
 
     test(
-      "a session that is open and not yet written to is busy",
+      "a session that is open but not yet written to is busy",
       Effect.gen(function*() {
         yield* open("s", { runId: "first" })
         const reason = yield* reasonOf(open("s"))
@@ -74,7 +74,7 @@ export const creation = (name: string, test: Test): void => {
 
     for (const id of ["a'b\"c`; DROP TABLE x --", "日本語 👩‍👩‍👧", "%_*", "x".repeat(1000), " "]) {
       test(
-        `a session may be called ${JSON.stringify(id.slice(0, 24))}`,
+        `a session id may be ${JSON.stringify(id.slice(0, 24))}`,
         Effect.gen(function*() {
           const store = yield* SessionStore.SessionStore
           yield* write(id, [started({ seq: 1 })])
@@ -94,7 +94,7 @@ export const creation = (name: string, test: Test): void => {
       ] as const
     ) {
       test(
-        `ids that differ in ${claim} name different sessions`,
+        `ids that differ in ${claim} are different sessions`,
         Effect.gen(function*() {
           for (const id of ids) yield* write(id, [started({ seq: 1 }, JSON.stringify(id))])
           for (const id of ids) assert.deepStrictEqual(yield* readAll(id), [started({ seq: 1 }, JSON.stringify(id))])
@@ -104,7 +104,7 @@ export const creation = (name: string, test: Test): void => {
 
     for (const id of ["a\0b", "a\ud800b"]) {
       test(
-        `an id that a database cannot keep is refused: ${JSON.stringify(id)}`,
+        `an id that a database cannot store is refused: ${JSON.stringify(id)}`,
         Effect.gen(function*() {
           assert.strictEqual(yield* tagOf(open(id)), "StoreRefused")
           assert.strictEqual(yield* tagOf(open("s", { runId: id })), "StoreRefused")

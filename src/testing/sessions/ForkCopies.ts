@@ -19,7 +19,7 @@ const failed: RunEvent.Draft = {
 export const forkCopies = (name: string, test: Test): void => {
   describe(`${name}: fork, the copy`, () => {
     test(
-      "is the log up to its last end, as it is",
+      "is the log up to its last end, unchanged",
       Effect.gen(function*() {
         yield* write("s", conversation)
         yield* fork("s", "copy")
@@ -28,7 +28,7 @@ export const forkCopies = (name: string, test: Test): void => {
     )
 
     test(
-      "is the log up to the last turn where no run has ended",
+      "is the log up to the last turn when no run has ended",
       Effect.gen(function*() {
         yield* write("s", Arr.take(conversation, 8) as Arr.NonEmptyArray<Durable>)
         yield* fork("s", "copy")
@@ -38,7 +38,7 @@ export const forkCopies = (name: string, test: Test): void => {
 
     for (const at of [6, 9, 10]) {
       test(
-        `is the log up to event ${at} when that is asked for`,
+        `is the log up to event ${at} when requested`,
         Effect.gen(function*() {
           yield* write("s", conversation)
           yield* fork("s", "copy", at)
@@ -49,7 +49,7 @@ export const forkCopies = (name: string, test: Test): void => {
 
     for (const end of [Draft.limited(), Draft.suspended, Draft.aborted, failed]) {
       test(
-        `may end with ${end._tag}, which is left as it is`,
+        `may end with ${end._tag}, which stays unchanged`,
         Effect.gen(function*() {
           const log = Draft.log(Draft.started("x"), Draft.turnStarted(1), end)
           yield* write("s", log)
@@ -60,7 +60,7 @@ export const forkCopies = (name: string, test: Test): void => {
     }
 
     test(
-      "keeps events of types that are not known, and any text",
+      "keeps events of unknown types, and any text",
       Effect.gen(function*() {
         const tomorrow = { _tag: "FromTomorrow", ...base({ seq: 2 }), payload: { deep: [1, null, "\0"] } }
         const log = [
@@ -76,7 +76,7 @@ export const forkCopies = (name: string, test: Test): void => {
     )
 
     test(
-      "holds thousands of events",
+      "may have thousands of events",
       Effect.gen(function*() {
         yield* write("s", [...notices(1, 2500), completed({ seq: 2501 })])
         yield* fork("s", "copy")
@@ -85,7 +85,7 @@ export const forkCopies = (name: string, test: Test): void => {
     )
 
     test(
-      "goes on by itself, and leaves the session alone",
+      "continues on its own and leaves the session alone",
       Effect.gen(function*() {
         yield* write("s", conversation)
         yield* fork("s", "copy")
@@ -100,7 +100,7 @@ export const forkCopies = (name: string, test: Test): void => {
     )
 
     test(
-      "stays when the session is removed",
+      "outlives the removal of the session",
       Effect.gen(function*() {
         yield* write("s", conversation)
         yield* fork("s", "copy")
@@ -110,7 +110,7 @@ export const forkCopies = (name: string, test: Test): void => {
     )
 
     test(
-      "can be forked",
+      "can itself be forked",
       Effect.gen(function*() {
         yield* write("s", conversation)
         yield* fork("s", "copy", 6)
@@ -120,7 +120,7 @@ export const forkCopies = (name: string, test: Test): void => {
     )
 
     test(
-      "is watched by who waited for it",
+      "reaches watchers that waited for it",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         const fiber = yield* Effect.forkChild(Stream.runCollect(Stream.take(store.watch("copy"), 10)))

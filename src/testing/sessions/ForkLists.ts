@@ -30,7 +30,7 @@ export const forkLists = (name: string, test: Test): void => {
     )
 
     test(
-      "a copy that ends with a run shows its end",
+      "a copy that ends with a run's end shows that end",
       Effect.gen(function*() {
         yield* write("s", conversation)
         const info = yield* fork("s", "copy")
@@ -40,7 +40,7 @@ export const forkLists = (name: string, test: Test): void => {
     )
 
     test(
-      "the copy comes first, having changed last",
+      "the copy comes first, as the last one changed",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         yield* write("s", conversation)
@@ -54,7 +54,7 @@ export const forkLists = (name: string, test: Test): void => {
     )
 
     test(
-      "the title is of the first words in the copy",
+      "the title is taken from the first words of the copy",
       Effect.gen(function*() {
         yield* write("s", [
           started({ seq: 1 }, " "),

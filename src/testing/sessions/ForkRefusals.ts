@@ -24,7 +24,7 @@ export const forkRefusals = (name: string, test: Test): void => {
       ] as const
     ) {
       test(
-        `at event ${at}: the nearest ${nearest}`,
+        `at event ${at}, as the nearest ${nearest}`,
         Effect.gen(function*() {
           yield* write("s", conversation)
           const { field, message } = yield* refusalOf(fork("s", "copy", at))
@@ -36,7 +36,7 @@ export const forkRefusals = (name: string, test: Test): void => {
     }
 
     test(
-      "where no turn has ended",
+      "before any turn has ended",
       Effect.gen(function*() {
         yield* write("s", Arr.take(conversation, 5) as Arr.NonEmptyArray<Durable>)
         for (const at of [undefined, 3]) {
@@ -73,7 +73,7 @@ export const forkRefusals = (name: string, test: Test): void => {
     }
 
     test(
-      "to an id that another is about to write to",
+      "to an id that another writer has open",
       Effect.gen(function*() {
         yield* write("s", conversation)
         const session = yield* open("copy", { runId: "first" })
@@ -85,7 +85,7 @@ export const forkRefusals = (name: string, test: Test): void => {
     )
 
     test(
-      "to an id that a database cannot keep",
+      "to an id that a database cannot store",
       Effect.gen(function*() {
         yield* write("s", conversation)
         assert.strictEqual(yield* tagOf(fork("s", "a\0b")), "StoreRefused")
@@ -94,7 +94,7 @@ export const forkRefusals = (name: string, test: Test): void => {
     )
 
     test(
-      "after an event of a newer version, and not before it",
+      "after an event of a newer version, but not before it",
       Effect.gen(function*() {
         const newer = { ...completed({ seq: 3 }), version: RunEvent.version + 1 }
         yield* write("s", [started({ seq: 1 }), completed({ seq: 2 }), newer, completed({ seq: 4 })])
@@ -107,7 +107,7 @@ export const forkRefusals = (name: string, test: Test): void => {
     )
 
     test(
-      "to all but one of those who want the same id at once",
+      "to all but one of those that want the same id at once",
       Effect.gen(function*() {
         yield* write("s", conversation)
         const results = yield* Effect.forEach(

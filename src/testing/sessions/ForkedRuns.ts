@@ -28,7 +28,7 @@ export const forkedRuns = (name: string, test: Test): void => {
     )
 
     test(
-      "the abort counts what the run had used up by then, and no time since",
+      "the abort counts what the run had used by then, and no time since",
       Effect.gen(function*() {
         yield* write("s", conversation)
         yield* TestClock.adjust("1 hour")
@@ -47,7 +47,7 @@ export const forkedRuns = (name: string, test: Test): void => {
     )
 
     test(
-      "the abort counts that run only",
+      "the abort counts only that run",
       Effect.gen(function*() {
         const turn = [Draft.turnStarted(1), Draft.assistant([Message.text("Sun.")], { usage }), Draft.turnFinished(1)]
         const second = turn.map((draft, i) => ({ ...draft, ...base({ seq: 12 + i, runId: "run-2" }) }) as Durable)
@@ -95,7 +95,7 @@ export const forkedRuns = (name: string, test: Test): void => {
     )
 
     test(
-      "calls of a drive that died are settled in the copy, and stay open in the session",
+      "open calls of a drive that died are settled in the copy and stay open in the session",
       Effect.gen(function*() {
         const log = Draft.log(
           Draft.started("What is the weather?"),
@@ -122,7 +122,7 @@ export const forkedRuns = (name: string, test: Test): void => {
     )
 
     test(
-      "a call that paused is settled in the copy of a suspended run, and one that waits for a person waits there too",
+      "in the copy of a suspended run, a paused call is settled and one that waits for a person still waits",
       Effect.gen(function*() {
         const log = Draft.log(
           Draft.started("What is the weather?"),
@@ -145,7 +145,7 @@ export const forkedRuns = (name: string, test: Test): void => {
     )
 
     test(
-      "the session itself is not ended",
+      "the run in the session itself does not end",
       Effect.gen(function*() {
         const session = yield* open("s", { runId: "live" })
         yield* session.append(Arr.take(conversation, 6) as Arr.NonEmptyArray<Durable>)

@@ -14,7 +14,7 @@ const compacted = (seq: number, runId = "run-1") =>
 export const landmarks = (name: string, test: Test): void => {
   describe(`${name}: lastOf`, () => {
     test(
-      "is the last event of its type, also while more are written",
+      "finds the last event of a type, even as more are written",
       Effect.gen(function*() {
         const session = yield* open("s")
         yield* session.append([started({ seq: 1 }), compacted(2), notice({ seq: 3 })])
@@ -26,7 +26,7 @@ export const landmarks = (name: string, test: Test): void => {
     )
 
     test(
-      "is of the run that is named",
+      "finds only events of the run it is given",
       Effect.gen(function*() {
         yield* write("s", [
           started({ seq: 1, runId: "a" }),
@@ -46,7 +46,7 @@ export const landmarks = (name: string, test: Test): void => {
     )
 
     test(
-      "is found far from the end of the log",
+      "finds an event far from the end of the log",
       Effect.gen(function*() {
         yield* write("s", [started({ seq: 1 }), compacted(2), ...notices(3, 1500)])
         assert.strictEqual(yield* lastOf("s", "RunStarted"), 1)
@@ -56,7 +56,7 @@ export const landmarks = (name: string, test: Test): void => {
     )
 
     test(
-      "is nothing where there is none, and of no other session",
+      "finds nothing when there is none, and nothing of another session",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         yield* write("s", [notice({ seq: 1 })])
@@ -70,7 +70,7 @@ export const landmarks = (name: string, test: Test): void => {
     )
 
     test(
-      "is in a fork what was copied",
+      "finds in a fork what was copied",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         yield* write("s", [started({ seq: 1 }), compacted(2), completed({ seq: 3 }), compacted(4)])

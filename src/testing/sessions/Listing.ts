@@ -33,7 +33,7 @@ export const listing = (name: string, test: Test): void => {
     )
 
     test(
-      "a title may hold any text",
+      "a title may be any text",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         yield* write("s", [started({ seq: 1 }, `a\0b 👩‍👧 ${"\ud83d"}`)])
@@ -44,7 +44,7 @@ export const listing = (name: string, test: Test): void => {
     )
 
     test(
-      "a title is cut after 80 characters, whatever they are made of",
+      "a title is cut after 80 characters, whatever they consist of",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         const longest = "\u{1f4a1}".repeat(80)
@@ -70,7 +70,7 @@ export const listing = (name: string, test: Test): void => {
     )
 
     test(
-      "pages hold every session once, also of one time",
+      "pages list every session once, even those with equal times",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         for (let n = 0; n < 25; n++) yield* write(`s${n}`, [started({ seq: 1, at: 100 + n % 3 })])
@@ -88,7 +88,7 @@ export const listing = (name: string, test: Test): void => {
 
     for (const [limit, expected] of [[0, 0], [-1, 0], [1.5, 1], [99, 3], [Infinity, 3], [NaN, 3]] as const) {
       test(
-        `a page of ${limit} holds ${expected} of three sessions`,
+        `a page of ${limit} lists ${expected} of three sessions`,
         Effect.gen(function*() {
           for (const id of ["a", "b", "c"]) yield* write(id, [started({ seq: 1 })])
           assert.strictEqual((yield* (yield* SessionStore.SessionStore).list({ limit })).length, expected)
@@ -97,7 +97,7 @@ export const listing = (name: string, test: Test): void => {
     }
 
     test(
-      "sessions are listed by how they ended, those that somebody wrote down of a dead process as those without an end",
+      "sessions are filtered by how they ended; those marked as crashed count as having no end",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         yield* write("goes on", [started({ seq: 1, at: 1 })])
@@ -124,7 +124,7 @@ export const listing = (name: string, test: Test): void => {
     )
 
     test(
-      "sessions that nobody has open are listed alone, in pages too",
+      "unowned sessions can be listed alone, also in pages",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         const ids = Arr.range(1, 7).map((n) => `s${n}`)
@@ -145,7 +145,7 @@ export const listing = (name: string, test: Test): void => {
     )
 
     test(
-      "all of many sessions are listed where no limit is given",
+      "without a limit all sessions are listed",
       Effect.gen(function*() {
         const ids = Arr.range(1, 101).map((n) => `s${n}`)
         yield* Effect.forEach(ids, (id) => write(id, [started({ seq: 1 })]), { concurrency: 8, discard: true })
@@ -155,7 +155,7 @@ export const listing = (name: string, test: Test): void => {
     )
 
     test(
-      "a session that is removed does not disturb the pages after it",
+      "removing a session does not disturb the pages after it",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         for (let n = 1; n <= 5; n++) yield* write(`s${n}`, [started({ seq: 1, at: n })])
@@ -167,7 +167,7 @@ export const listing = (name: string, test: Test): void => {
     )
 
     test(
-      "a session that moves to the front does not disturb the pages after it",
+      "a session moving to the front does not disturb the pages after it",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         for (let n = 1; n <= 6; n++) yield* write(`s${n}`, [started({ seq: 1, at: n })])
@@ -179,7 +179,7 @@ export const listing = (name: string, test: Test): void => {
     )
 
     test(
-      "a session whose log cannot be read is listed",
+      "a session whose log cannot be read is still listed",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         yield* write("s", [started({ seq: 1 }, "words"), { ...notice({ seq: 2 }), version: RunEvent.version + 1 }])

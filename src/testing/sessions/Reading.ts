@@ -51,12 +51,12 @@ export const reading = (name: string, test: Test): void => {
     }
 
     test(
-      "an unknown session is SessionNotFound",
+      "an unknown session fails with SessionNotFound",
       Effect.map(tagOf(readAll("s")), (tag) => assert.strictEqual(tag, "SessionNotFound"))
     )
 
     test(
-      "a long log is read while only its first events are wanted",
+      "the first events of a long log can be read alone",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         yield* write("s", notices(1, 2000))
@@ -65,7 +65,7 @@ export const reading = (name: string, test: Test): void => {
     )
 
     test(
-      "events of a type that is not known are kept and delivered as they are",
+      "events of an unknown type are kept and delivered unchanged",
       Effect.gen(function*() {
         const event = {
           _tag: "FromTomorrow",
@@ -78,7 +78,7 @@ export const reading = (name: string, test: Test): void => {
     )
 
     test(
-      "what is in an event keeps its keys, their order and the value of numbers",
+      "the content of an event keeps its keys, their order and the value of numbers",
       Effect.gen(function*() {
         const payload = JSON.parse(
           `{"z":1,"a":{"__proto__":{"x":null},"constructor":[],"":[[{}]]},"B":[0.1,1e21,5e-324,9007199254740991,-1.5e300]}`
@@ -94,7 +94,7 @@ export const reading = (name: string, test: Test): void => {
     )
 
     test(
-      "what is appended while a log is read is not of that reading",
+      "what is appended during a read is not part of it",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         const session = yield* open("s")
@@ -106,7 +106,7 @@ export const reading = (name: string, test: Test): void => {
     )
 
     test(
-      "a log that is read again is read as it is then",
+      "reading again returns the log as it is then",
       Effect.gen(function*() {
         const log = readAll("s")
         yield* write("s", notices(1, 2))
@@ -117,7 +117,7 @@ export const reading = (name: string, test: Test): void => {
     )
 
     test(
-      "an event of a newer version is refused with both versions, and nothing is changed",
+      "an event of a newer version is refused, naming both versions, and nothing changes",
       Effect.gen(function*() {
         const newer = { ...notice({ seq: 2 }), version: RunEvent.version + 1 }
         yield* write("s", [started({ seq: 1 }), newer])
@@ -143,7 +143,7 @@ export const reading = (name: string, test: Test): void => {
       ] as const
     ) {
       test(
-        `text survives: ${claim}`,
+        `text survives unchanged: ${claim}`,
         Effect.gen(function*() {
           const event = notice({ seq: 2 }, text)
           yield* write("s", [started({ seq: 1 }, `${text}.`), event])

@@ -7,7 +7,7 @@ import { assert, describe, type Test } from "./TestRunner.ts"
 export const removal = (name: string, test: Test): void => {
   describe(`${name}: remove`, () => {
     test(
-      "nothing is left of a removed session, and its id is free",
+      "a removed session leaves nothing behind, and its id is free",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         yield* write("s", notices(1, 3))
@@ -36,7 +36,7 @@ export const removal = (name: string, test: Test): void => {
     )
 
     test(
-      "an unknown session is SessionNotFound",
+      "an unknown session fails with SessionNotFound",
       Effect.gen(function*() {
         assert.strictEqual(yield* tagOf((yield* SessionStore.SessionStore).remove("s")), "SessionNotFound")
       })

@@ -52,7 +52,7 @@ export const watching = (name: string, test: Test): void => {
     )
 
     test(
-      "starts where it is told to, also beyond the end",
+      "starts at the given seq, even beyond the end",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         const session = yield* open("s")
@@ -79,7 +79,7 @@ export const watching = (name: string, test: Test): void => {
     }
 
     test(
-      "waits for a session that is not there yet",
+      "waits for a session that does not exist yet",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         const fiber = yield* Effect.forkChild(Stream.runCollect(Stream.take(store.watch("s"), 1)))
@@ -90,7 +90,7 @@ export const watching = (name: string, test: Test): void => {
     )
 
     test(
-      "goes on over a change of writers",
+      "continues across a change of writers",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         const fiber = yield* Effect.forkChild(Stream.runCollect(Stream.take(store.watch("s"), 3)))
@@ -121,7 +121,7 @@ export const watching = (name: string, test: Test): void => {
     )
 
     test(
-      "ends when it is interrupted, and the session goes on",
+      "ends when interrupted, and the session continues",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         const session = yield* open("s")
@@ -140,7 +140,7 @@ export const watching = (name: string, test: Test): void => {
     )
 
     test(
-      "an event of a newer version is refused",
+      "fails at an event of a newer version",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         yield* write("s", [{ ...notice({ seq: 1 }), version: RunEvent.version + 1 }])

@@ -11,7 +11,7 @@ import { assert, describe, type Test } from "./TestRunner.ts"
 export const writers = (name: string, test: Test): void => {
   describe(`${name}: one writer`, () => {
     test(
-      "a second writer is refused with the run of the first",
+      "a second writer is refused, naming the run of the first",
       Effect.gen(function*() {
         const session = yield* open("s", { runId: "first" })
         yield* session.append([started({ seq: 1 })])
@@ -22,7 +22,7 @@ export const writers = (name: string, test: Test): void => {
     )
 
     test(
-      "the run that holds a session is refused a second time, and goes on",
+      "a run cannot open its session twice, and its first writer continues",
       Effect.gen(function*() {
         const session = yield* open("s", { runId: "first" })
         assert.strictEqual(yield* tagOf(open("s", { runId: "first" })), "SessionBusy")
@@ -31,7 +31,7 @@ export const writers = (name: string, test: Test): void => {
     )
 
     test(
-      "an opening that is interrupted leaves the session free",
+      "an interrupted opening leaves the session free",
       Effect.gen(function*() {
         for (let steps = 0; steps < 6; steps++) {
           const opening = Effect.scoped(Effect.andThen(open("s"), Effect.never))
@@ -44,7 +44,7 @@ export const writers = (name: string, test: Test): void => {
     )
 
     test(
-      "of many openers at once one gets the session",
+      "exactly one of many concurrent openers gets the session",
       Effect.gen(function*() {
         const tags = yield* Effect.forEach(
           Arr.range(1, 20),
@@ -61,7 +61,7 @@ export const writers = (name: string, test: Test): void => {
     )
 
     test(
-      "a session whose writer left opens again where it ended",
+      "a session whose writer left reopens where it ended",
       Effect.gen(function*() {
         yield* write("s", notices(1, 3))
         const session = yield* open("s", { create: false })
@@ -72,7 +72,7 @@ export const writers = (name: string, test: Test): void => {
     )
 
     test(
-      "a writer that was taken over is stale and writes nothing",
+      "a writer whose session was taken over is stale and writes nothing",
       Effect.gen(function*() {
         const first = yield* open("s")
         yield* first.append([started({ seq: 1 })])
@@ -86,7 +86,7 @@ export const writers = (name: string, test: Test): void => {
     )
 
     test(
-      "a writer that was taken over counts no event of the other's",
+      "a writer whose session was taken over does not count the new writer's events",
       Effect.gen(function*() {
         const first = yield* open("s")
         yield* first.append([started({ seq: 1 })])
@@ -100,7 +100,7 @@ export const writers = (name: string, test: Test): void => {
     )
 
     test(
-      "a writer that was taken over before its first write is stale",
+      "a writer whose session was taken over before its first write is stale",
       Effect.gen(function*() {
         const first = yield* open("s")
         yield* Effect.scoped(open("s", { takeOver: true }))
@@ -113,7 +113,7 @@ export const writers = (name: string, test: Test): void => {
     )
 
     test(
-      "a stale writer that leaves does not release the session of the other",
+      "a stale writer that leaves does not release the session of the new one",
       Effect.gen(function*() {
         const scope = yield* Scope.make()
         yield* Scope.provide(open("s"), scope)
@@ -126,7 +126,7 @@ export const writers = (name: string, test: Test): void => {
     )
 
     test(
-      "a writer whose scope has closed is stale",
+      "a writer is stale once its scope has closed",
       Effect.gen(function*() {
         const session = yield* Effect.scoped(Effect.tap(open("s"), (_) => _.append([started({ seq: 1 })])))
         assert.strictEqual(yield* tagOf(session.append([notice({ seq: 2 })])), "StaleWriter")
@@ -135,7 +135,7 @@ export const writers = (name: string, test: Test): void => {
     )
 
     test(
-      "a stale writer stays stale when its session is removed and made again",
+      "a stale writer stays stale when its session is removed and created again",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         const first = yield* open("s")
