@@ -1,4 +1,4 @@
-/** The harness of the benchmarks, without their dependencies: what it selects, what it makes of numbers, whom it refuses. */
+/** The harness of the benchmarks, without their dependencies: what it selects, how it computes, whom it refuses. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { mkdirSync, writeFileSync } from "node:fs"
@@ -27,7 +27,7 @@ import { temporaryFolder } from "../support/Processes.ts"
 
 const script: Script = { ...Scenario.all[0]!.script, turns: 4, deltas: 3, chunk: 1 }
 
-/** Does what the script says, without a model: the counts of an honest contender. */
+/** The counts of an honest contender: what the script says, without a model. */
 const honest = (runs: number) => {
   const tally = makeTally()
   for (let run = 0; run < runs; run++) {
@@ -44,13 +44,13 @@ const honest = (runs: number) => {
   return tally
 }
 
-it("a contender that did all of the work is let through", () => {
+it("a contender that did all of the work is accepted", () => {
   Counts.check("it", script, 1, honest(1))
   Counts.check("it", script, 3, honest(3))
 })
 
 for (const name of ["calls", "characters", "deltas", "remembered", "requests", "results", "sum"] as const) {
-  it(`a contender with other ${name} is refused`, () => {
+  it(`a contender with different ${name} is refused`, () => {
     const tally = honest(1)
     const count = tally[name]
     tally[name]--
@@ -61,7 +61,7 @@ for (const name of ["calls", "characters", "deltas", "remembered", "requests", "
   })
 }
 
-it("a contender that runs more calls at once than it may is refused", () => {
+it("a contender that runs too many calls at once is refused", () => {
   const tally = honest(1)
   Counts.check("it", { ...script, parallel: 2 }, 1, { ...tally, widest: 2 })
   assert.throws(
@@ -87,7 +87,7 @@ it("fiberloop and the floors do all of the work", async () => {
   }
 })
 
-/** The floor of plain JavaScript, as it is when something is done to its requests, or left out of its run. */
+/** The floor of plain JavaScript, with its requests tampered with or its counts changed after a run. */
 const cheating = async (
   { after = () => {}, forget = (conversation) => conversation }: {
     readonly after?: (tally: Tally) => void
@@ -108,13 +108,13 @@ const cheating = async (
   }
 }
 
-it("a contender whose last request lacks what was said before it is refused", async () => {
+it("a contender whose last request lacks an earlier message is refused", async () => {
   const forgets = await cheating({ forget: (conversation) => conversation.filter((_, at) => at !== 1) })
   const said: unknown = await Counts.prove(forgets, script).catch(String)
   assert.strictEqual(said, "Error: floor: async generator remembers 2 joined texts in place of 3")
 })
 
-it("a contender whose last request has text in pieces, or no results, is refused", () => {
+it("a contender whose last request has text in pieces or lacks a result is refused", () => {
   const it = { name: "it" }
   const text = delta.repeat(script.deltas)
   const two = { ...script, turns: 2 }
@@ -128,7 +128,7 @@ it("a contender whose last request has text in pieces, or no results, is refused
   assert.throws(() => check(text, { doubled: 0 }, text, { doubled: 20 }), "it does not remember that 1 was doubled")
 })
 
-it("a contender whose tool takes any arguments is refused", async () => {
+it("a contender that runs a tool with wrong arguments is refused", async () => {
   const takesAll = await cheating({
     after: (tally) => {
       if (tally.calls === 0) began(tally, 0)
@@ -138,7 +138,7 @@ it("a contender whose tool takes any arguments is refused", async () => {
   assert.strictEqual(said, "Error: floor: async generator ran a tool with arguments that are none")
 })
 
-it("a contender that never gets to see wrong arguments proves nothing", async () => {
+it("a contender that is never sent wrong arguments is refused", async () => {
   const never = await cheating({
     after: (tally) => {
       if (tally.calls === 0) tally.requests = 0
@@ -148,14 +148,14 @@ it("a contender that never gets to see wrong arguments proves nothing", async ()
   assert.strictEqual(said, "Error: floor: async generator asked no model for a call with wrong arguments")
 })
 
-it("what is imported of the sources leads to what was built of it, and nothing else does", () => {
+it("imports of source files, and no others, lead to their built modules", () => {
   const root = join(import.meta.dirname, "../..")
   assert.strictEqual(Built.moduleOf(join(root, "src/run/RunEvent.ts")), join(root, "dist/run/RunEvent.js"))
   assert.isUndefined(Built.moduleOf(join(root, "bench/harness/Counts.ts")))
   assert.isUndefined(Built.moduleOf(join(root, "src-of-mine/Agent.ts")))
 })
 
-it("a median of an even number lies between the two in the middle", () => {
+it("the median of an even number of values lies midway between the middle two", () => {
   assert.strictEqual(Statistics.median([9, 1, 5]), 5)
   assert.strictEqual(Statistics.median([10, 1, 2, 4]), 3)
   assert.isNaN(Statistics.median([]))
@@ -197,7 +197,7 @@ it("rows compare the medians with the floor's and pi's", () => {
   )
 })
 
-it("rows of what is stored are compared with bare inserts and with pi's session, and no others are", () => {
+it("only rows of durable scenarios are compared with bare inserts and pi's session", () => {
   const values = [
     ...measured("floor: prepared inserts", 2),
     ...measured("pi, JSONL session", 8),
@@ -211,11 +211,11 @@ it("rows of what is stored are compared with bare inserts and with pi's session,
   assert.notProperty(Statistics.rows(values)[2], "toPi")
 })
 
-it("a ratio is left out where its contender was", () => {
+it("a ratio is left out when the other contender was not measured", () => {
   assert.notProperty(Statistics.rows(measured("fiberloop", 1))[0], "toPi")
 })
 
-it("a plot has a line for each contender, which goes up with the cost", () => {
+it("a plot has a line per contender that rises with the cost", () => {
   const row = (scenario: string, contender: string, median: number): Statistics.Row => ({
     scenario,
     contender,
@@ -238,7 +238,7 @@ it("a plot has a line for each contender, which goes up with the cost", () => {
 
 const named = ["floor: a", "fiberloop", "fiberloop, SQLite os", "pi"].map((name) => ({ name }))
 
-it("contenders are selected by how their names begin", () => {
+it("contenders are selected by a prefix of their names, or by `=` and the whole name", () => {
   const names = (...prefixes: ReadonlyArray<string>) =>
     Options.select("contender", named, prefixes).map(({ name }) => name)
   assert.deepStrictEqual(names(), named.map(({ name }) => name))
@@ -247,21 +247,21 @@ it("contenders are selected by how their names begin", () => {
   assert.deepStrictEqual(names("=fiberloop", "=PI"), ["fiberloop", "pi"])
 })
 
-it("a name that nobody has is refused with those that there are", () => {
+it("an unknown name is refused, listing the known ones", () => {
   assert.throws(
     () => Options.select("contender", named, ["mastra"]),
     `no contender begins with "mastra": floor: a; fiberloop; fiberloop, SQLite os; pi`
   )
 })
 
-it("a whole name that nobody has is refused", () => {
+it("an unknown whole name is refused", () => {
   assert.throws(
     () => Options.select("contender", named, ["=p"]),
     `no contender is called "p": floor: a; fiberloop; fiberloop, SQLite os; pi`
   )
 })
 
-it("names are given apart by commas, again, and with a comma of their own", () => {
+it("names are separated by commas or given in repeated options, and may contain commas", () => {
   const { only } = Options.parse(
     ["--only", "pi, floor", "--only", "fiberloop, sqlite", "--only", "=fiberloop, SQLite os"],
     named.map(({ name }) => name)
@@ -269,14 +269,14 @@ it("names are given apart by commas, again, and with a comma of their own", () =
   assert.deepStrictEqual(only, ["pi", "floor", "fiberloop, sqlite", "=fiberloop, SQLite os"])
 })
 
-it("why a process failed is one line", () => {
+it("the reason why a process failed is one line", () => {
   assert.strictEqual(Measuring.reason("at x\nTypeError: it is none\n    at y", 1), "TypeError: it is none")
   assert.strictEqual(Measuring.reason("\n<--- GCs --->\nFATAL ERROR: heap\n", "SIGABRT"), "FATAL ERROR: heap")
   assert.strictEqual(Measuring.reason("\nWarning: one\ntwo\n", 13), "Warning: one")
   assert.strictEqual(Measuring.reason("", "SIGKILL"), "it ended with SIGKILL")
 })
 
-it("options are read", () => {
+it("options are parsed", () => {
   const { json, only, rounds, scenarios } = Options.parse([
     "steps",
     "--only",
@@ -293,7 +293,7 @@ it("options are read", () => {
   })
 })
 
-it("a number of rounds that is none is refused", () => {
+it("an invalid number of rounds is refused", () => {
   for (const rounds of ["0", "1.5", "many"]) {
     assert.throws(
       () => Options.parse(["--rounds", rounds]),
@@ -302,7 +302,7 @@ it("a number of rounds that is none is refused", () => {
   }
 })
 
-it.effect("a package's size is of what it ships, without what its manifest leaves out", () =>
+it.effect("a package's size counts what it ships, without what its manifest leaves out", () =>
   Effect.gen(function*() {
     const folder = yield* temporaryFolder
     const write = (name: string, bytes: number) => {

@@ -1,5 +1,5 @@
 /**
- * What effect 4.1 does with time, retries and events of a server. Each test names what of ours exists because of it: where one
+ * What effect 4.1 does with time, retries and server-sent events. Each test names what of ours exists because of it: if one
  * fails after an upgrade, that may go.
  */
 import { assert, describe, it } from "@effect/vitest"
@@ -25,8 +25,8 @@ describe("a stream that is retried after partial output", () => {
     }))
 })
 
-describe("a time limit", () => {
-  /** Whether a limit of a second has ended this by two seconds. */
+describe("a timeout", () => {
+  /** Whether a timeout of one second has ended this after two. */
   const isOver = Effect.fnUntraced(function*(of: (gate: Deferred.Deferred<void>) => Effect.Effect<unknown>) {
     const gate = yield* Deferred.make<void>()
     const fiber = yield* Effect.forkChild(Effect.exit(Effect.timeout(of(gate), "1 second")))
@@ -37,20 +37,20 @@ describe("a time limit", () => {
     return exit !== undefined
   })
 
-  it.effect("waits for what cannot be interrupted (services/Leavable leaves it behind)", () =>
+  it.effect("waits for an uninterruptible effect (services/Leavable leaves it behind)", () =>
     Effect.gen(function*() {
       assert.isTrue(yield* isOver(() => Effect.never), "what can be interrupted ends in time")
       assert.isFalse(yield* isOver((gate) => Effect.uninterruptible(Deferred.await(gate))))
     }))
 
-  it.effect("waits for a finalizer that is stuck (services/Grace leaves it behind)", () =>
+  it.effect("waits for a stuck finalizer (services/Grace leaves it behind)", () =>
     Effect.gen(function*() {
       assert.isFalse(yield* isOver((gate) => Effect.ensuring(Effect.never, Deferred.await(gate))))
     }))
 })
 
-describe("a sleep of no number", () => {
-  it.effect("is over at once, of NaN (services/RetryPolicy and RetryAfter take numbers only)", () =>
+describe("a sleep of NaN milliseconds", () => {
+  it.effect("ends at once (services/RetryPolicy and RetryAfter take numbers only)", () =>
     Effect.gen(function*() {
       const fiber = yield* Effect.forkChild(Effect.sleep(Duration.millis(Number.NaN)))
       yield* TestClock.adjust(0)
@@ -58,7 +58,7 @@ describe("a sleep of no number", () => {
     }))
 })
 
-describe("the events of a server", () => {
+describe("a server's events", () => {
   const read = (...pieces: ReadonlyArray<string>) => {
     const seen: Array<string> = []
     return Stream.rechunk(Stream.fromIterable(pieces), 1).pipe(

@@ -1,5 +1,5 @@
 /**
- * What effect 4.1 does with a stream of a model that runs its own tools. Each test names what of ours exists because of it: where
+ * What effect 4.1 does with a model's stream that resolves its own tools. Each test names what of ours exists because of it: if
  * one fails after an upgrade, that may go.
  */
 import { assert, describe, it } from "@effect/vitest"
@@ -29,7 +29,7 @@ const call = (n: number, id: string, name = "work"): Response.StreamPartEncoded 
   params: { n }
 })
 
-/** What comes of a stream that runs its tools by itself: the parts, and how it ended. */
+/** The parts of a stream that runs its tools itself, and how it ended. */
 const play = Effect.fnUntraced(function*(
   parts: ReadonlyArray<Response.StreamPartEncoded>,
   handler: (n: number) => Effect.Effect<number> = Effect.succeed
@@ -56,22 +56,22 @@ const play = Effect.fnUntraced(function*(
 })
 
 describe("a stream without a finish", () => {
-  it.effect("is a success and its call is executed (loop/turn/Attempt asks for a finish, and runs no tool before it)", () =>
+  it.effect("succeeds, and its call is executed (loop/turn/Attempt asks for a finish, and runs no tool before it)", () =>
     Effect.gen(function*() {
       const { exit, ran } = yield* play([call(1, "a")])
       assert.deepStrictEqual([Exit.isSuccess(exit), ran], [true, [1]])
     }))
 })
 
-describe("one bad call fails the stream, and the results of its siblings are lost", () => {
-  it.effect("where its tool is unknown (layers/effectai/EffectAiModel defers the check, loop/round/CallStep settles it)", () =>
+describe("one bad call fails the stream and loses the results of its siblings", () => {
+  it.effect("when its tool is unknown (layers/effectai/EffectAiModel defers the check, loop/round/CallStep settles it)", () =>
     Effect.gen(function*() {
       const { exit, seen } = yield* play([call(1, "a"), call(2, "b", "wrok"), Scripted.finish("tool-calls")])
       assert.isTrue(Exit.isFailure(exit))
       assert.notInclude(seen, "result a")
     }))
 
-  it.effect("where its tool has a defect (layers/ToolExecutorToolkit makes it an outcome)", () =>
+  it.effect("when its tool dies with a defect (layers/ToolExecutorToolkit makes it an outcome)", () =>
     Effect.gen(function*() {
       const { exit, seen } = yield* play(
         [call(1, "a"), call(2, "b"), Scripted.finish("tool-calls")],
@@ -81,7 +81,7 @@ describe("one bad call fails the stream, and the results of its siblings are los
       assert.notInclude(seen, "result a")
     }))
 
-  it.effect("where its result does not fit its schema (layers/ToolExecutorToolkit makes it an outcome)", () =>
+  it.effect("when its result does not fit its schema (layers/ToolExecutorToolkit makes it an outcome)", () =>
     Effect.gen(function*() {
       const { exit, seen } = yield* play(
         [call(2, "b"), call(1, "a"), Scripted.finish("tool-calls")],
@@ -92,8 +92,8 @@ describe("one bad call fails the stream, and the results of its siblings are los
     }))
 })
 
-describe("calls with one id", () => {
-  it.effect("are both executed, with one id for both results (layers/openai/ToolCalls gives ids, run/Transcript too)", () =>
+describe("two calls with the same id", () => {
+  it.effect("are both executed, and their results share it (layers/openai/ToolCalls gives ids, run/Transcript too)", () =>
     Effect.gen(function*() {
       const { ran, seen } = yield* play([call(1, "x"), call(2, "x"), Scripted.finish("tool-calls")])
       assert.deepStrictEqual(ran, [1, 2])
@@ -102,7 +102,7 @@ describe("calls with one id", () => {
 })
 
 describe("an error part", () => {
-  it.effect("leaves the stream a success (layers/effectai/EffectAiModel fails on it)", () =>
+  it.effect("does not fail the stream (layers/effectai/EffectAiModel fails on it)", () =>
     Effect.gen(function*() {
       const { exit, seen } = yield* play([{ type: "error", error: "overloaded" }, Scripted.finish()])
       assert.isTrue(Exit.isSuccess(exit))
@@ -110,7 +110,7 @@ describe("an error part", () => {
     }))
 })
 
-describe("a chat that is interrupted while a tool runs", () => {
+describe("a chat interrupted while a tool runs", () => {
   it.effect("keeps the call without a result, which providers refuse (run/Transcript pairs them)", () =>
     Effect.gen(function*() {
       const { model } = yield* Scripted.make([{ parts: [call(1, "a"), Scripted.finish("tool-calls")] }])
@@ -135,7 +135,7 @@ describe("a chat that is interrupted while a tool runs", () => {
 })
 
 describe("the arguments of a call", () => {
-  it.effect("stand in clear in the caller's span (layers/ToolExecutorToolkit puts a span between)", () =>
+  it.effect("appear in clear in the caller's span (layers/ToolExecutorToolkit puts a span between)", () =>
     Effect.gen(function*() {
       const { spans, tracer } = Traces.make()
       yield* play([call(4711, "a"), Scripted.finish("tool-calls")]).pipe(
@@ -148,7 +148,7 @@ describe("the arguments of a call", () => {
 })
 
 describe("an error's status", () => {
-  it("tells a quota as a rate limit (layers/ModelErrors reads the body)", () => {
+  it("makes an exhausted quota a rate limit (layers/ModelErrors reads the body)", () => {
     const body = { error: { code: "insufficient_quota" } }
     assert.strictEqual(AiError.reasonFromHttpStatus({ status: 429, body })._tag, "RateLimitError")
   })

@@ -1,9 +1,9 @@
 /**
- * Golden sessions mean for ever what they meant when their version was released.
+ * Golden sessions mean forever what they meant when their version was released.
  *
  * A golden session MUST NEVER CHANGE: neither its lines (`session-v1.jsonl`, whose digest stands below) nor what they mean
- * (`session-v1.json`). Where a test here fails, the code is wrong. A new type of event or outcome, or a new field of an event,
- * comes in a golden session that is added.
+ * (`session-v1.json`). If a test here fails, the code is wrong. A new type of event or outcome, or a new field of an event,
+ * goes into an additional golden session.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -47,7 +47,7 @@ const digests: Record<string, string> = {
   "session-v1-cut-off": "df964a4834d5246f3db499efc162506aee9b322f4b6345917e6dbd795dc89fc2"
 }
 
-/** The model that most of the sessions' answers are from. */
+/** The model that gave most of the sessions' answers. */
 const reader: Message.ModelRef = { provider: "scripted", name: "scripted" }
 
 const logOf = ({ lines }: GoldenSession.GoldenSession) =>
@@ -69,7 +69,7 @@ const statesOf = (log: ReadonlyArray<RunEvent.Durable>) => {
   return new Map(log.map((event) => [event.seq, state = RunState.evolve(state, event)]))
 }
 
-/** What a run gives back, without the sentence for a person, which may be put better, and what more is said of a question. */
+/** What a run returns, without the sentence for a person, whose wording may change, and any further details of a question. */
 const resultOf = (sessionId: string, state: RunState.RunState): object | undefined => {
   const { end } = state
   if (end === undefined) return undefined
@@ -79,7 +79,7 @@ const resultOf = (sessionId: string, state: RunState.RunState): object | undefin
   return { ...result, approvals: result.approvals.map(({ id, params, tool }) => ({ id, tool, params })) }
 }
 
-/** What is for ever in a state, however the rest of it is kept. */
+/** The part of a state that never changes, however the rest is kept. */
 const standingOf = (
   { drive, limits, openCalls, runId, seq, status, text, totals, turn }: RunState.RunState
 ) => ({
@@ -100,19 +100,19 @@ for (const golden of GoldenSession.all) {
   const { meaning, name, text, version, written } = golden
 
   describe(`the golden session ${name}`, () => {
-    it("is what it was", () => {
+    it("has not changed", () => {
       assert.strictEqual(createHash("sha256").update(text).digest("hex"), digests[name])
       assert.isTrue(written.every((event) => event.version === version))
     })
 
-    it.effect("is read, field by field, and is a sound log", () =>
+    it.effect("is read field by field, as a legal log", () =>
       Effect.gen(function*() {
         const log = yield* logOf(golden)
         if (version === RunEvent.version) assert.deepStrictEqual<unknown>(log, written)
         assert.deepStrictEqual(Approvals.violations(log), [])
       }))
 
-    it.effect("ends its drives as it did", () =>
+    it.effect("ends its drives as before", () =>
       Effect.gen(function*() {
         const states = statesOf(yield* logOf(golden))
         const ends = Array.from(states).filter(([seq, state]) => state.end?.seq === seq)
@@ -120,14 +120,14 @@ for (const golden of GoldenSession.all) {
         assert.deepStrictEqual<unknown>(results, meaning.results)
       }))
 
-    it.effect("stands where it stood, in the midst of its runs too", () =>
+    it.effect("reaches the same states, also in the midst of its runs", () =>
       Effect.gen(function*() {
         const states = statesOf(yield* logOf(golden))
         const standing = Object.keys(meaning.states).map((seq) => [seq, standingOf(states.get(Number(seq))!)] as const)
         assert.deepStrictEqual<unknown>(Object.fromEntries(standing), meaning.states)
       }))
 
-    it.effect("gives a model the messages that it gave", () =>
+    it.effect("sends a model the same messages", () =>
       Effect.gen(function*() {
         const log = yield* logOf(golden)
         for (const [seq, messages] of Object.entries(meaning.messages)) {
@@ -138,7 +138,7 @@ for (const golden of GoldenSession.all) {
 
     for (const [where, make] of Object.entries(stores)) {
       if (version === RunEvent.version) {
-        it.effect(`comes out of ${where} as the same bytes`, () =>
+        it.effect(`is exported from ${where} as the same bytes`, () =>
           Effect.gen(function*() {
             const store = yield* make
             const { sessionId } = yield* importInto(store, golden)
@@ -146,7 +146,7 @@ for (const golden of GoldenSession.all) {
           }))
       }
 
-      it.effect(`answers a hello in ${where}`, () =>
+      it.effect(`continues with an answer to a new message in ${where}`, () =>
         Effect.gen(function*() {
           const store = yield* make
           const { sessionId } = yield* importInto(store, golden)
@@ -175,11 +175,11 @@ describe("the golden sessions", () => {
   const missing = (all: ReadonlyArray<string>, found: ReadonlyArray<string>) =>
     all.filter((tag) => !found.includes(tag))
 
-  it("of this version hold every type of durable event", () => {
+  it("of this version contain every type of durable event", () => {
     assert.deepStrictEqual(missing(tagsOf(RunEvent.Durable.members), current.map((event) => event._tag)), [])
   })
 
-  it("of this version hold every field of a durable event", () => {
+  it("of this version contain every field of a durable event", () => {
     const fields = RunEvent.Durable.members.flatMap((member) =>
       Object.keys(member.fields).map((field) => `${tagOf(member)}.${field}`)
     )
@@ -187,14 +187,14 @@ describe("the golden sessions", () => {
     assert.deepStrictEqual(missing(fields, found), [])
   })
 
-  it("of this version hold every outcome of a call, and every reason not to execute one", () => {
+  it("of this version contain every outcome of a call, and every reason not to execute one", () => {
     const outcomes = RunLog.only(current, "ToolSettled").map((event) => event.outcome)
     assert.deepStrictEqual(missing(tagsOf(ToolOutcome.ToolOutcome.members), outcomes.map(({ _tag }) => _tag)), [])
     const reasons = outcomes.flatMap((outcome) => outcome._tag === "NotExecuted" ? [outcome.reason] : [])
     assert.deepStrictEqual(missing(ToolOutcome.NotExecuted.fields.reason.literals, reasons), [])
   })
 
-  it("are there for every version", () => {
+  it("exist for every version", () => {
     const versions = Array.from({ length: RunEvent.version }, (_, at) => at + 1)
     assert.deepStrictEqual(versions.filter((version) => !GoldenSession.all.some((_) => _.version === version)), [])
   })

@@ -1,6 +1,6 @@
 /**
  * The golden sessions: one of each released version, as it was exported then. They never change, and are read, projected and
- * continued for ever; what the current version adds comes in a session of its own.
+ * continued forever; what the current version adds goes into a session of its own.
  */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"

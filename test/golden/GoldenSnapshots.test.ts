@@ -1,8 +1,8 @@
 /**
- * Snapshots that a version wrote are read by those that fold events as it did, and by no other.
+ * Snapshots that a version wrote are read by the versions that fold events as it did, and by no others.
  *
- * Where a test here fails, a fold gives other states or messages than it did, and databases hold snapshots of the old ones:
- * raise `Snapshot.version` and add the file that `FIBERLOOP_GOLDEN=write` makes. Files that are there MUST NEVER CHANGE.
+ * If a test here fails, a fold yields other states or messages than before, and databases hold snapshots of the old ones:
+ * raise `Snapshot.version` and add the file that `FIBERLOOP_GOLDEN=write` makes. Existing files MUST NEVER CHANGE.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -37,14 +37,14 @@ const snapshotsOf = (log: Logs.Log) =>
   )
 
 describe("golden snapshots", () => {
-  it("are there of this version", () => {
+  it("exist for this version", () => {
     assert.isAtLeast(logsOf(nameOf(Snapshot.version)).flatMap(snapshotsOf).length, 10)
   })
 
   for (const name of readdirSync(folder).filter((name) => /^snapshots-v\d+\.jsonl$/.test(name))) {
     const isOwn = name === nameOf(Snapshot.version)
 
-    it(`${name} are ${isOwn ? "what reading the whole log gives" : "not read"}`, () => {
+    it(`${name} are ${isOwn ? "equal to what reading the whole log yields" : "not read"}`, () => {
       for (const log of logsOf(name)) {
         if (isOwn) Compactions.checkSame(log)
         else for (const event of snapshotsOf(log)) assert.isUndefined(Snapshot.startOf(event))

@@ -13,7 +13,7 @@ const chatEndings = { whole: "whole", error: "failed", open: "cut", either: unde
 
 const chatEnding = (payloads: Payloads): Protocol.Ending => {
   const { calls, ending } = Recording.read(payloads)
-  // fragments of calls that make no sense are a failure, or not
+  // whether fragments of calls that make no sense are a failure
   return calls.length === 0 && ending === "whole" ? undefined : chatEndings[ending]
 }
 
@@ -27,7 +27,7 @@ export const openAiChat: Protocol.Protocol = {
   model: (server) => ModelLanguageModel.layer.pipe(Layer.provide(OpenAi.model(server)))
 }
 
-/** Answers of tools that go on have it in their beginning. */
+/** Answers of tools that continue have it at their beginning. */
 const stopReason = ({ delta, message }: Recording.Payload): unknown => delta?.stop_reason ?? message?.stop_reason
 
 const anthropicMessages: Protocol.Protocol = {
@@ -58,7 +58,7 @@ const googleGenerate: Protocol.Protocol = {
       return payloads.some(({ error }) => error) ? undefined : isFailure ? "failed" : "whole"
     }
     if (payloads.some(({ error }) => error)) return "failed"
-    // a reason to block a prompt is a finish, or not
+    // whether a reason to block a prompt is a finish
     return payloads.some(({ promptFeedback }) => promptFeedback?.blockReason) ? undefined : "cut"
   },
   text: ({ candidates }) =>

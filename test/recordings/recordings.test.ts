@@ -1,7 +1,7 @@
 /**
  * Replays recorded provider streams (`<protocol>.*`: JSON, one payload a line, or server-sent events) from the folder
  * `FIBERLOOP_RECORDINGS`, default `../shared/recordings`; with `--full`, or `FIBERLOOP_RECORDINGS_FULL=1`, cut at every
- * offset. Fails when there are none; a file without a stream, or of a protocol that has no model here, is only told.
+ * offset. Fails when there are none; a file without a stream, or of a protocol that has no model here, is only reported.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
@@ -25,7 +25,7 @@ const files = names.flatMap((file): ReadonlyArray<readonly [string, Protocol.Pro
 })
 const modelless = new Set(names.filter((name) => !/^readme/i.test(name) && !files.some(([file]) => file === name)))
 
-/** The payloads of a file, `undefined` where it holds no stream, or why it cannot be read. */
+/** The payloads of a file, `undefined` if it holds no stream, or why it cannot be read. */
 const read = (file: string): ReadonlyArray<Recording.Payload> | undefined | Error => {
   try {
     return Recording.parse(readFileSync(join(folder, file), "utf8"))
@@ -39,7 +39,7 @@ const ran = new Set<string>()
 const failed = new Set<string>()
 const streamless = new Set(recordings.flatMap(({ file, stream }) => stream === undefined ? [file] : []))
 
-it("there are recordings", () => {
+it("the folder contains recordings", () => {
   const kinds = Protocols.all.map(({ name }) => `${name}.*`).join(", ")
   assert.isNotEmpty(files, `no ${kinds} in ${folder}: set FIBERLOOP_RECORDINGS to a folder of recorded streams`)
 })

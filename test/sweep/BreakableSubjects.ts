@@ -1,4 +1,4 @@
-/** Every scenario on a SQLite file that things happen to. */
+/** Every scenario on a SQLite file that a sweep breaks. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as OwnerLiveness from "../../src/layers/OwnerLiveness.ts"

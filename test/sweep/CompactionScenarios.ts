@@ -1,4 +1,4 @@
-/** Runs whose context becomes too large for their model, in every way that there is, and sessions that are compacted by hand. */
+/** Runs whose context becomes too large for their model, in every possible way, and sessions that are compacted by hand. */
 import * as Layer from "effect/Layer"
 import * as ContextKeyFacts from "../../src/layers/ContextKeyFacts.ts"
 import * as ContextPruning from "../../src/layers/ContextPruning.ts"
@@ -12,7 +12,7 @@ export const overflow = ScriptedModel.fail(
   new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag: "ContextOverflow", message: "too long" })
 )
 
-/** A model that condenses, by what it is asked. */
+/** A condensing model that answers by what it is asked. */
 const condensing = (answer: (question: string) => ScriptedModel.Turn) =>
   ScriptedModel.layer((request) => answer(textOf(request)), { info: { provider: "test", name: "condenser" } })
 
@@ -30,14 +30,14 @@ const byFacts = Layer.provide(
 )
 const inVain = Layer.provide(ContextSummary.layer, condensing(() => overflow))
 
-/** Messages in turn, of about twenty tokens each. */
+/** Alternating messages of about twenty tokens each. */
 const history = (n: number): NonNullable<Scenario["history"]> =>
   Array.from({ length: n }, (_, i) => ({
     role: i % 2 === 0 ? "user" : "assistant",
     content: `message ${i}: ${"and so on ".repeat(6)}`
   }))
 
-/** More than any of the windows here. */
+/** Larger than any of the windows here. */
 const large = "a long story ".repeat(600)
 
 export const all: Readonly<Record<string, Scenario>> = {

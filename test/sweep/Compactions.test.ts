@@ -20,7 +20,7 @@ const check = (runs: number) => ({ arbitrary: { runs, size: 60, seed: "compactio
 let compacted = 0
 
 it.effect.prop(
-  "a session that is compacted anywhere, as often as it may be, can be sent and goes on",
+  "a session compacted at any event, up to three times, stays legal and can continue",
   [Logs.odd, Logs.seed],
   ([played, seed]) =>
     Effect.gen(function*() {
@@ -44,7 +44,7 @@ it.effect.prop(
           now = step.after
         }
         if (now === transcript) continue
-        // what comes after it is that much later
+        // later events move back by the most compactions there can be
         for (const later of log.slice(i + 1)) {
           now = Transcript.append(now, { ...later, seq: later.seq + 3 } as RunEvent.Durable)
         }
@@ -54,10 +54,10 @@ it.effect.prop(
   check(runs)
 )
 
-it("are enough compactions to say so", () => assert.isAbove(compacted, runs * 4))
+it("the property above has compacted often enough to count", () => assert.isAbove(compacted, runs * 4))
 
 it.effect.prop(
-  "a session that was compacted by any strategies is read from the last one as from its beginning",
+  "reading a compacted session from its last compaction equals reading it from the beginning",
   [Logs.odd, Logs.seed],
   ([played, seed]) =>
     Effect.gen(function*() {

@@ -1,5 +1,5 @@
 /**
- * Processes that are killed with SIGKILL at points of every kind of run, and go on. Some of the points here; all of them with
+ * Processes killed with SIGKILL at points of every kind of run, whose sessions continue. Some of the points here; all with
  * `npm run test:sweep`.
  */
 import { assert, it } from "@effect/vitest"
@@ -18,7 +18,7 @@ const check = (subjects: string, every: number, options: Parameters<typeof Sweep
 
 it.live(
   "SQLite: wherever a process is killed, nothing is lost and nothing is done twice",
-  // each death has a file of its own, in which its agent finds nothing else to take up
+  // each death has a file of its own, so its agent finds nothing else there to take up
   () => check("SqliteSubjects", 17, { goOn: ["recover", "hello"] }),
   limit
 )
@@ -30,7 +30,7 @@ it.live(
 )
 
 it.live(
-  "a process that ends with an error of its own is one failure, and ends the sweep of its subject",
+  "a process that ends with an error of its own counts as one failure and ends the sweep of its subject",
   () =>
     Effect.gen(function*() {
       const module = new URL("./BrokenSubjects.ts", import.meta.url)

@@ -1,4 +1,4 @@
-/** Two processes that answer the same questions at the same time: one answer counts, and what it says happens once. */
+/** Two processes that answer the same questions at the same time: one answer counts, and takes effect once. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -13,7 +13,7 @@ import { layer, Payer, payments } from "./Payer.ts"
 const rounds = process.env["FIBERLOOP_SWEEP"] === "all" ? 1000 : 40
 const script = join(import.meta.dirname, "DecideProcess.ts")
 
-/** A process that answers as it is told, and tells what became of it. */
+/** A process that answers as told, and reports what became of the answer. */
 const decider = Effect.fnUntraced(function*(folder: string, by: string) {
   const child = yield* Effect.acquireRelease(
     Effect.sync(() => spawn(process.execPath, [script, folder, by], { stdio: ["pipe", "pipe", "inherit"] })),
@@ -33,7 +33,7 @@ const decider = Effect.fnUntraced(function*(folder: string, by: string) {
 })
 
 it.live(
-  `of two processes that answer at once, in ${rounds} rounds, one wins each, and what it allowed runs once`,
+  `when two processes answer at once, one wins in each of ${rounds} rounds, and what it approved runs once`,
   () =>
     Effect.gen(function*() {
       const folder = yield* temporaryFolder
@@ -46,7 +46,7 @@ it.live(
           const sessionId = `round-${round}`
           yield* payer.run({ sessionId, runId: sessionId, input: "go" })
           const words = { ann: "yes", bob: round % 2 === 0 ? "yes" : "no" } as Record<string, string>
-          // neither is always told first
+          // neither always goes first
           const told = round % 4 < 2 ? deciders : deciders.toReversed()
           const said = yield* Effect.all(told.map(({ answer, by }) => answer(sessionId, words[by]!)), {
             concurrency: "unbounded"
@@ -64,7 +64,7 @@ it.live(
           assert.deepStrictEqual(RunLog.outcomes(log), [isAllowed ? "1.0 Succeeded" : "1.0 Denied"])
           assert.strictEqual(payments(folder).filter((id) => id === sessionId).length, isAllowed ? 1 : 0)
         }
-        // both were there in time
+        // each won at least once
         assert.strictEqual(wins.size, 2)
       }).pipe(Effect.provide(layer(folder)))
     }),

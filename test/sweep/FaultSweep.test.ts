@@ -1,5 +1,5 @@
 /**
- * Stores of which the n-th operation fails, under every kind of run. Some of the operations here; all of them with
+ * Stores whose n-th operation fails, under every kind of run. Some of the operations here; all of them with
  * `npm run test:sweep`.
  */
 import { assert, it } from "@effect/vitest"
@@ -34,7 +34,7 @@ for (
   ] as const
 ) {
   it.live(
-    `${name}: whatever operation of the store fails, runs end typed and sessions go on`,
+    `${name}: whichever operation of the store fails, runs end typed and sessions continue`,
     () =>
       Effect.gen(function*() {
         const report = yield* FaultSweep.sweep({ subjects, every })
@@ -44,7 +44,7 @@ for (
   )
 }
 
-/** A file in a folder of its own, which may be closed while what tools do is still written down. */
+/** A file in a folder of its own, which can be closed off while tools still write down what they do elsewhere. */
 const fileIn = ({ folder }: CrashSweep.Place) => {
   if (folder !== "") mkdirSync(join(folder, "database"), { recursive: true })
   return join(folder, "database", "sessions.db")
@@ -55,13 +55,13 @@ const onFile = (faults: typeof SqliteFaults.faults, needsRestart: boolean) => (p
 
 for (
   const [claim, outages, asNobody] of [
-    ["whatever happens to the file of a database", onFile(SqliteFaults.faults, false), false],
+    ["whatever happens to a database's file", onFile(SqliteFaults.faults, false), false],
     ["whenever a database is damaged", onFile(SqliteFaults.damages, true), false],
-    ["whenever a database may not be written", onFile(SqliteFaults.permissions, false), true]
+    ["whenever a database becomes unwritable", onFile(SqliteFaults.permissions, false), true]
   ] as const
 ) {
   it.live.skipIf(asNobody && !canLoad)(
-    `${claim}, runs end typed and sessions go on when it is well again`,
+    `${claim}, runs end typed and sessions continue once it is repaired`,
     () =>
       Effect.gen(function*() {
         const sweep = FaultSweep.sweep({
@@ -95,13 +95,13 @@ const fullDisk = Effect.fnUntraced(function*(how: DiskFilling.How) {
 })
 
 it.live.skipIf(!FullDisk.canMount)(
-  "whenever the disk is full, runs end typed and sessions go on when there is room",
+  "whenever the disk becomes full, runs end typed and sessions continue once there is room",
   () => fullDisk("tmpfs"),
   600_000
 )
 
 it.live.skipIf(!FullDisk.canLimit)(
-  "whenever no file may grow, runs end typed and sessions go on when they may",
+  "whenever files can no longer grow, runs end typed and sessions continue once they can",
   () => fullDisk("limit"),
   600_000
 )

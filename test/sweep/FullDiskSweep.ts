@@ -1,6 +1,6 @@
 /**
- * A fault sweep over disks that become full, as a process of its own: started with the folder that is the disk, how it
- * becomes full, and which operations to try. Prints the report, as JSON.
+ * A fault sweep over disks that fill up, as a process of its own: started with the folder that is the disk, how it
+ * fills up, and which operations to try. Prints the report as JSON.
  */
 import * as Effect from "effect/Effect"
 import { rmSync } from "node:fs"
@@ -12,7 +12,7 @@ import * as BreakableSubjects from "./BreakableSubjects.ts"
 
 const [disk = "", how = "", every = ""] = process.argv.slice(2)
 
-/** What tools do is written down elsewhere. */
+/** Tools write down what they do elsewhere. */
 const fileOf = ({ folder }: CrashSweep.Place) => join(disk, basename(folder))
 
 const report = await Effect.runPromise(FaultSweep.sweep({

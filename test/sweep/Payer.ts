@@ -1,4 +1,4 @@
-/** An agent that asks before it pays, over the SQLite sessions of a folder, in as many processes as there are. */
+/** An agent that asks before it pays, over the SQLite sessions of a folder, in any number of processes. */
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"

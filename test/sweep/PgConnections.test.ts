@@ -1,6 +1,6 @@
 /**
- * Connections to Postgres that are lost around the n-th operation, and a Postgres that cannot be reached from it on, under
- * every kind of run. What passes by itself at some of the operations here; all of it with `npm run test:sweep`.
+ * Connections to Postgres that are lost around the n-th operation, and a Postgres out of reach from then on, under
+ * every kind of run. Faults that pass by themselves at some operations here; everything with `npm run test:sweep`.
  */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -16,7 +16,7 @@ const check = (name: string) => ({ failures, points }: FaultSweep.Report) => {
   assert.isAbove(points, 20)
 }
 
-/** A connection is lost, once: what is asked next arrives or not, or is even answered. */
+/** A connection is lost once: the next request does not arrive, or arrives, or is even answered. */
 const lost = (name: string, last: CuttingProxy.Last, after = 0): PgDoors.Make => ({ proxy }) => ({
   name,
   passes: true,
@@ -24,7 +24,7 @@ const lost = (name: string, last: CuttingProxy.Last, after = 0): PgDoors.Make =>
   begin: Effect.sync(() => {
     proxy.cut(1, after, last)
     return Effect.andThen(
-      // what is done in one question has no second answer
+      // an operation of one request has no second answer
       Effect.sync(() => assert.isTrue(after > 0 || proxy.cuts() === 0, "no connection was lost")),
       proxy.open
     )
@@ -32,7 +32,7 @@ const lost = (name: string, last: CuttingProxy.Last, after = 0): PgDoors.Make =>
 })
 
 it.live(
-  "Postgres: whichever connection is lost, runs end typed and sessions go on",
+  "Postgres: whenever a connection is lost, runs end typed and sessions continue",
   () =>
     PgDoors.sweep({
       outages: [
@@ -55,7 +55,7 @@ const unreachable =
   })
 
 it.live.runIf(isWhole)(
-  "Postgres: when it cannot be reached from an operation on, runs end typed and sessions go on when it can",
+  "Postgres: whenever it goes out of reach, runs end typed and sessions continue once it is reachable",
   () =>
     PgDoors.sweep({
       outages: [
@@ -63,7 +63,7 @@ it.live.runIf(isWhole)(
         unreachable("nobody listens", (proxy) => proxy.shut),
         unreachable("nothing comes through", (proxy) => Effect.sync(() => proxy.hold()))
       ],
-      // most of them wait most of the time
+      // they mostly wait
       concurrency: 39,
       timeout: "2 seconds"
     }).pipe(Effect.map(check("out of reach"))),

@@ -1,4 +1,4 @@
-/** Fault sweeps over Postgres, every kind of run with tables and a door of its own, as most of the time is spent waiting. */
+/** Fault sweeps over Postgres; every kind of run has tables and a door of its own, since they mostly wait. */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -13,13 +13,13 @@ import * as Subjects from "./Subjects.ts"
 
 export interface Door {
   readonly proxy: CuttingProxy.CuttingProxy
-  /** of the tables, as who made the database and past the proxy */
+  /** of the tables, as the database's owner and past the proxy */
   readonly url: string
 }
 
 export type Make = (door: Door) => FaultSweep.Outage
 
-/** What wakes watchers in other processes is sent after an operation, and may get lost. */
+/** Notifications to watchers in other processes are sent after an operation, and may get lost. */
 const isOperation = (request: string) => !request.includes("pg_notify")
 
 export interface Options {

@@ -1,6 +1,6 @@
 /**
- * A Postgres that is stopped, killed, or out of reach from the n-th operation of a store on, under every kind of run, and comes
- * back. Each point waits for as long as an append asks after its fate, so that this is for `npm run test:sweep` alone.
+ * A Postgres that is stopped or killed at the n-th operation of a store, under every kind of run, and comes
+ * back. Each point waits as long as an append asks after its fate, so this runs only with `npm run test:sweep`.
  */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -13,14 +13,14 @@ import * as Postgres from "../support/Postgres.ts"
 import * as Subjects from "./Subjects.ts"
 
 it.live(
-  "Postgres: when it goes away at an operation, runs end typed and sessions go on when it is back",
+  "Postgres: whenever it is stopped or killed, runs end typed and sessions continue once it is back",
   () =>
     Effect.gen(function*() {
       const postgres = yield* Effect.acquireRelease(
         Effect.promise(() => Postgres.start()),
         ({ remove }) => Effect.promise(remove)
       )
-      // a session that could not be given back is not waited for
+      // nobody waits for a session that could not be given back
       const impatient = Layer.effect(
         OwnerLiveness.OwnerLiveness,
         Effect.map(OwnerLiveness.OwnerLiveness, (liveness) => ({ ...liveness, isDead: () => true }))
@@ -30,7 +30,7 @@ it.live(
           Layer.provide(impatient)
         )
       )
-      // processes of the one before may hold its files for a moment
+      // processes of the previous server may hold its files for a moment
       const back = Effect.tryPromise(() => postgres.start()).pipe(
         Effect.retry({ times: 50, schedule: Schedule.spaced("100 millis") }),
         Effect.orDie

@@ -39,7 +39,7 @@ const failing =
   })
 
 it.live(
-  "Postgres: whenever it refuses to write, runs end typed and sessions go on when it does write",
+  "Postgres: whenever it refuses writes, runs end typed and sessions continue once it accepts them",
   () =>
     PgDoors.sweep({
       outages: [
@@ -61,7 +61,7 @@ const locked: PgDoors.Make = ({ url }) => ({
 })
 
 it.live.runIf(isWhole)(
-  "Postgres: whenever its tables are locked, runs end typed and sessions go on when they are not",
+  "Postgres: whenever its tables are locked, runs end typed and sessions continue once they are unlocked",
   () => Effect.map(PgDoors.sweep({ outages: [locked], timeout: "2 seconds" }), check("locked tables")),
   1_800_000
 )

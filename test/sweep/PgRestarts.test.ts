@@ -1,4 +1,4 @@
-/** A Postgres that is killed and started again under many runs: nothing acknowledged is lost, and every run comes to its end. */
+/** A Postgres that is killed and restarted under many runs: nothing acknowledged is lost, and every run completes. */
 import { assert, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
@@ -34,7 +34,7 @@ const model = ScriptedModel.layer(({ metadata: { turn } }) =>
     : ScriptedModel.text("done")
 )
 
-/** A server that dies whenever enough was acknowledged, and comes back. */
+/** A server that dies whenever enough events were acknowledged, and comes back. */
 const makeServer = Effect.gen(function*() {
   const postgres = yield* Effect.acquireRelease(
     Effect.promise(() => Postgres.start()),
@@ -47,7 +47,7 @@ const makeServer = Effect.gen(function*() {
   const die = Effect.gen(function*() {
     up.closeUnsafe()
     yield* Effect.promise(() => postgres.kill())
-    // processes of the one before may hold its files for a moment
+    // processes of the previous server may hold its files for a moment
     yield* Effect.retry(Effect.tryPromise(() => postgres.start()), {
       times: 50,
       schedule: Schedule.spaced("100 millis")
@@ -72,61 +72,65 @@ const makeServer = Effect.gen(function*() {
   }
 })
 
-it.live(`Postgres is killed again and again under ${runs} runs`, () =>
-  Effect.gen(function*() {
-    const server = yield* makeServer
-    const paid: Array<string> = []
-    const handlers = kit.toLayer({
-      pay: () =>
-        Effect.map(ToolCall, ({ idempotencyKey }) => {
-          paid.push(idempotencyKey)
-          return `paid ${idempotencyKey}`
-        })
-    })
-    const store = SessionStorePg.layer({ url: server.url })
-    const below = yield* Layer.build(Layer.mergeAll(store, handlers, model, Fiberloop.layer))
-    const agent = yield* Agent.make({ instructions: "Pay.", toolkit: kit }).pipe(Effect.provide(below))
+it.live(
+  `Postgres: killed repeatedly under ${runs} runs, it loses nothing acknowledged, and all runs complete`,
+  () =>
+    Effect.gen(function*() {
+      const server = yield* makeServer
+      const paid: Array<string> = []
+      const handlers = kit.toLayer({
+        pay: () =>
+          Effect.map(ToolCall, ({ idempotencyKey }) => {
+            paid.push(idempotencyKey)
+            return `paid ${idempotencyKey}`
+          })
+      })
+      const store = SessionStorePg.layer({ url: server.url })
+      const below = yield* Layer.build(Layer.mergeAll(store, handlers, model, Fiberloop.layer))
+      const agent = yield* Agent.make({ instructions: "Pay.", toolkit: kit }).pipe(Effect.provide(below))
 
-    /** What a customer does: asks, and as long as it may be tried again, tries again. */
-    const drive = Effect.fnUntraced(function*(sessionId: string) {
-      const seen = new Map<number, string>()
-      const watch = (events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>) =>
-        events.pipe(
-          Stream.filter(RunEvent.isDurable),
-          Stream.runForEachArray((events) =>
-            Effect.sync(() => {
-              for (const event of events) seen.set(event.seq, JSON.stringify(event))
-              server.acknowledge(events.length)
-            })
-          ),
-          Effect.exit
-        )
-      let exit = yield* watch(agent.stream({ sessionId, runId: sessionId, input: "pay" }))
-      for (let tries = 0; Exit.isFailure(exit); tries++) {
-        assert.isBelow(tries, 100, String(exit.cause))
-        yield* server.isUp
-        const hasBegun = seen.size > 0
-        exit = yield* watch(
-          hasBegun ? agent.resume({ sessionId }) : agent.stream({ sessionId, runId: sessionId, input: "pay" })
-        )
+      /** What a customer does: asks, and tries again until the run completes. */
+      const drive = Effect.fnUntraced(function*(sessionId: string) {
+        const seen = new Map<number, string>()
+        const watch = (events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>) =>
+          events.pipe(
+            Stream.filter(RunEvent.isDurable),
+            Stream.runForEachArray((events) =>
+              Effect.sync(() => {
+                for (const event of events) seen.set(event.seq, JSON.stringify(event))
+                server.acknowledge(events.length)
+              })
+            ),
+            Effect.exit
+          )
+        let exit = yield* watch(agent.stream({ sessionId, runId: sessionId, input: "pay" }))
+        for (let tries = 0; Exit.isFailure(exit); tries++) {
+          assert.isBelow(tries, 100, String(exit.cause))
+          yield* server.isUp
+          const hasBegun = seen.size > 0
+          exit = yield* watch(
+            hasBegun ? agent.resume({ sessionId }) : agent.stream({ sessionId, runId: sessionId, input: "pay" })
+          )
+        }
+        return { sessionId, seen }
+      })
+      const driven = yield* Effect.forEach(
+        Array.from({ length: runs }, (_, n) => `s${n}`),
+        drive,
+        { concurrency: 20 }
+      )
+      yield* server.isUp
+      assert.isAbove(server.deaths(), 2)
+      assert.strictEqual(new Set(paid).size, paid.length)
+
+      const read = yield* Effect.map(SessionStore.SessionStore, ({ read }) => read).pipe(Effect.provide(below))
+      for (const { seen, sessionId } of driven) {
+        const log = yield* Stream.runCollect(read(sessionId))
+        assert.deepStrictEqual(LogRules.violations(log), [])
+        assert.strictEqual(log.at(-1)?._tag, "RunCompleted")
+        for (const [seq, event] of seen) assert.strictEqual(JSON.stringify(log[seq - 1]), event)
       }
-      return { sessionId, seen }
-    })
-    const driven = yield* Effect.forEach(
-      Array.from({ length: runs }, (_, n) => `s${n}`),
-      drive,
-      { concurrency: 20 }
-    )
-    yield* server.isUp
-    assert.isAbove(server.deaths(), 2)
-    assert.strictEqual(new Set(paid).size, paid.length)
-
-    const read = yield* Effect.map(SessionStore.SessionStore, ({ read }) => read).pipe(Effect.provide(below))
-    for (const { seen, sessionId } of driven) {
-      const log = yield* Stream.runCollect(read(sessionId))
-      assert.deepStrictEqual(LogRules.violations(log), [])
-      assert.strictEqual(log.at(-1)?._tag, "RunCompleted")
-      for (const [seq, event] of seen) assert.strictEqual(JSON.stringify(log[seq - 1]), event)
-    }
-    if (isWhole) console.log(`${runs} runs, ${server.deaths()} deaths of the server, ${paid.length} payments`)
-  }), isWhole ? 600_000 : 60_000)
+      if (isWhole) console.log(`${runs} runs, ${server.deaths()} deaths of the server, ${paid.length} payments`)
+    }),
+  isWhole ? 600_000 : 60_000
+)

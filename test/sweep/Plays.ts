@@ -1,4 +1,4 @@
-/** What processes do that a sweep kills, besides running one input to its end. */
+/** What processes that a sweep kills do, besides running one input to its end. */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type * as Agent from "../../src/Agent.ts"
@@ -10,7 +10,7 @@ import * as StoreFaults from "../../src/testing/StoreFaults.ts"
 
 type Input = RunInput.RunInput & { readonly sessionId: string }
 
-/** An earlier process lost its store at this operation, and what is under test goes on with what it left. */
+/** An earlier process lost its store at this operation; the one under test continues with what it left. */
 export interface Cut {
   readonly at: number
   readonly goOn: "resume" | "hello"
@@ -22,7 +22,7 @@ export type Answer = Omit<RunInput.DecideInput, "sessionId" | "approvalId"> & { 
 /** What is said to a run at the first event of a type. */
 export type Says = Readonly<Partial<Record<"TurnStarted" | "ToolStarted", "steer" | "followUp">>>
 
-/** Has a run of `subject` lose its store, and goes on with that. */
+/** Makes a run of `subject` lose its store, then continues its session. */
 export const goOnFrom = (subject: CrashSweep.Subject, sessionId: string, { at, goOn }: Cut) => {
   const faults = StoreFaults.make("down", at)
   const lose = subject.use((client) => Effect.andThen(Effect.exit(subject.play(client)), faults.clear), faults.around)
@@ -35,7 +35,7 @@ export const goOnFrom = (subject: CrashSweep.Subject, sessionId: string, { at, g
     )
 }
 
-/** Runs until people are asked, and goes on with each answer. */
+/** Runs until people are asked, and resumes after each answer. */
 export const answered = (answers: ReadonlyArray<Answer>, input: Input) => (client: Agent.Client<string>) =>
   Effect.andThen(
     client.run(input),
@@ -48,15 +48,15 @@ export const answered = (answers: ReadonlyArray<Answer>, input: Input) => (clien
       }))
   )
 
-/** Runs, and goes on with new limits. */
+/** Runs, then resumes with new limits. */
 export const resumed = (limits: RunPolicy.LimitsInput, input: Input) => (client: Agent.Client<string>) =>
   Effect.andThen(client.run(input), Stream.runDrain(client.resume({ sessionId: input.sessionId, limits })))
 
-/** Runs, compacts the session by hand, and goes on. */
+/** Runs, then compacts the session by hand. */
 export const compacted = (input: Input) => (client: Agent.Client<string>) =>
   Effect.andThen(client.run(input), client.compact(input.sessionId))
 
-/** Aborts the run from outside when it has come to an event. */
+/** Aborts the run from outside when it comes to an event. */
 export const abortAt = (tag: RunEvent.RunEvent["_tag"], input: Input) => (client: Agent.Client<string>) =>
   Effect.gen(function*() {
     const run = yield* client.start(input)
@@ -66,7 +66,7 @@ export const abortAt = (tag: RunEvent.RunEvent["_tag"], input: Input) => (client
     return yield* run.result
   })
 
-/** Says something to the run where it has come to an event. */
+/** Says something to the run when it comes to an event. */
 export const sayAt = (says: Says, input: Input) => (client: Agent.Client<string>) =>
   Effect.gen(function*() {
     const run = yield* client.start(input)

@@ -15,7 +15,7 @@ export interface Scenario {
   readonly turns: ReadonlyArray<ScriptedModel.Turn>
   readonly policy?: RunPolicy.ToolPolicy
   readonly hooks?: ReadonlyArray<Hook>
-  /** the first try at every answer fails, in its middle */
+  /** the first try at every answer fails midway */
   readonly isBusy?: boolean
   /** the first model fails for good, and another one answers */
   readonly isDown?: boolean
@@ -28,16 +28,16 @@ export interface Scenario {
   /** the process says this to the run when it sees the first of these events */
   readonly says?: Plays.Says
   readonly cut?: Plays.Cut
-  /** what the run begins with, in the place of "go" */
+  /** what the run begins with instead of "go" */
   readonly input?: string
   readonly instructions?: string
   /** messages before the first one */
   readonly history?: RunInput.RunInput["history"]
   /** how the context is made smaller */
   readonly context?: Layer.Layer<ContextManager>
-  /** tokens of the model's window, where it says so */
+  /** tokens of the model's window, if it states them */
   readonly contextWindow?: number
-  /** the model takes requests of at most so many characters */
+  /** the longest request that the model takes, in characters */
   readonly takes?: number
   /** the session is compacted by hand after its run */
   readonly compacts?: true

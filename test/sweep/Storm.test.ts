@@ -1,4 +1,4 @@
-/** Processes that fight for one session, one of them stopped past its lease: what was acknowledged is there, once. */
+/** Processes that fight for one session, one of them stopped past its lease: what was acknowledged is stored once. */
 import { assert, it } from "@effect/vitest"
 import * as Arr from "effect/Array"
 import * as Deferred from "effect/Deferred"
@@ -19,7 +19,7 @@ const script = join(import.meta.dirname, "StormProcess.ts")
 
 interface Fighter {
   readonly acks: ReadonlyArray<readonly [seq: number, text: string]>
-  /** Awaits that this many more were acknowledged than now, or its end. */
+  /** Waits until this many more were acknowledged, or for its end. */
   readonly acked: (more: number) => Effect.Effect<void>
   readonly signal: (signal: "SIGSTOP" | "SIGCONT") => void
   readonly ended: Effect.Effect<number | NodeJS.Signals>
@@ -68,7 +68,7 @@ const targets: Record<Name, Effect.Effect<string, never, Scope.Scope>> = {
 
 for (const name of Object.keys(stores) as ReadonlyArray<Name>) {
   it.live(
-    `${name}: of many writers, one stopped past its lease, what was acknowledged is there, once and in order`,
+    `${name}: what many writers were acknowledged is stored once and in order, though one was stopped past its lease`,
     () =>
       Effect.gen(function*() {
         const target = yield* targets[name]
@@ -80,7 +80,7 @@ for (const name of Object.keys(stores) as ReadonlyArray<Name>) {
         )
         yield* stopped!.acked(3)
         stopped!.signal("SIGSTOP")
-        // they get on without it, however it held the session
+        // they proceed without it, whether or not it held the session
         yield* Effect.forEach(others, (other) => other.acked(10), { concurrency: "unbounded", discard: true })
         stopped!.signal("SIGCONT")
         const all = [stopped!, ...others]

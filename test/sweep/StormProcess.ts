@@ -1,6 +1,6 @@
 /**
  * A process that opens one session again and again among others that do the same, takes it over now and then, appends, and
- * stalls at random. Says on standard output what was acknowledged: `ack <seq> <text>`.
+ * stalls at random. Prints what was acknowledged: `ack <seq> <text>`.
  */
 import * as Arr from "effect/Array"
 import * as Duration from "effect/Duration"
@@ -50,7 +50,7 @@ const visit = Effect.gen(function*() {
   }
 }).pipe(
   Effect.scoped,
-  // busy, or taken over by another: the next time, then
+  // busy, or taken over by another: try again next time
   Effect.catchTag(
     ["RetryableError", "NonRetryableError"],
     (error) => error.reason._tag === "SessionBusy" || error.reason._tag === "StaleWriter" ? stall : Effect.fail(error)

@@ -35,7 +35,7 @@ const options = {
   dependencies: [ToolCall]
 }
 
-/** `pay` says nothing of itself, nor does `refund`, which asks first; `settle` can be asked for; the others may run again. */
+/** `pay` and `refund`, which asks first, declare nothing; `settle` has a reconciler; the others may run again. */
 const kit = Toolkit.make(
   Tool.make("pay", options),
   Tool.make("refund", { ...options, needsApproval: true }),
@@ -49,7 +49,7 @@ const ledgerOf = (folder: string) => join(folder, "ledger")
 const linesOf = (folder: string): ReadonlyArray<string> =>
   existsSync(ledgerOf(folder)) ? readFileSync(ledgerOf(folder), "utf8").trim().split("\n") : []
 
-/** Does it, by writing it down; a negative number fails after that, and one above 100 gives so many characters. */
+/** Acts by writing a line; then a negative number fails, and one above 100 returns that many characters. */
 const act = (folder: string, tool: string) => ({ n }: { readonly n: number }) =>
   Effect.gen(function*() {
     const { idempotencyKey } = yield* ToolCall
@@ -103,7 +103,7 @@ const even: Hook = {
   }
 }
 
-/** Calls of every kind, of which one has its outcome when the store is gone. */
+/** Calls of every kind, one of which has its outcome when the store is lost. */
 const cutInRound = {
   turns: [[call("pay"), call("look"), call("put"), call("settle"), call("pay", -1)]],
   policy: { maxParallel: 5 }
@@ -187,7 +187,7 @@ const model = ({ isBusy = false, takes = Infinity, turns }: Scenario) =>
     : turns[turn - 1] ?? ScriptedModel.text("done")
 }
 
-/** The model of a scenario, after one that is down where it says so. */
+/** The model of a scenario, behind one that is down if the scenario says so. */
 const models = (scenario: Scenario): Layer.Layer<Model.Model> => {
   const { contextWindow } = scenario
   const info = { provider: "scripted", name: "scripted" }

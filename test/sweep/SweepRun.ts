@@ -1,4 +1,4 @@
-/** A sweep as a bundle has it: on the `effect` that is in that, for whoever has another one. */
+/** A sweep inside a bundle: it runs on the bundle's own `effect`, for callers that have another. */
 import * as Effect from "effect/Effect"
 import * as CrashSweep from "../../src/testing/CrashSweep.ts"
 

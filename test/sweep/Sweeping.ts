@@ -1,4 +1,4 @@
-/** Sweeps of subjects that are loaded as a bundle, as are the processes that die: what differs is how long loading takes. */
+/** Sweeps of subjects that are loaded as a bundle, as are the processes that die: only loading is faster. */
 import * as Effect from "effect/Effect"
 import { fileURLToPath } from "node:url"
 import type * as CrashSweep from "../../src/testing/CrashSweep.ts"
@@ -8,7 +8,7 @@ import type * as SweepRun from "./SweepRun.ts"
 
 const isWhole = process.env["FIBERLOOP_SWEEP"] === "all"
 
-/** What processes compile is by path, and goes with the bundle. */
+/** The compile cache goes by path, and is removed with the bundle. */
 const keptIn = (folder: string) =>
   Effect.acquireRelease(
     Effect.sync(() => {
@@ -30,7 +30,7 @@ export const sweep = Effect.fnUntraced(function*(
   given: Pick<CrashSweep.Sweep, "argument" | "goOn"> = {}
 ) {
   const bundle = yield* Bundle.make({
-    // stands beside the sweep that starts it
+    // must be beside the sweep that starts it
     CrashChild: new URL("../../src/testing/CrashChild.ts", import.meta.url),
     SweepRun: new URL("./SweepRun.ts", import.meta.url),
     subjects: new URL(`./${name}.ts`, import.meta.url)

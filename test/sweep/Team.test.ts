@@ -1,5 +1,5 @@
 /**
- * Processes that are killed while agents work for the calls of another one. Some of the points here; all of them with
+ * Processes that are killed while agents work for another agent's calls. Some of the points here; all of them with
  * `npm run test:sweep`.
  */
 import { assert, it } from "@effect/vitest"
@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Sweeping from "./Sweeping.ts"
 
 it.live(
-  "wherever a process is killed, what worked for a call counts for whoever made it, once",
+  "wherever a process is killed, the caller counts a sub-agent's usage exactly once",
   () =>
     Effect.map(Sweeping.sweep("TeamSubjects", 11), ({ failures, points }) => {
       assert.deepStrictEqual(failures, [])

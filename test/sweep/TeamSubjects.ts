@@ -1,6 +1,6 @@
 /**
- * Agents that work for the calls of another one, on SQLite, each death with a file of its own. Whoever goes on with one looks at
- * what is told to have been spent.
+ * Agents that work for another agent's calls, on SQLite, each death with a file of its own. Every run afterwards checks the
+ * usage that was reported.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -18,7 +18,7 @@ const plans: Readonly<Record<string, Family.Plan>> = {
   "calls at once": { turns: [[{ turns: [[{}]] }, { by: "order" }, {}], [{}]] }
 }
 
-/** A process in which people answer at once, and go on until nobody is asked any more. */
+/** A process in which people answer at once, until nobody is asked any more. */
 const played = (agent: Agent.Client<unknown>, sessionId: string, input: string) =>
   Effect.gen(function*() {
     let result = yield* agent.run({ runId: "root", sessionId, input })
@@ -30,7 +30,7 @@ const played = (agent: Agent.Client<unknown>, sessionId: string, input: string) 
     }
   })
 
-/** The agent, which has told the right totals whenever it has answered. */
+/** The agent, checked for the right totals whenever it has answered. */
 const checked = (agent: Family.Client, store: SessionStore.SessionStore["Service"]): Family.Client => ({
   ...agent,
   run: (input) =>

@@ -1,4 +1,4 @@
-/** Every rule of a log: what breaks it is named, with its event, and what only looks like it is not. */
+/** Every rule of a log: what breaks it is named with its event; what only looks like a breach is not. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Message from "../../src/run/Message.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
@@ -28,12 +28,12 @@ const died: RunEvent.Draft = { _tag: "RunAborted", reason: "crashed", totals: Dr
 const withSeq = (events: Log, at: number, seq: number): Log =>
   events.map((event, i) => i === at ? { ...event, seq } : event)
 
-describe("a log that is right", () => {
+describe("no violation is found in a log", () => {
   const legal: Record<string, Log> = {
-    "of nothing": [],
-    "of an answer": log(...begun, assistant([text("hi")]), completed()),
-    "of a call": log(...asking, toolStarted("1.0"), settled("1.0", "ok"), ...answered),
-    "of a call that was asked about": log(
+    "without events": [],
+    "with an answer": log(...begun, assistant([text("hi")]), completed()),
+    "with a call": log(...asking, toolStarted("1.0"), settled("1.0", "ok"), ...answered),
+    "with a call that was asked about": log(
       ...asking,
       question,
       Drafts.approvalResolved("1.0"),
@@ -41,7 +41,7 @@ describe("a log that is right", () => {
       settled("1.0", "ok"),
       ...answered
     ),
-    "answered while nothing runs": log(
+    "with a question answered outside a drive": log(
       ...asking,
       question,
       Drafts.suspended,
@@ -51,7 +51,7 @@ describe("a log that is right", () => {
       settled("1.0", "ok"),
       ...answered
     ),
-    "of a call that waited for people below it": log(
+    "with a call that paused for people in a run below it": log(
       ...asking,
       toolStarted("1.0"),
       Drafts.toolPaused("1.0", below),
@@ -61,7 +61,7 @@ describe("a log that is right", () => {
       settled("1.0", "ok"),
       ...answered
     ),
-    "whose drive died in a call": log(
+    "whose drive died during a call": log(
       ...asking,
       toolStarted("1.0"),
       died,
@@ -70,7 +70,7 @@ describe("a log that is right", () => {
       settled("1.0", "ok"),
       ...answered
     ),
-    "settled before the next message": log(
+    "with a call settled before the next message": log(
       ...asking,
       toolStarted("1.0"),
       died,
@@ -80,7 +80,7 @@ describe("a log that is right", () => {
       assistant([text("hi")]),
       completed()
     ),
-    "of a call that a person gave the result of": log(
+    "with a call whose result a person gave": log(
       ...asking,
       question,
       Drafts.suspended,
@@ -89,15 +89,20 @@ describe("a log that is right", () => {
       settled("1.0", "ok"),
       ...answered
     ),
-    "of a call that a hook answered": log(...asking, settled("1.0", "ok", { hook: "cache" }), ...answered),
-    "whose input was received": log(...begun, queued, assistant([text("hi")]), received(3), completed()),
-    "with a compaction that was given up while nothing runs": log(...begun, assistant([text("hi")]), completed(), {
+    "with a call that a hook answered": log(...asking, settled("1.0", "ok", { hook: "cache" }), ...answered),
+    "whose queued input was received": log(...begun, queued, assistant([text("hi")]), received(3), completed()),
+    "with a compaction discarded outside a drive": log(...begun, assistant([text("hi")]), completed(), {
       _tag: "CompactionDiscarded",
       message: "busy",
       usage: Usage.zero
     }),
-    "of what was said to its turn": log(...begun, Drafts.input("more"), assistant([text("hi")]), completed()),
-    "compacted while nothing runs": log(...begun, assistant([text("hi")]), completed(), {
+    "with an input that arrived during its turn": log(
+      ...begun,
+      Drafts.input("more"),
+      assistant([text("hi")]),
+      completed()
+    ),
+    "compacted by hand outside a drive": log(...begun, assistant([text("hi")]), completed(), {
       ...Drafts.compacted(3, [Message.user("before")]),
       cause: "manual"
     })
@@ -107,7 +112,7 @@ describe("a log that is right", () => {
   }
 })
 
-describe("a log that is wrong", () => {
+describe("a violation is found in a log", () => {
   const illegal: Record<string, readonly [events: Log, found: ReadonlyArray<string>]> = {
     "with a gap": [withSeq(log(...begun, assistant([text("hi")]), completed()), 2, 7), [
       "event 3 (AssistantMessage): seq 7"
@@ -128,7 +133,7 @@ describe("a log that is wrong", () => {
       log(...asking, toolStarted("1.0"), settled("1.0", "ok"), settled("1.0", "ok"), ...answered),
       ["event 7 (TurnFinished): 2 outcomes for 1.0"]
     ],
-    "with an outcome of no call": [
+    "with an outcome for no call": [
       log(...asking, toolStarted("1.0"), settled("1.0", "ok"), settled("1.4", denied), ...answered),
       ["event 7 (TurnFinished): NaN outcomes for 1.4"]
     ],
@@ -168,7 +173,7 @@ describe("a log that is wrong", () => {
       ),
       ["event 6 (ApprovalResolved): an answer to no open question, run-1/1.0"]
     ],
-    "with a call that ran though a person gave its result": [
+    "with a call that ran although a person gave its result": [
       log(
         ...asking,
         question,
@@ -194,7 +199,7 @@ describe("a log that is wrong", () => {
       ),
       ["event 6 (ToolStarted): 1.0 was not allowed"]
     ],
-    "with a call that ran with other arguments than were allowed": [
+    "with a call that ran with arguments that were not allowed": [
       log(
         ...asking,
         question,
@@ -209,23 +214,23 @@ describe("a log that is wrong", () => {
       log(...begun, queued, assistant([text("hi")]), received(3), received(3), completed()),
       ["event 6 (InputReceived): nothing is queued as 3"]
     ],
-    "with an input that was given up received": [
+    "with an input received after an end that gave it up": [
       log(...begun, queued, assistant([text("hi")]), completed(), received(3)),
       ["event 6 (InputReceived): nothing is queued as 3"]
     ],
-    "with another input received than was queued": [
+    "with an input received that differs from what was queued": [
       log(...begun, queued, assistant([text("hi")]), { ...received(3), messages: [Message.user("less")] }, completed()),
       ["event 5 (InputReceived): nothing is queued as 3"]
     ],
-    "with an input received as one that was not queued": [
+    "with an input received under a number never queued": [
       log(...begun, queued, assistant([text("hi")]), received(2), completed()),
       ["event 5 (InputReceived): nothing is queued as 2"]
     ],
-    "with something said outside a drive": [
+    "with an input outside a drive": [
       log(...begun, assistant([text("hi")]), completed(), Drafts.input("more")),
       ["event 5 (InputReceived): outside a drive", "the last drive has no end"]
     ],
-    "compacted outside a drive, though nobody asked": [
+    "compacted outside a drive, but not by hand": [
       log(...begun, assistant([text("hi")]), completed(), Drafts.compacted(3, [Message.user("before")])),
       ["event 5 (ContextCompacted): outside a drive", "the last drive has no end"]
     ],
@@ -238,6 +243,6 @@ describe("a log that is wrong", () => {
     it(name, () => assert.deepStrictEqual(LogRules.violations(events), found))
   }
 
-  it("may lack the end of its last drive where that may be open", () =>
+  it("unless it lacks only the end of a last drive that may be open", () =>
     assert.deepStrictEqual(LogRules.violations(log(...begun, assistant([text("hi")])), true), []))
 })

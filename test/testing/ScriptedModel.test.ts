@@ -44,7 +44,7 @@ describe("a turn", () => {
       ])
     }))
 
-  it("that says nothing of its usage has 10 tokens in and 5 out", () => {
+  it("without a stated usage has 10 tokens in and 5 out", () => {
     assert.deepStrictEqual(ScriptedModel.usage, { inputTokens: 10, outputTokens: 5 })
   })
 
@@ -58,7 +58,7 @@ describe("a turn", () => {
       ])
     }))
 
-  it.effect("finishes as it is told", () =>
+  it.effect("finishes with the given finish", () =>
     Effect.gen(function*() {
       const used = { inputTokens: 1, outputTokens: 2 }
       const parts = yield* partsOf([ScriptedModel.text("a"), ScriptedModel.finish("length", used)])
@@ -86,7 +86,7 @@ describe("a turn", () => {
       assert.isTrue(Exit.isFailure(exit) && Cause.squash(exit.cause) === "bug")
     }))
 
-  it.effect("takes the time it is told to, on the test's clock", () =>
+  it.effect("takes the given time on the test's clock", () =>
     Effect.gen(function*() {
       const { model } = yield* make([ScriptedModel.delay("1 hour"), ScriptedModel.text("a")])
       const fiber = yield* Effect.forkChild(Stream.runCollect(model.stream(request())), { startImmediately: true })
@@ -111,7 +111,7 @@ describe("a gate", () => {
       assert.strictEqual(yield* script.openStreams, 0)
     }))
 
-  it.effect("says that the stream which waited there was closed", () =>
+  it.effect("reports that the stream waiting at it was closed", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { model, script } = yield* make(ScriptedModel.gate(gate))
@@ -124,7 +124,7 @@ describe("a gate", () => {
 })
 
 describe("a script", () => {
-  it.effect("plays one turn a request and remembers what was asked", () =>
+  it.effect("plays one turn per request and remembers what was asked", () =>
     Effect.gen(function*() {
       const { model, script } = yield* make(ScriptedModel.text("a"), ScriptedModel.text("b"))
       const texts = yield* Effect.forEach([1, 2], () => Stream.runCollect(model.stream(request())))
@@ -132,7 +132,7 @@ describe("a script", () => {
       assert.deepStrictEqual(yield* script.requests, [request(), request()])
     }))
 
-  it.effect("that is not played to its end is no failure", () => make(ScriptedModel.text("a")))
+  it.effect("need not be played to its end", () => make(ScriptedModel.text("a")))
 
   /** How the scope of a test ends that did `use` with a model of one turn. */
   const endOf = Effect.fnUntraced(function*(use: (model: Model.Model["Service"]) => Effect.Effect<unknown, unknown>) {
@@ -144,18 +144,18 @@ describe("a script", () => {
   const ask = (...messages: ReadonlyArray<Message.Message>) => (model: Model.Model["Service"]) =>
     Stream.runDrain(model.stream(request(...messages)))
 
-  it.effect("that was played is no failure", () =>
+  it.effect("that was played to its end passes", () =>
     Effect.gen(function*() {
       assert.isTrue(Exit.isSuccess(yield* endOf(ask())))
     }))
 
-  it.effect("fails the test on a request that was not scripted, also where it was swallowed", () =>
+  it.effect("fails the test on an unscripted request, even if the code under test swallows the death", () =>
     Effect.gen(function*() {
       const exit = yield* endOf((model) => Effect.andThen(ask()(model), Effect.exit(ask()(model))))
       assert.isTrue(Exit.isFailure(exit) && String(Cause.squash(exit.cause)).includes("request 2 was not scripted"))
     }))
 
-  it.effect("fails the test on an illegal request, also where it was swallowed", () =>
+  it.effect("fails the test on an illegal request, even if the code under test swallows the death", () =>
     Effect.gen(function*() {
       const illegal: Message.Message = { role: "assistant", content: [{ type: "text", text: "I" }] }
       const exit = yield* endOf(ask(illegal))

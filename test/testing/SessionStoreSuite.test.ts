@@ -1,6 +1,6 @@
 /**
- * Where the suite of session stores can be loaded, where it can be called, and that it says what a store did which it has to
- * refuse. What else it says is for the stores that pass it.
+ * Where the suite of session stores can be loaded and called, and that it says what a store did although it has to
+ * refuse it. What else it checks is proved by the stores that pass it.
  */
 import { assert, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
@@ -12,7 +12,7 @@ import { promisify } from "node:util"
 import * as Fixtures from "../../src/testing/sessions/Fixtures.ts"
 
 const testing = join(import.meta.dirname, "../../src/testing/index.ts")
-/** As where neither is installed. */
+/** As if neither were installed. */
 const withoutVitest = `data:text/javascript,${
   encodeURIComponent(`
   import { registerHooks } from "node:module"
@@ -24,7 +24,7 @@ const withoutVitest = `data:text/javascript,${
   })`)
 }`
 
-/** What a program says of the suite that it calls. */
+/** What a program that calls the suite prints. */
 const call = async (env: Record<string, string>) => {
   const program = `
     const { ScriptedModel, SessionStoreSuite } = await import(${JSON.stringify(testing)})
@@ -41,15 +41,15 @@ const call = async (env: Record<string, string>) => {
 
 const needs = "A suite needs vitest and @effect/vitest, and is called in a test file: npm i -D vitest @effect/vitest"
 
-it("outside of vitest nothing of it is loaded, and the suite says what it needs", async () => {
+it("outside vitest the suite loads neither package, and says what it needs", async () => {
   assert.strictEqual(await call({}), `${needs}: no vitest runs this file`)
 })
 
-it("where @effect/vitest is not installed the suite says so", async () => {
+it("without @effect/vitest the suite says that it cannot be loaded", async () => {
   assert.strictEqual(await call({ VITEST: "true" }), `${needs}: @effect/vitest cannot be loaded`)
 })
 
-it.effect("what a store did although it has to refuse it is said in words, at the line of the test that asked for it", () =>
+it.effect("a store that does what it must refuse fails the test in words, at the line of the request", () =>
   Effect.gen(function*() {
     for (const given of [undefined, { sessionId: "s" }]) {
       const exit = yield* Effect.exit(Fixtures.tagOf(Effect.succeed(given)))

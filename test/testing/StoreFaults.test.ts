@@ -1,4 +1,4 @@
-/** A store whose operations fail in turn: all that can be asked of it is one of them. */
+/** A store whose operations fail in turn: everything that can be asked of it counts as one. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -1,4 +1,4 @@
-/** The strictest provider finds what is illegal, says where, and fails the test that asked. */
+/** The strict model finds what is illegal, says where, and fails the test that asked. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Cause from "effect/Cause"
@@ -56,7 +56,7 @@ describe("a legal request", () => {
     ["a file", [{ role: "user", content: [{ type: "file", mediaType: "image/png", data: "AA==" }] }]]
   ])("may hold %s", (_, messages) => assert.deepStrictEqual(StrictModel.violations(request(messages, [tool])), []))
 
-  it("without tools chooses none", () => assert.deepStrictEqual(StrictModel.violations(request([hello])), []))
+  it("may have no tools and no tool choice", () => assert.deepStrictEqual(StrictModel.violations(request([hello])), []))
 })
 
 describe("a violation", () => {
@@ -125,7 +125,7 @@ describe("a violation", () => {
     assert.include(StrictModel.violations(request(messages, [tool])).join("\n"), found)
   })
 
-  it("is found: no tools, and a choice among them", () => {
+  it("is found: a tool choice without tools", () => {
     for (const toolChoice of ["auto", "required", { tool: "search" }] as const) {
       const found = StrictModel.violations({ ...request([hello]), toolChoice })
       assert.deepStrictEqual(found, ["there are no tools to choose from"])
@@ -175,25 +175,25 @@ describe("a violation", () => {
         assistant({ type: "tool-result", id: "z", name: "search", result: "ok", isFailure: false }, Message.text("hi"))
       )
     ]
-  ])("is found, too: %s", (_, messages) => {
+  ])("is also found: %s", (_, messages) => {
     assert.isNotEmpty(StrictModel.violations(request(messages, [tool])))
   })
 
-  it("is found, too: a choice of a tool that is not offered", () => {
+  it("is also found: the choice of a tool that is not offered", () => {
     assert.isNotEmpty(StrictModel.violations({ ...request([hello], [tool]), toolChoice: { tool: "pay" } }))
   })
 
-  it("is found, too: two tools of one name", () => {
+  it("is also found: two tools with one name", () => {
     assert.isNotEmpty(StrictModel.violations(request([hello], [tool, Tool.make("search")])))
   })
 
-  it.each(["my tool", "files.read", "", "n".repeat(65)])("is found, too: a tool of the name %j", (name) => {
+  it.each(["my tool", "files.read", "", "n".repeat(65)])("is also found: a tool named %j", (name) => {
     assert.deepStrictEqual(StrictModel.violations(request([hello], [Tool.make(name)])), [
       `the tool "${name}" has a name that is none: providers take 1 to 64 letters, digits, _ and -`
     ])
   })
 
-  it("is found in each place", () => {
+  it("is found in every place", () => {
     const found = StrictModel.violations(request([Message.user("\0"), assistant(Message.text("\0")), hello]))
     assert.deepStrictEqual(found, ["message 0 (user): a NUL character", "message 1 (assistant): a NUL character"])
   })
@@ -214,7 +214,7 @@ describe("the layer", () => {
     return { model: Context.get(context, Model.Model), close: Scope.close(scope, Exit.void) }
   })
 
-  it.effect("passes a legal request on, and its stream back", () =>
+  it.effect("passes on a legal request and returns its stream", () =>
     Effect.gen(function*() {
       const { close, model } = yield* build
       assert.deepStrictEqual(model.info, { provider: "test", name: "model" })
@@ -232,7 +232,7 @@ describe("the layer", () => {
       yield* Effect.exit(close)
     }))
 
-  it.effect("fails its scope with what was found, also when the code under test swallows the death", () =>
+  it.effect("fails its scope with what was found, even if the code under test swallows the death", () =>
     Effect.gen(function*() {
       const { close, model } = yield* build
       yield* Stream.runDrain(model.stream(request([]))).pipe(Effect.catchCause(() => Effect.void))
@@ -240,7 +240,7 @@ describe("the layer", () => {
       assert.isTrue(Exit.isFailure(exit) && Cause.pretty(exit.cause).includes("no message but system ones"))
     }))
 
-  it.effect("asks again each time a stream is run", () =>
+  it.effect("asks the model again each time a stream is run", () =>
     Effect.gen(function*() {
       const { close, model } = yield* build
       asked.length = 0

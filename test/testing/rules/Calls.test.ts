@@ -1,4 +1,4 @@
-/** The rules of tool calls in a log, where a drive or a run ends and the next one begins, and by what a call came to. */
+/** The rules of tool calls in a log: at the ends of drives and runs, and by the outcome of a call. */
 import { assert, describe, it } from "@effect/vitest"
 import type * as RunEvent from "../../../src/run/RunEvent.ts"
 import type * as ToolOutcome from "../../../src/run/ToolOutcome.ts"
@@ -19,14 +19,14 @@ const denied = { _tag: "Denied", reason: "no" } as const
 const says = (events: ReadonlyArray<RunEvent.Durable>, ...found: ReadonlyArray<string>) =>
   assert.deepStrictEqual(LogRules.violations(events).filter((what) => !what.startsWith("messages after")), found)
 
-describe("a call whose handler ran has an intent, also where it", () => {
+describe("a call without an intent is named when it", () => {
   const outcomes: Record<string, ToolOutcome.ToolOutcome> = {
     "succeeded": { _tag: "Succeeded", result: "ok" },
     "failed": { _tag: "Failed", result: "no such page" },
     "timed out": { _tag: "TimedOut", limit: 1 },
     "was interrupted": { _tag: "Interrupted" },
     "has an unknown outcome": { _tag: "OutcomeUnknown" },
-    "gave what cannot be written down": { _tag: "NotEncodable", message: "a function" }
+    "returned what cannot be encoded": { _tag: "NotEncodable", message: "a function" }
   }
   for (const [name, outcome] of Object.entries(outcomes)) {
     it(name, () =>
@@ -37,7 +37,7 @@ describe("a call whose handler ran has an intent, also where it", () => {
   }
 })
 
-it("a yes is no intent", () =>
+it("an approval is no intent", () =>
   says(
     log(
       ...asking,
@@ -50,7 +50,7 @@ it("a yes is no intent", () =>
     "event 6 (ToolSettled): 1.0 ran without an intent"
   ))
 
-it("an intent of one run is none of the next one's call", () =>
+it("an intent of one run does not count for a call of the next", () =>
   says(
     log(
       ...asking,
@@ -64,21 +64,21 @@ it("an intent of one run is none of the next one's call", () =>
   ))
 
 describe("a call without an outcome is named", () => {
-  it("where its run completes", () => says(log(...asking, completed()), "event 4 (RunCompleted): 0 outcomes for 1.0"))
+  it("when its run completes", () => says(log(...asking, completed()), "event 4 (RunCompleted): 0 outcomes for 1.0"))
 
-  it("where its run is aborted", () => says(log(...asking, Drafts.aborted), "event 4 (RunAborted): 0 outcomes for 1.0"))
+  it("when its run is aborted", () => says(log(...asking, Drafts.aborted), "event 4 (RunAborted): 0 outcomes for 1.0"))
 
-  it("where the next run begins after a drive that died", () =>
+  it("when the next run begins after a drive that died", () =>
     says(
       log(...asking, died, started("again"), turnStarted(1), assistant([{ type: "text", text: "hi" }]), completed()),
       "event 5 (RunStarted): 0 outcomes for 1.0"
     ))
 
-  it("where the next turn begins after a drive that died", () =>
+  it("when the next turn begins after a drive that died", () =>
     says(log(...asking, died, Drafts.resumed(2), ...answer), "event 6 (TurnStarted): 0 outcomes for 1.0"))
 })
 
-it("a call that has its outcome gets no other where no drive is", () =>
+it("a call that has its outcome may not get another outside a drive", () =>
   says(
     log(...asking, settled("1.0", denied), died, settled("1.0", denied), Drafts.resumed(2), turnFinished(1), ...answer),
     "event 6 (ToolSettled): outside a drive",

@@ -6,7 +6,7 @@ import * as Drafts from "../../../src/testing/sessions/Drafts.ts"
 
 const { log, settled, toolStarted } = Drafts
 
-/** Of one turn with a call, what is between the call and its outcome. */
+/** A turn with one call; the given events stand between the call and its outcome. */
 const around = (...between: ReadonlyArray<RunEvent.Draft>) =>
   log(
     Drafts.started("go"),
@@ -27,24 +27,24 @@ const needsResult = { ...question, needsResult: true }
 const denied = settled("1.0", { _tag: "Denied", reason: "no" })
 const run = (params = {}) => [toolStarted("1.0", params), settled("1.0", "ok")]
 
-describe("right is a call", () => {
+describe("a call is legal", () => {
   const legal: Record<string, ReadonlyArray<RunEvent.Durable>> = {
-    "that ran with the arguments that a person gave": around(question, edited, ...run({ all: true })),
-    "asked about again with other arguments": around(
+    "when it ran with the arguments that a person gave": around(question, edited, ...run({ all: true })),
+    "when it is asked about again with other arguments": around(
       question,
       yes,
       { ...question, params: { all: true }, digest: "33" },
       yes,
       ...run({ all: true })
     ),
-    "asked about again with the same arguments, where a person gave others": around(
+    "when it is asked about again with the same arguments after a person gave others": around(
       question,
       edited,
       question,
       yes,
       ...run()
     ),
-    "asked about again where a result is needed by then": around(
+    "when it is asked about again because a result is needed by then": around(
       question,
       yes,
       needsResult,
@@ -57,21 +57,21 @@ describe("right is a call", () => {
   }
 })
 
-describe("wrong is a call", () => {
+describe("a call is illegal", () => {
   const illegal: Record<string, readonly [events: ReadonlyArray<RunEvent.Durable>, found: string]> = {
-    "asked about again after a yes": [
+    "when it is asked about again after a yes": [
       around(question, yes, question, yes, ...run()),
       "event 6 (ApprovalRequested): a second question about 1.0"
     ],
-    "asked about again after a no, though a result is needed by then": [
+    "when it is asked about again after a no, although a result is needed by then": [
       around(question, no, needsResult, no, denied),
       "event 6 (ApprovalRequested): a second question about 1.0"
     ],
-    "answered as another question": [
+    "when the answer is to another question": [
       around(question, { ...yes, approvalId: "another" }, ...run()),
       "event 5 (ApprovalResolved): an answer to no open question, run-1/1.0"
     ],
-    "that ran with what it was asked about, though a person gave other arguments": [
+    "when it ran with the arguments asked about, although a person gave others": [
       around(question, edited, ...run()),
       "event 6 (ToolStarted): 1.0 was not allowed"
     ]
