@@ -1,4 +1,4 @@
-/** Small streams in the shapes of Anthropic, Google and OpenAI's Responses, whole, in pieces and cut: what also holds of recordings. */
+/** Small streams in the shapes of Anthropic, Google and OpenAI's Responses, whole, in pieces and cut, checked as recordings are. */
 import { describe } from "@effect/vitest"
 import * as Sdk from "../support/AiSdkServers.ts"
 import * as Replay from "./AiSdkReplay.ts"
@@ -31,7 +31,7 @@ describe("Google", () => {
   ])
 })
 
-describe("OpenAI's Responses", () => {
+describe("OpenAI's Responses API", () => {
   Replay.reading("openai-responses", [
     Sdk.created,
     ...Sdk.writes(0, "Ol\u00E1", " \u{1F44B}"),
@@ -40,7 +40,7 @@ describe("OpenAI's Responses", () => {
   ])
 })
 
-describe("OpenAI's Responses with an error at its end", () => {
+describe("OpenAI's Responses API with an error at its end", () => {
   Replay.reading("openai-responses", [
     Sdk.created,
     ...Sdk.writes(0, "Hi"),

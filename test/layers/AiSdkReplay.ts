@@ -1,8 +1,8 @@
 /**
- * Holds models of the AI SDK against a recorded stream of Anthropic, Google or OpenAI's Responses: whole, in pieces of one byte, and cut at many
+ * Checks models of the AI SDK against a recorded stream of Anthropic, Google or OpenAI's Responses API: whole, byte by byte, and cut at many
  * offsets, by the stream's end and by an error of its connection.
  *
- * Owns what must hold of any recording. What the parts of one are is held against its texts only.
+ * Owns what must hold of any recording. Of the parts it checks only the texts.
  */
 import { createAnthropic } from "@ai-sdk/anthropic"
 import { createGoogle } from "@ai-sdk/google"
@@ -28,7 +28,7 @@ interface Protocol {
 }
 
 const settings = { apiKey: Sdk.key, baseURL: "http://recorded.test/v1" }
-/** The SDK makes ids for what has none. */
+/** The SDK makes up ids for parts that have none. */
 const generateId = () => {
   let n = 0
   return () => `id-${n++}`
@@ -60,7 +60,7 @@ export const protocols: Readonly<Record<string, Protocol>> = {
   }
 }
 
-/** What becomes of a body that arrives in these pieces, and then ends or breaks, without a socket that could join them. */
+/** The outcome of a body that arrives in exactly these pieces (no socket joins them), and then ends or breaks. */
 const read = ({ model }: Protocol, pieces: ReadonlyArray<Uint8Array>, ending: "end" | "reset" = "end") =>
   Effect.suspend(() => {
     let at = 0
@@ -77,7 +77,7 @@ const read = ({ model }: Protocol, pieces: ReadonlyArray<Uint8Array>, ending: "e
     return Effect.provide(OpenAi.outcome(), LanguageModelAiSdk.layer(model(fetch)))
   })
 
-/** Fails unless an outcome is that of an answer which was cut before its finish. */
+/** Fails unless the outcome is that of an answer cut before its finish. */
 const checkCut = ({ error, parts }: Outcome, ending: "end" | "reset", at: string): void => {
   assert.isDefined(error, at)
   const isTruncated = error !== undefined && LanguageModelAiSdk.isTruncated(error)
@@ -109,7 +109,7 @@ export const reading = (name: string, payloads: ReadonlyArray<Payload>, isDense 
   // an event has come when its line has, its blank line or not
   const decidedAt = (ends[decidedBy] ?? 0) - 2
 
-  it.effect("is read as what it says", () =>
+  it.effect("is read with the text and the end that it has", () =>
     Effect.gen(function*() {
       const { error, parts } = yield* read(protocol, [body])
       if (!isWhole) return assert.isDefined(error)
@@ -118,7 +118,7 @@ export const reading = (name: string, payloads: ReadonlyArray<Payload>, isDense 
       assert.strictEqual(OpenAi.text(parts), payloads.map(protocol.text).join(""))
     }))
 
-  it.effect("is the same in pieces of one byte", () =>
+  it.effect("is read the same byte by byte", () =>
     Effect.gen(function*() {
       const whole = yield* read(protocol, [body])
       const pieces = yield* read(protocol, Array.from(body, (byte) => Uint8Array.of(byte)))
@@ -128,7 +128,7 @@ export const reading = (name: string, payloads: ReadonlyArray<Payload>, isDense 
 
   if (decidedBy < 0) return
   it.effect.each(["end", "reset"] as const)(
-    "cut before its finish, by %s, it fails as one to try again",
+    "fails retryably when cut before its finish by %s",
     (ending) =>
       Effect.gen(function*() {
         for (const at of offsets(decidedAt, ends, isDense)) {

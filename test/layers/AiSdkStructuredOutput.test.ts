@@ -1,4 +1,4 @@
-/** An agent's output schema over the AI SDK: what each provider is sent, and what becomes of one that refuses it. */
+/** An agent's output schema over the AI SDK: what each provider is sent, and what happens when one refuses it. */
 import { createAnthropic } from "@ai-sdk/anthropic"
 import { createGoogle } from "@ai-sdk/google"
 import { createOpenAI } from "@ai-sdk/openai"
@@ -93,7 +93,7 @@ describe.each<readonly [string, Provider, object]>([
   ["Claude", claude, { type: "json_schema", schema: strictSchema }],
   ["Gemini", gemini, { type: "application/json", schema: strictSchema }],
   ["GPT", gpt, { type: "json_schema", name: "app_Sum", strict: true, schema: strictSchema }]
-])("an agent's output, of %s,", (_, provider, expected) => {
+])("an agent's output schema, sent to %s,", (_, provider, expected) => {
   it.effect("is in every request of its run, with tools and after a wrong answer", () =>
     Effect.gen(function*() {
       const { agent, server } = yield* typed(provider, [provider.works, provider.says("three"), provider.says(total)])
@@ -105,7 +105,7 @@ describe.each<readonly [string, Provider, object]>([
     }))
 })
 
-it.effect("a schema that OpenAI's strict mode cannot hold is sent as it is", () =>
+it.effect("a schema that OpenAI's strict mode cannot express is sent without strict mode", () =>
   Effect.gen(function*() {
     const output = Schema.Struct({ a: Schema.optionalKey(Schema.String) })
     const { agent, server } = yield* typed(gpt, [gpt.says("{}")], output)
@@ -146,7 +146,7 @@ describe("a server that refuses the format", () => {
   ]
 
   it.effect.each(refusals)(
-    "is asked once more without it, and never again with it: %s",
+    "is asked once more without it, then never with it again: %s",
     ([, provider, refusal]) =>
       Effect.gen(function*() {
         const { agent, server } = yield* typed(provider, [refusal, provider.works, provider.says(total)])
@@ -156,7 +156,7 @@ describe("a server that refuses the format", () => {
       })
   )
 
-  it.effect("is not asked once more for another fault of the request", () =>
+  it.effect("is not asked once more when it refuses the request for another reason", () =>
     Effect.gen(function*() {
       const refusal = OpenAi.status(400, Sdk.apiError("invalid_request_error", "messages: roles must alternate"))
       const { agent, server } = yield* typed(claude, [refusal])
@@ -165,7 +165,7 @@ describe("a server that refuses the format", () => {
     }))
 })
 
-describe("a server is sent the format by default", () => {
+describe("by default the format is sent", () => {
   /** Whether the first request to a model with this `fetch` has the format. */
   const isSent = Effect.fnUntraced(function*(
     { format, says }: Provider,
@@ -189,12 +189,12 @@ describe("a server is sent the format by default", () => {
     ["OpenAI", gpt, (fetch) => createOpenAI({ apiKey, fetch }).responses("gpt-5")]
   ]
 
-  it.effect.each(own)("when it is %s's own, unless the layer says no", ([, provider, make]) =>
+  it.effect.each(own)("to %s's own server, unless the layer says no", ([, provider, make]) =>
     Effect.gen(function*() {
       assert.deepStrictEqual([yield* isSent(provider, make), yield* isSent(provider, make, false)], [true, false])
     }))
 
-  it.effect("and not when it is another", () =>
+  it.effect("to no other server", () =>
     Effect.gen(function*() {
       const baseURL = "http://localhost:4000/v1"
       const make = (fetch: typeof globalThis.fetch) => createAnthropic({ apiKey, baseURL, fetch })("claude-sonnet-4-5")

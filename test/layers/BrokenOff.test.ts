@@ -1,4 +1,4 @@
-/** What an answer that breaks off has cost by then, as far as its provider said so. */
+/** What an answer that breaks off has used by then, as far as its provider reported it. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -46,14 +46,14 @@ it.live.each<readonly [string, typeof ofOpenAi, OpenAi.Reply, string, object]>([
     { inputTokens: 7, outputTokens: 5, cachedInputTokens: 0, reasoningTokens: 2 }
   ],
   [
-    "of which nothing was said",
+    "without any reported usage",
     ofOpenAi,
     OpenAi.events(data(delta({ content: "Hel" }))),
     "StreamTruncated",
     { inputTokens: 0, outputTokens: 0 }
   ]
 ])(
-  "an answer %s counts with what it had used by then",
+  "an answer %s counts what it had used by then",
   ([, modelOf, reply, reason, expected]) =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(reply)

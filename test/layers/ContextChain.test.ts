@@ -37,7 +37,7 @@ const giving = (given: Omit<ContextManager.Compaction, "usage">): Service => ({
   compact: () => Effect.succeed({ ...given, usage: { inputTokens: 7, outputTokens: 1 } })
 })
 
-/** Gives something that is no smaller. */
+/** Returns something that is no smaller. */
 const growing = giving({ strategy: "growing", upTo: 0, replacement: [Message.user("more")] })
 
 const noting = () => {
@@ -63,7 +63,7 @@ describe("a chain", () => {
     assert.strictEqual(strategyOf(compact(chain, { limit: 4_000 })), "pruning")
   })
 
-  it("goes on after one that leaves as many messages where their number was too much", () => {
+  it("passes over one that leaves as many messages when there were too many", () => {
     const chain = ContextChain.make([ContextPruning.make(), ContextWindow.make({ compactThreshold: 10 })])
     assert.strictEqual(strategyOf(compact(chain, {})), "window")
     const longer = ContextChain.make([
@@ -73,7 +73,7 @@ describe("a chain", () => {
     assert.strictEqual(strategyOf(compact(longer, {})), "pruning")
   })
 
-  it("takes a result for one that fits where it leaves 70 % of what may be sent, and not where it leaves more", () => {
+  it("accepts a result that leaves up to 70 % of what may be sent, and none that leaves more", () => {
     const halving: Service = {
       plan: (request) => ({ _tag: "Compact", request }),
       compact: ({ transcript }) => {
@@ -89,7 +89,7 @@ describe("a chain", () => {
     assert.strictEqual(strategyOf(compact(chain, { force: "overflow", limit: left / 0.701 })), "window")
   })
 
-  it("uses the one that leaves least where none fits, wherever that stands", () => {
+  it("uses the one that leaves least when none fits, whatever their order", () => {
     const [more, least] = [ContextPruning.make({ keep: 0.9 }), ContextWindow.make({ keep: 0.1 })]
     for (const managers of [[more, least], [least, more]]) {
       assert.strictEqual(strategyOf(compact(ContextChain.make(managers), { limit: 10 })), "window")
@@ -112,7 +112,7 @@ describe("a chain", () => {
       service: giving({ strategy: "all", upTo: 1_000, replacement: [] }),
       why: /^the strategy "all" did not keep the latest message of the user$/
     },
-    "has its words as those of the model only": {
+    "has the user's words only as the model's": {
       service: giving({
         strategy: "said",
         upTo: 1_000,
@@ -120,7 +120,7 @@ describe("a chain", () => {
       }),
       why: /^the strategy "said" did not keep the latest message of the user$/
     },
-    "is none at all": {
+    "is no compaction at all": {
       service: giving({ strategy: "odd", upTo: NaN, replacement: [] }),
       why: /^the strategy gave no compaction: /
     }
@@ -134,7 +134,7 @@ describe("a chain", () => {
     assert.match(passedOver[0]!, why)
   })
 
-  it("fails with all reasons where none helps, and says what was spent", () => {
+  it("fails with all reasons when none helps, and counts what was spent", () => {
     const { ledger, noted } = noting()
     const result = compact(ContextChain.make([failing, growing]), { force: "overflow", ledger })
     assert(result?._tag === "Failure")
@@ -145,13 +145,13 @@ describe("a chain", () => {
     assert.deepStrictEqual(noted(), { inputTokens: 14, outputTokens: 2 })
   })
 
-  it("asks one that is not automatic only where somebody asks for it", () => {
+  it("uses one that is not automatic only when compacting by hand", () => {
     const chain = ContextChain.make([ContextWindow.make({ automatic: false }), ContextPruning.make()])
     assert.strictEqual(strategyOf(compact(chain, { limit: 100 })), "pruning")
     assert.strictEqual(strategyOf(compact(chain, { force: "manual" })), "window")
   })
 
-  it("sends where none of them would compact", () => {
+  it("sends when none of them would compact", () => {
     assert.isUndefined(compact(ContextChain.make([ContextPruning.make(), ContextWindow.make()]), { limit: 1e6 }))
   })
 

@@ -34,7 +34,7 @@ const prune = (transcript: Transcript.Transcript, keep?: number) => {
 }
 
 describe("pruning", () => {
-  it("leaves all messages, and the newest output whole", () => {
+  it("keeps all messages, and the newest output whole", () => {
     const before = worked(10)
     const after = prune(before)!
     assert.strictEqual(Transcript.size(after), Transcript.size(before))
@@ -43,16 +43,16 @@ describe("pruning", () => {
     assert.match(results(after)[0]!, /^\(4002 characters of this outp/)
   })
 
-  it("does nothing to short output", () => {
+  it("leaves short output alone", () => {
     assert.isUndefined(prune(worked(10, 100)))
   })
 
-  it("does nothing to the last exchange", () => {
+  it("leaves the last exchange alone", () => {
     assert.isUndefined(prune(worked(1), 0))
     assert.deepStrictEqual(results(prune(worked(3), 0)!).map((text) => text.startsWith("(")), [true, true, false])
   })
 
-  it("takes the last exchange for old where somebody has said something after it", () => {
+  it("prunes the last exchange once a user has said something after it", () => {
     const log = Draft.log(
       Draft.started("go"),
       Draft.turnStarted(1),
@@ -65,7 +65,7 @@ describe("pruning", () => {
     assert.deepStrictEqual(results(prune(Transcript.fromLog(log), 0)!).map((text) => text.startsWith("(")), [true])
   })
 
-  it("does nothing to the last exchange where the runtime has said something after it", () => {
+  it("leaves the last exchange alone when only the runtime has said something after it", () => {
     const log = Draft.log(
       Draft.started("go"),
       Draft.turnStarted(1),
@@ -77,7 +77,7 @@ describe("pruning", () => {
     assert.isUndefined(prune(Transcript.fromLog(log), 0))
   })
 
-  it("does nothing to the output of a turn whose calls are open", () => {
+  it("leaves the output of a turn with open calls alone", () => {
     const open = Transcript.fromLog(Draft.log(
       Draft.started("go"),
       Draft.turnStarted(1),
@@ -93,12 +93,12 @@ describe("pruning", () => {
     assert.deepStrictEqual(after.slice(0, 2), [true, false])
   })
 
-  it("does nothing twice", () => {
+  it("does nothing the second time", () => {
     const once = prune(worked(10))!
     assert.isUndefined(prune(once, 0.9))
   })
 
-  it("leaves what is remembered, once", () => {
+  it("keeps the memory of an earlier compaction, once", () => {
     const memory = { text: "They talked." }
     const usage = { inputTokens: 0, outputTokens: 0 }
     const before = Views.after(worked(10), { strategy: "summary", upTo: 5, replacement: [], memory, usage }, 50)
@@ -107,7 +107,7 @@ describe("pruning", () => {
     assert.deepStrictEqual(memories, [memory])
   })
 
-  it("says the same of the same output, so that what stands before it stays cached", () => {
+  it("replaces the same output by the same note, so that the prefix stays cached", () => {
     assert.deepStrictEqual(results(prune(worked(10), 0)!), results(prune(prune(worked(10))!, 0)!))
   })
 })

@@ -18,7 +18,7 @@ const seq = 10_000
 const view = (transcript: Transcript.Transcript, force?: ContextManager.Force): ContextManager.View =>
   Views.view(transcript, force === undefined ? {} : { force })
 
-/** The transcript after a compaction, or `undefined` where none is possible. */
+/** The transcript after a compaction, or `undefined` if none is possible. */
 const compact = (window: ContextManager.ContextManager["Service"], transcript: Transcript.Transcript, at = seq) => {
   const exit = Effect.runSyncExit(window.compact(view(transcript, "overflow")))
   if (Exit.isFailure(exit)) return undefined
@@ -36,7 +36,7 @@ const contents = (transcript: Transcript.Transcript) =>
     )
   )
 
-/** What each part of them says. */
+/** What each of their parts says. */
 const parts = (transcript: Transcript.Transcript) =>
   Transcript.entries(transcript).flatMap(({ message: { content, role } }) =>
     typeof content === "string"
@@ -53,7 +53,7 @@ const isSubsequence = (part: ReadonlyArray<string>, whole: ReadonlyArray<string>
 const keep = Schema.Literals([0, 0.2, 0.5, 0.7, 0.9])
 const window = ContextWindow.make()
 
-/** A conversation of so many messages, a user's first. */
+/** A conversation of this many messages, a user's first. */
 const talk = (messages: number) =>
   Draft.log(
     Draft.started("message 1"),
@@ -64,7 +64,7 @@ const talk = (messages: number) =>
   )
 
 describe("a compaction", () => {
-  it.prop("leaves less of the messages, or fails and says why", [Logs.odd, keep], ([{ log }, keep]) => {
+  it.prop("leaves fewer parts of messages, or fails and says why", [Logs.odd, keep], ([{ log }, keep]) => {
     const transcript = Transcript.fromLog(log)
     const window = ContextWindow.make({ keep })
     const after = compact(window, transcript)
@@ -74,7 +74,7 @@ describe("a compaction", () => {
     assert.isNotEmpty(error.message)
   }, check(300))
 
-  it.prop("leaves what can be sent", [Logs.odd, keep], ([{ log }, keep]) => {
+  it.prop("leaves a legal request", [Logs.odd, keep], ([{ log }, keep]) => {
     const after = compact(ContextWindow.make({ keep }), Transcript.fromLog(log))
     if (after !== undefined) assert.strictEqual(Requests.violations(after, seq + 1, Draft.model), "")
   }, check(300))
@@ -107,16 +107,21 @@ describe("a compaction", () => {
     })
   }, check(300))
 
-  it.prop("puts no result without its call into its replacement", [Logs.tidy, keep], ([{ log }, keep]) => {
-    const exit = Effect.runSyncExit(ContextWindow.make({ keep }).compact(view(Transcript.fromLog(log))))
-    if (Exit.isFailure(exit)) return
-    const { replacement } = exit.value
-    replacement.forEach((message, i) => {
-      if (message.role === "tool") assert.strictEqual(replacement[i - 1]?.role, "assistant")
-    })
-  }, check(300))
+  it.prop(
+    "never puts a result into its replacement without an assistant message before it",
+    [Logs.tidy, keep],
+    ([{ log }, keep]) => {
+      const exit = Effect.runSyncExit(ContextWindow.make({ keep }).compact(view(Transcript.fromLog(log))))
+      if (Exit.isFailure(exit)) return
+      const { replacement } = exit.value
+      replacement.forEach((message, i) => {
+        if (message.role === "tool") assert.strictEqual(replacement[i - 1]?.role, "assistant")
+      })
+    },
+    check(300)
+  )
 
-  it.prop("may be followed by others, and these come to an end", [Logs.odd, keep], ([{ log }, keep]) => {
+  it.prop("can be repeated, but only finitely often", [Logs.odd, keep], ([{ log }, keep]) => {
     const window = ContextWindow.make({ keep })
     let transcript: Transcript.Transcript | undefined = Transcript.fromLog(log)
     for (let left = Transcript.size(transcript); transcript !== undefined; left--) {
@@ -126,7 +131,7 @@ describe("a compaction", () => {
     }
   }, check(200))
 
-  it("of what had no answer leaves what was said last, also after a notice", () => {
+  it("of unanswered messages leaves the last thing said, even before a notice", () => {
     const log = Draft.log(
       Draft.started("a very long story"),
       Draft.aborted,
@@ -145,7 +150,7 @@ describe("a compaction", () => {
     assert.isUndefined(compact(window, after))
   })
 
-  it("of what had no answer leaves what was said last, where turns after it are too much too", () => {
+  it("of unanswered messages leaves the last thing said when the turns after it are also too many", () => {
     const transcript = Transcript.fromLog(Draft.log(
       Draft.started(`a long story ${"and so on ".repeat(100)}`),
       Draft.aborted,
@@ -162,7 +167,7 @@ describe("a compaction", () => {
       return contents(Views.after(transcript, compaction)).join()
     }
     const all = Views.tokens(transcript)
-    // enough goes without it
+    // leaving out turns is enough
     assert.include(said(all - 1), "a long story")
     assert.notInclude(said(all - 1), "turn 3")
     const least = said(260)
@@ -172,7 +177,7 @@ describe("a compaction", () => {
     assert.include(least, "turn 8")
   })
 
-  it("by hand leaves what had no answer, unless it is more than may be sent", () => {
+  it("by hand leaves unanswered messages alone unless they are more than may be sent", () => {
     const transcript = Transcript.fromLog(
       Draft.log(Draft.started("what to build"), Draft.aborted, Draft.started("build it"))
     )
@@ -186,12 +191,12 @@ describe("a compaction", () => {
     }
   })
 
-  it("keeps the newest seventy percent", () => {
+  it("keeps the newest 70 % of the messages", () => {
     const after = compact(window, Transcript.fromLog(talk(20)))
     assert.deepStrictEqual(contents(after!), contents(Transcript.fromLog(talk(20))).slice(6))
   })
 
-  it("keeps the latest user message, also from before the cut", () => {
+  it("keeps the latest user message even from before the cut", () => {
     const log = Draft.log(
       Draft.started("the question"),
       ...Array.from({ length: 10 }, (_, i) => [
@@ -206,7 +211,7 @@ describe("a compaction", () => {
     assert.notInclude(all.join(), "found 0")
   })
 
-  it("keeps what a person said, not a notice of the runtime in its place", () => {
+  it("keeps what a person said, not a notice of the runtime instead", () => {
     const log = Draft.log(
       Draft.started("write a long story"),
       ...Array.from({ length: 6 }, (_, i) => [
@@ -219,7 +224,7 @@ describe("a compaction", () => {
     assert.include(contents(after!).join(), "write a long story")
   })
 
-  it("keeps what a person said through as many as there may be, whatever the runtime said after it", () => {
+  it("repeated three times, keeps what a person said, whatever the runtime said after it", () => {
     const log = Draft.log(
       Draft.started("find the needle"),
       Draft.assistant([Message.text("half")], { finishReason: "length" }),
@@ -238,7 +243,7 @@ describe("a compaction", () => {
     }
   })
 
-  it("leaves an answer out whose seq is above that of the input which came before it", () => {
+  it("can leave out an answer whose seq is above that of the input before it", () => {
     const log = Draft.log(
       Draft.started("first"),
       Draft.turnStarted(1),
@@ -250,7 +255,7 @@ describe("a compaction", () => {
     assert.deepStrictEqual(contents(after!), [JSON.stringify(Message.user("meanwhile"))])
   })
 
-  it("keeps the later messages of an event that made several", () => {
+  it("can keep only the later messages of an event that made several", () => {
     const history = Array.from({ length: 10 }, (_, i) => ({
       role: i % 2 === 0 ? "user" as const : "assistant" as const,
       content: [Message.text(`history ${i}`)]
@@ -262,24 +267,24 @@ describe("a compaction", () => {
     )
   })
 
-  it("is refused where there is nothing but the latest message", () => {
+  it("is refused when there is nothing but the latest message", () => {
     assert.isUndefined(compact(window, Transcript.fromLog(Draft.log(Draft.started("hello")))))
     assert.isUndefined(compact(window, Transcript.empty))
   })
 })
 
-describe("maxTokens that instructions and tools fill", () => {
+describe("a maxTokens that instructions and tools already exceed", () => {
   const transcript = Transcript.fromLog(talk(20))
   const fixed = 5_000
   const all = Views.tokens(transcript) + fixed
 
-  it("leaves it to the model's window what is too much", () => {
+  it("leaves the limit to the model's window", () => {
     const { plan } = ContextWindow.make({ maxTokens: 4_000 })
     assert.strictEqual(plan(Views.view(transcript, { fixed, limit: all }))._tag, "Send")
     assert.deepInclude(plan(Views.view(transcript, { fixed, limit: all - 1 })), { _tag: "Compact" })
   })
 
-  it.effect("leaves as much as there may be, where something asks for less", () =>
+  it.effect("does not change how much a forced compaction leaves", () =>
     Effect.gen(function*() {
       const left = Effect.fnUntraced(function*(options: ContextWindow.Options) {
         const { compact } = ContextWindow.make(options)
@@ -291,7 +296,7 @@ describe("maxTokens that instructions and tools fill", () => {
 })
 
 describe("a plan", () => {
-  it("without a threshold is always to send", () => {
+  it("without a threshold is to send", () => {
     assert.deepStrictEqual(window.plan(view(Transcript.fromLog(talk(500)))), { _tag: "Send" })
   })
 
@@ -303,7 +308,7 @@ describe("a plan", () => {
     }
   )
 
-  it("asks for the compaction of what it was shown", () => {
+  it("to compact requests exactly the view it was shown", () => {
     const shown = view(Transcript.fromLog(talk(11)))
     assert.deepStrictEqual(ContextWindow.make({ compactThreshold: 10 }).plan(shown), {
       _tag: "Compact",
@@ -311,12 +316,12 @@ describe("a plan", () => {
     })
   })
 
-  it("is to send where a compaction would leave nothing out", () => {
+  it("is to send when a compaction would leave nothing out", () => {
     const one = Transcript.fromLog(Draft.log(Draft.started("hello")))
     assert.deepStrictEqual(ContextWindow.make({ compactThreshold: 0 }).plan(view(one)), { _tag: "Send" })
   })
 
-  it.each([2, 3, 5, 10, 50])("is to send after as many compactions as a run may make, with a threshold of %i", (n) => {
+  it.each([2, 3, 5, 10, 50])("is to send after at most three compactions, with a threshold of %i", (n) => {
     const window = ContextWindow.make({ compactThreshold: n })
     let transcript = Transcript.fromLog(talk(400))
     for (let i = 0; i < 3 && window.plan(view(transcript))._tag === "Compact"; i++) {
@@ -331,7 +336,7 @@ describe("a plan", () => {
     assert.deepStrictEqual(window.plan(shown), window.plan(shown))
   }, check(50))
 
-  it.prop("to compact is followed by one that can be carried out", [Logs.odd, keep], ([{ log }, keep]) => {
+  it.prop("to compact can always be carried out", [Logs.odd, keep], ([{ log }, keep]) => {
     const shown = view(Transcript.fromLog(log))
     const window = ContextWindow.make({ compactThreshold: 3, keep })
     if (window.plan(shown)._tag === "Compact") assert.isDefined(compact(window, shown.transcript))

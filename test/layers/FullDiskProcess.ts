@@ -1,6 +1,6 @@
 /**
- * An agent whose disk is full in the midst of a tool round, and has room again: started with the file of its sessions and how
- * the disk is full. Prints what came of it, as JSON.
+ * An agent whose disk fills up in the midst of a tool round, then has room again: started with the file of its sessions and how
+ * the disk fills up. Prints the outcome as JSON.
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -15,7 +15,7 @@ export interface Report {
   readonly reason: { readonly _tag: string; readonly message: string }
   /** the calls that ran */
   readonly ran: ReadonlyArray<number>
-  /** what came of "hello", from the same store and from a new one */
+  /** the outcome of "hello", from the same store and from a new one */
   readonly said: readonly [string, string]
   readonly violations: ReadonlyArray<string>
 }
@@ -58,7 +58,7 @@ const report = Effect.gen(function*() {
   const after = yield* again
   return { reason: before.reason, ran, said: [before.said, after.said], violations: after.violations } satisfies Report
 }).pipe(
-  // a session that could not be given back is nobody's
+  // a session that could not be given back counts as unowned
   Effect.provideService(OwnerLiveness.OwnerLiveness, {
     ...Effect.runSync(OwnerLiveness.OwnerLiveness),
     isDead: () => true

@@ -1,4 +1,4 @@
-/** What becomes of the streams of Anthropic, Google and OpenAI's Responses, through their packages of the AI SDK. */
+/** What becomes of streams of Anthropic, Google and OpenAI's Responses API through their AI SDK packages. */
 import { createAnthropic } from "@ai-sdk/anthropic"
 import type { LanguageModelV4, LanguageModelV4StreamPart, LanguageModelV4Usage } from "@ai-sdk/provider"
 import { assert, describe, it } from "@effect/vitest"
@@ -20,7 +20,7 @@ const metadataOf = (parts: ReadonlyArray<OpenAi.Part>, type: string): Record<str
   Object.assign({}, ...parts.filter((part) => part.type.startsWith(type)).map((part) => part.metadata))
 
 describe("content", () => {
-  it.effect("of Anthropic comes in its order, part for part", () =>
+  it.effect("of Anthropic arrives in order, part by part", () =>
     Effect.gen(function*() {
       const { error, parts } = yield* anthropic(Sdk.message(
         "tool_use",
@@ -40,7 +40,7 @@ describe("content", () => {
       assert.deepInclude(parts[0], { id: "msg_1", modelId: "claude-x-1" })
     }))
 
-  it.effect("of Google comes in its order, with generated files", () =>
+  it.effect("of Google arrives with generated files", () =>
     Effect.gen(function*() {
       const { error, parts } = yield* google(
         chunk([{ text: "hm", thought: true }]),
@@ -55,7 +55,7 @@ describe("content", () => {
       assert.deepInclude(parts[0], { type: "response-metadata", id: "resp_1" })
     }))
 
-  it.effect("that the model signed has its signature, and the name of the model", () =>
+  it.effect("that the model signed carries the signature and the model's name", () =>
     Effect.gen(function*() {
       const thought = yield* anthropic(Sdk.message(
         "end_turn",
@@ -93,7 +93,7 @@ describe("content", () => {
     says(2, "A")
   )
 
-  it.effect("of tools that the provider ran itself is theirs, with the results and the sources", () =>
+  it.effect("of tools that the provider ran itself is marked so, with results and sources", () =>
     Effect.gen(function*() {
       const toolkit = yield* Toolkit.make(Sdk.WebSearch({ maxUses: 2 }))
       const { error, parts } = yield* Sdk.answer(Sdk.anthropic, searched, { toolkit })
@@ -106,7 +106,7 @@ describe("content", () => {
       assert.deepInclude(parts.find((part) => part.type === "source"), { sourceType: "url", title: "A" })
     }))
 
-  it.effect("of a tool that nobody declared has no result, which effect/ai could not read", () =>
+  it.effect("of an undeclared provider tool has the call without its result, which effect/ai could not read", () =>
     Effect.gen(function*() {
       const { error, parts } = yield* anthropic(searched)
       assert.isUndefined(error)
@@ -119,13 +119,13 @@ describe("content", () => {
     ["empty ones", [""], {}],
     ["what does not parse", ["{\"n\":"], "{\"n\":"],
     ["what would poison a prototype", ["{\"__proto__\":{}}"], "{\"__proto__\":{}}"]
-  ])("of a call's arguments may be %s", ([, json, params]) =>
+  ])("of a call may have as arguments %s", ([, json, params]) =>
     Effect.gen(function*() {
       const { parts } = yield* anthropic(Sdk.message("tool_use", calls(0, "toolu_1", "look", ...json)))
       assert.deepStrictEqual(OpenAi.calls(parts), [{ id: "toolu_1", name: "look", params }])
     }))
 
-  it.effect("is whole where it was not asked for as a stream, with the metadata of all deltas", () =>
+  it.effect("asked for without streaming is whole, with the metadata of all deltas", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(Sdk.message("end_turn", thinks(0, "hm", "SIG"), says(1, "Hel", "lo")))
       const { content } = yield* LanguageModel.generateText({ prompt: "hi" }).pipe(
@@ -139,7 +139,7 @@ describe("content", () => {
     }))
 })
 
-/** What becomes of the parts that a provider's package gives, whatever they are, and of its words on tokens. */
+/** What becomes of any parts that a provider's package emits, and of the usage it reports. */
 const given = (usage: unknown, ...content: ReadonlyArray<LanguageModelV4StreamPart>) => {
   const parts: Array<LanguageModelV4StreamPart> = [
     { type: "stream-start", warnings: [] },
@@ -157,7 +157,7 @@ const given = (usage: unknown, ...content: ReadonlyArray<LanguageModelV4StreamPa
   return Effect.provide(Stream.runCollect(OpenAi.stream()), LanguageModelAiSdk.layer(model))
 }
 
-it.effect("a document that an answer is drawn from is told, with its file", () =>
+it.effect("a document that an answer draws on is a source with its file name", () =>
   Effect.gen(function*() {
     const document = { sourceType: "document", id: "d", mediaType: "application/pdf", title: "A" } as const
     const parts = yield* given({}, { type: "source", ...document, filename: "a.pdf" }, { type: "source", ...document })
@@ -179,7 +179,7 @@ describe("the finish", () => {
     outputTokens: { total: undefined, text: undefined, reasoning: undefined }
   }
 
-  it.effect("has the usage, cached and written to the cache", () =>
+  it.effect("has the usage, with tokens read from the cache and written to it", () =>
     Effect.gen(function*() {
       const usage = { input_tokens: 10, cache_read_input_tokens: 20, cache_creation_input_tokens: 30, output_tokens: 1 }
       const { parts } = yield* anthropic(
@@ -191,7 +191,7 @@ describe("the finish", () => {
     }))
 
   it.effect.each([1.6, -5, 1e300])(
-    "has no usage that is no number of tokens, and the answer all the same: %s",
+    "rounds or leaves out a usage that is no token count, and the answer is whole: %s",
     (n) =>
       Effect.gen(function*() {
         const whole = n === 1.6 ? 2 : undefined
@@ -211,10 +211,10 @@ describe("the finish", () => {
 
   it.effect.each<readonly [string, unknown]>([
     ["not a number", NaN],
-    ["nothing", null],
-    ["less than none", -1],
-    ["endless", Infinity]
-  ])("has no count that is %s, and the answer is whole", ([, count]) =>
+    ["null", null],
+    ["negative", -1],
+    ["infinite", Infinity]
+  ])("leaves out a count that is %s, and the answer is whole", ([, count]) =>
     Effect.gen(function*() {
       const inputTokens = { total: 3.2, noCache: count, cacheRead: count, cacheWrite: count }
       const parts = yield* counted({ inputTokens, outputTokens: { total: count, text: count, reasoning: count } })
@@ -224,7 +224,7 @@ describe("the finish", () => {
       assert.deepStrictEqual({ ...usage.outputTokens }, noCounts.outputTokens)
     }))
 
-  it.effect("of a provider that counts nothing at all has no counts, and the answer is whole", () =>
+  it.effect("of a provider without usable counts has none, and the answer is whole", () =>
     Effect.gen(function*() {
       for (const usage of [undefined, {}, { inputTokens: 3, outputTokens: 4, totalTokens: 7 }]) {
         const parts = yield* counted(usage)
@@ -249,7 +249,7 @@ describe("the finish", () => {
     ["tool_use", "tool-calls"],
     ["pause_turn", "other"],
     ["something_new", "other"]
-  ])("of Anthropic with %s is %s, and says the provider's own word", ([raw, reason]) =>
+  ])("of Anthropic with %s is %s, and keeps the provider's own word", ([raw, reason]) =>
     Effect.gen(function*() {
       const { parts } = yield* anthropic(Sdk.message(raw, says(0, "Hi")))
       const finish = OpenAi.finishOf(parts)
@@ -272,7 +272,7 @@ describe("the finish", () => {
     ["a text that became too long", [...Sdk.writes(0, "Hi"), Sdk.completed("max_output_tokens")], "length"],
     ["a text that was filtered", [...Sdk.writes(0, "Hi"), Sdk.completed("content_filter")], "content-filter"]
   ])(
-    "of Responses, which have no word for an answer that is complete, of %s",
+    "of the Responses API, which has no finish reason of its own, fits %s",
     ([, payloads, reason]) =>
       Effect.gen(function*() {
         const { error, parts } = yield* Sdk.answer(Sdk.responses, events(named(Sdk.created, ...payloads)))
@@ -283,14 +283,14 @@ describe("the finish", () => {
       })
   )
 
-  it.effect("that says the model failed is a failure that may be tried again", () =>
+  it.effect("that says that the model failed is a retryable failure", () =>
     Effect.gen(function*() {
       const { error, parts } = yield* google(chunk([{ text: "Hi" }], { finishReason: "MALFORMED_FUNCTION_CALL" }))
       assert.deepStrictEqual([error?.reason._tag, error?.isRetryable], ["InternalProviderError", true])
       assert.isUndefined(OpenAi.finishOf(parts))
     }))
 
-  it.effect("tells what the SDK warns of, which is logged for who debugs", () =>
+  it.effect("carries the SDK's warnings, which are logged at debug level", () =>
     Effect.gen(function*() {
       const logged: Array<unknown> = []
       const logger = Logger.make(({ logLevel, message }) => logged.push([logLevel, message]))
@@ -310,14 +310,14 @@ describe("the finish", () => {
     }))
 })
 
-describe("a stream is truncated, and gives no finish,", () => {
+describe("a stream is truncated, without a finish part,", () => {
   const begun = named(Sdk.begin(), ...says(0, "Hi"))
   const cut: ReadonlyArray<readonly [string, Sdk.Maker, string]> = [
     ["when nothing came", Sdk.anthropic, ""],
-    ["when nothing came of Google", Sdk.google, ""],
+    ["when nothing came from Google", Sdk.google, ""],
     ["when the message only began", Sdk.anthropic, named(Sdk.begin())],
-    ["when text came and no finish", Sdk.anthropic, begun],
-    ["when a whole call came and no finish", Sdk.anthropic, named(Sdk.begin(), ...calls(0, "toolu_1", "f", "{}"))],
+    ["when text came without a finish", Sdk.anthropic, begun],
+    ["when a whole call came without a finish", Sdk.anthropic, named(Sdk.begin(), ...calls(0, "toolu_1", "f", "{}"))],
     ["when the finish was cut", Sdk.anthropic, begun + named(...Sdk.finish("end_turn").slice(0, 1))],
     ["when the finish has no reason", Sdk.anthropic, begun + named(...Sdk.finish(null))],
     ["when Google's answer has no reason", Sdk.google, data(chunk([{ text: "Hi" }]))],
@@ -348,15 +348,15 @@ describe("the server sees the close before the interruption ends", () => {
       assert.isTrue(Deferred.isDoneUnsafe(server.left))
     })
 
-  it.live("of an answer that had not begun", () => streaming(OpenAi.silence, Sdk.anthropic, "received"))
-  it.live("of an answer of Anthropic", () =>
+  it.live("of an answer that has not begun", () => streaming(OpenAi.silence, Sdk.anthropic, "received"))
+  it.live("of an answer from Anthropic", () =>
     streaming(OpenAi.open(named(Sdk.begin(), ...says(0, "Once"))), Sdk.anthropic, "told"))
-  it.live("of an answer of Google", () => streaming(OpenAi.open(data(chunk([{ text: "Once" }]))), Sdk.google, "told"))
+  it.live("of an answer from Google", () => streaming(OpenAi.open(data(chunk([{ text: "Once" }]))), Sdk.google, "told"))
 
-  it.live("of an answer of Responses, whose package reads ahead", () =>
+  it.live("of an answer from the Responses API, whose package reads ahead", () =>
     streaming(OpenAi.open(named(Sdk.created, ...Sdk.writes(0, "Once"))), Sdk.responses, "told"))
 
-  it.live("when the reader has had enough", () =>
+  it.live("when the reader leaves early", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(OpenAi.open(named(Sdk.begin(), ...says(0, "Once"))))
       yield* OpenAi.stream().pipe(
@@ -368,7 +368,7 @@ describe("the server sees the close before the interruption ends", () => {
     }))
 })
 
-it.live("a stream that knows no abort is cancelled", () =>
+it.live("a stream that ignores the abort signal is cancelled", () =>
   Effect.gen(function*() {
     const cancelled = yield* Deferred.make<void>()
     const body = new ReadableStream<Uint8Array>({

@@ -1,4 +1,4 @@
-/** What goes wrong with models of the AI SDK: statuses, errors inside a stream, bodies that are no stream, networks. */
+/** What goes wrong with models of the AI SDK: statuses, errors inside a stream, bodies that are not streams, networks. */
 import { createAnthropic } from "@ai-sdk/anthropic"
 import { APICallError, type LanguageModelV4, LoadAPIKeyError } from "@ai-sdk/provider"
 import { assert, describe, it } from "@effect/vitest"
@@ -20,7 +20,7 @@ const failure = (make: Sdk.Maker, reply: OpenAi.Reply) =>
     ({ error, server }) => error === undefined ? Effect.die("the call succeeded") : Effect.succeed({ error, server })
   )
 
-/** How a run knows it. */
+/** The tag by which a run knows it. */
 const tagOf = (error: AiError.AiError) => ModelErrors.fromAiError(error).reason._tag
 
 /** A model that keeps its address as that of Bedrock does. */
@@ -62,14 +62,14 @@ describe("a status", () => {
     [Sdk.google, 403, googleError(403, "PERMISSION_DENIED", "no"), "Authentication"],
     [Sdk.google, 429, googleError(429, "RESOURCE_EXHAUSTED", "slow down"), "RateLimited"],
     [Sdk.google, 503, googleError(503, "UNAVAILABLE", "overloaded"), "Overloaded"]
-  ])("of %o with %o is told apart", ([make, code, body, tag]) =>
+  ])("of %o with %o is classified", ([make, code, body, tag]) =>
     Effect.gen(function*() {
       const { error, server } = yield* failure(make, OpenAi.status(code, body))
       assert.strictEqual(tagOf(error), tag, error.message)
       assert.lengthOf(server.requests, 1)
     }))
 
-  it.effect("is told with the host, the provider's words and what to check", () =>
+  it.effect("is reported with the host, the provider's words and what to check", () =>
     Effect.gen(function*() {
       const { error, server } = yield* failure(
         Sdk.anthropic,
@@ -104,7 +104,7 @@ describe("an error inside a stream", () => {
       "Overloaded"
     ],
     ["of a new type", Sdk.anthropic, named(begin(), says(0, "Hi")[0]!, apiError("strange_event", "no")), "Overloaded"],
-    ["that is all there is", Sdk.anthropic, named(apiError("rate_limit_error", "no")), "RateLimited"],
+    ["that is the whole stream", Sdk.anthropic, named(apiError("rate_limit_error", "no")), "RateLimited"],
     ["of Google", Sdk.google, OpenAi.data(googleError(503, "UNAVAILABLE", "no")), "Overloaded"],
     [
       "after Google's text",
@@ -113,15 +113,15 @@ describe("an error inside a stream", () => {
       "RateLimited"
     ],
     ["that is not of the protocol", Sdk.anthropic, named(begin(), { type: "surprise" }), "InvalidResponse"],
-    ["that is no JSON", Sdk.google, "data: nonsense\n\n", "InvalidResponse"],
-    ["that is no JSON and all there is", Sdk.anthropic, "data: nonsense\n\n", "InvalidResponse"]
-  ])("%s counts as a failure of it", ([, make, body, tag]) =>
+    ["that is not JSON", Sdk.google, "data: nonsense\n\n", "InvalidResponse"],
+    ["that is not JSON and is the whole stream", Sdk.anthropic, "data: nonsense\n\n", "InvalidResponse"]
+  ])("%s fails the stream", ([, make, body, tag]) =>
     Effect.gen(function*() {
       const { error } = yield* failure(make, OpenAi.events(body))
       assert.strictEqual(tagOf(error), tag, error.message)
     }))
 
-  it.effect("comes after the parts that came before it", () =>
+  it.effect("does not lose the parts before it", () =>
     Effect.gen(function*() {
       const body = named(begin(), ...says(0, "Hi"), apiError("overloaded_error", "no"))
       const { error, parts } = yield* Sdk.answer(Sdk.anthropic, OpenAi.events(body))
@@ -129,15 +129,15 @@ describe("an error inside a stream", () => {
     }))
 })
 
-describe("where there is no answer", () => {
-  it.effect("a connection that is reset in an answer is a stream cut short, told in its words", () =>
+describe("without an answer", () => {
+  it.effect("a connection reset during an answer is a truncated stream, and says so", () =>
     Effect.gen(function*() {
       const { error, server } = yield* failure(Sdk.anthropic, OpenAi.reset(named(begin(), ...says(0, "Hi"))))
       assert.deepStrictEqual([tagOf(error), error.isRetryable], ["StreamTruncated", true])
       assert.include(error.message, `${server.host} reset the connection`)
     }))
 
-  it.effect("a connection that is refused is told with the port to check", () =>
+  it.effect("a refused connection is reported with host, port and what to check", () =>
     Effect.gen(function*() {
       const { baseUrl, host } = yield* Effect.scoped(OpenAi.make(OpenAi.silence))
       const { error } = yield* Effect.provide(OpenAi.outcome(), LanguageModelAiSdk.layer(Sdk.anthropic({ baseUrl })))
@@ -145,7 +145,7 @@ describe("where there is no answer", () => {
       assert.include(error?.message, `${host} refused the connection; check that the server runs`)
     }))
 
-  it.effect("a connection that breaks in an answer is a stream cut short, whatever says so", () =>
+  it.effect("a connection that breaks during an answer is a truncated stream, whatever reports it", () =>
     Effect.gen(function*() {
       const broken = Object.assign(new Error("the launch code"), { code: "ECONNRESET" })
       const stream = new ReadableStream({ pull: (controller) => controller.error(broken) })
@@ -155,7 +155,7 @@ describe("where there is no answer", () => {
       assert.include(error?.message, "bedrock.test reset the connection")
     }))
 
-  it.effect("a failure that is its own cause is told", () =>
+  it.effect("a failure that is its own cause is reported", () =>
     Effect.gen(function*() {
       const circle = new Error("the launch code")
       circle.cause = circle
@@ -170,7 +170,7 @@ describe("where there is no answer", () => {
     [503, "Overloaded", "community answered HTTP 503: no (try again later)"],
     [302, "InvalidRequest", "community answered HTTP 302, which is no answer"]
   ])(
-    "status %s of a model that shows neither address nor headers is told with its provider",
+    "status %s of a model that shows neither address nor headers is reported with its provider",
     ([status, tag, words]) =>
       Effect.gen(function*() {
         const refused = new APICallError({ message: "no", url: "", requestBodyValues: {}, statusCode: status })
@@ -185,7 +185,7 @@ describe("where there is no answer", () => {
   )
 
   it.effect.each<readonly [Sdk.Maker]>([[Sdk.anthropic], [Sdk.google]])(
-    "a web page is no stream: %o",
+    "a web page is not a stream: %o",
     ([make]) =>
       Effect.gen(function*() {
         const { error, server } = yield* failure(
@@ -197,7 +197,7 @@ describe("where there is no answer", () => {
       })
   )
 
-  it.effect("a key that is missing is told with what to set", () =>
+  it.effect("a missing key is reported with what to set", () =>
     Effect.gen(function*() {
       const message = "API key is missing: set ANTHROPIC_API_KEY"
       const fetch = () => Promise.reject(new LoadAPIKeyError({ message }))
@@ -207,7 +207,7 @@ describe("where there is no answer", () => {
       assert.include(error?.message, `127.0.0.1:9 could not be called: ${message}`)
     }))
 
-  it.effect("a result of a provider's own tool that it cannot have made is not sent", () =>
+  it.effect("an impossible result of a provider's own tool is not sent", () =>
     Effect.gen(function*() {
       const part = { id: "srvtoolu_1", name: "web_search", providerExecuted: true }
       const content = [
@@ -223,7 +223,7 @@ describe("where there is no answer", () => {
       assert.lengthOf(server.requests, 0)
     }))
 
-  it.effect("what is thrown by nobody's intent is told by its name, whose words may be anything", () =>
+  it.effect("an unexpected exception is reported by its name only, as its message may be anything", () =>
     Effect.gen(function*() {
       const fetch = () => Promise.reject(new RangeError("the launch code"))
       const model = createAnthropic({ baseURL: "http://127.0.0.1:9/v1", apiKey: Sdk.key, fetch })("claude-x")
@@ -233,7 +233,7 @@ describe("where there is no answer", () => {
       assert.notInclude(error?.message, "launch code")
     }))
 
-  it.effect("credentials that Bedrock's package did not find are told, and not looked for again", () =>
+  it.effect("credentials that Bedrock's package did not find are reported and not retried", () =>
     Effect.gen(function*() {
       const message =
         "AWS SigV4 authentication requires AWS credentials. Please provide either: ...\nOriginal error: AKIA1"
@@ -247,7 +247,7 @@ describe("where there is no answer", () => {
       assert.notInclude(error?.message, "AKIA1")
     }))
 
-  it.effect("half an event of Bedrock's binary stream is a stream cut short", () =>
+  it.effect("half an event of Bedrock's binary stream is a truncated stream", () =>
     Effect.gen(function*() {
       const said = "Incomplete Amazon Bedrock event-stream frame: 7 buffered bytes remain at end of stream."
       const stream = new ReadableStream({ pull: (controller) => controller.error(new Error(said)) })
@@ -268,7 +268,7 @@ describe("where there is no answer", () => {
     }))
 })
 
-it.live("no secret is in an error, a log or a span", () =>
+it.live("errors, logs and spans contain no secret", () =>
   Effect.gen(function*() {
     const told: Array<unknown> = []
     const { spans, tracer } = Traces.make()

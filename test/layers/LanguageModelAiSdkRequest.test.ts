@@ -1,4 +1,4 @@
-/** What Anthropic and Google are asked, through their packages of the AI SDK: messages, signatures, tools, settings. */
+/** What Anthropic and Google are sent through their AI SDK packages: messages, signatures, tools, settings. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { LanguageModel, Prompt, Tool, Toolkit } from "effect/ai"
@@ -80,7 +80,7 @@ describe("what a model signed goes back unedited", () => {
     }))
 })
 
-it.effect("the result of a provider's own tool goes back as the JSON that it was", () =>
+it.effect("the result of a provider's own tool goes back as the original JSON", () =>
   Effect.gen(function*() {
     const found = { type: "web_search_result", url: "https://a.test/", title: "A", page_age: null }
     const toolkit = yield* Toolkit.make(Sdk.WebSearch({ maxUses: 2 }))
@@ -104,7 +104,7 @@ it.effect("the result of a provider's own tool goes back as the JSON that it was
     assert.include(JSON.stringify(result), "\"encrypted_content\":\"ENC\"")
   }))
 
-it.effect("a text that a provider's own tool gave goes back as JSON, too", () =>
+it.effect("a text result of a provider's own tool goes back as JSON too", () =>
   Effect.gen(function*() {
     const part = { id: "mcptoolu_1", name: "echo", providerExecuted: true }
     const options = { anthropic: { type: "mcp-tool-use", serverName: "s" } }
@@ -119,7 +119,7 @@ it.effect("a text that a provider's own tool gave goes back as JSON, too", () =>
     ])
   }))
 
-it.effect("cache markers go with messages and parts", () =>
+it.effect("cache markers are sent with messages and parts", () =>
   Effect.gen(function*() {
     const options = { anthropic: { cacheControl: { type: "ephemeral" } } }
     const system = Prompt.systemMessage({ content: "Be brief.", options })
@@ -148,11 +148,15 @@ it.effect.each<readonly [string, Prompt.FilePart["data"], object]>([
   ["bytes", new TextEncoder().encode("hi"), { type: "base64", media_type: "image/png", data: "aGk=" }],
   ["base64", "aGk=", { type: "base64", media_type: "image/png", data: "aGk=" }],
   ["a data URL", new URL("data:image/png;base64,aGk="), { type: "base64", media_type: "image/png", data: "aGk=" }],
-  ["a data URL in words", "data:,h%69", { type: "base64", media_type: "image/png", data: "aGk=" }],
-  ["a data URL of bytes", "data:,%FF%00%25%", { type: "base64", media_type: "image/png", data: "/wAlJQ==" }],
-  ["a data URL in words of UTF-8", "data:,w%C3%B6", { type: "base64", media_type: "image/png", data: "d8O2" }],
+  ["a percent-encoded data URL", "data:,h%69", { type: "base64", media_type: "image/png", data: "aGk=" }],
+  ["a percent-encoded data URL of binary data", "data:,%FF%00%25%", {
+    type: "base64",
+    media_type: "image/png",
+    data: "/wAlJQ=="
+  }],
+  ["a percent-encoded data URL in UTF-8", "data:,w%C3%B6", { type: "base64", media_type: "image/png", data: "d8O2" }],
   ["an address", "https://a.test/a.png", { type: "url", url: "https://a.test/a.png" }]
-])("a file goes as %s", ([, data, source]) =>
+])("a file is sent as %s", ([, data, source]) =>
   Effect.gen(function*() {
     const image = Prompt.filePart({ mediaType: "image/png", data })
     const { messages } = yield* askClaude({ prompt: Prompt.fromMessages([Prompt.userMessage({ content: [image] })]) })
@@ -177,7 +181,7 @@ it.effect.each<readonly [string, Partial<Prompt.ToolResultPart>, object]>([
       ]
     }
   ]
-])("a result goes as %s", ([, fields, sent]) =>
+])("a result is sent as %s", ([, fields, sent]) =>
   Effect.gen(function*() {
     const call = Prompt.toolCallPart({ id: "c1", name: "look", params: {}, providerExecuted: false })
     const result = Prompt.toolResultPart({
@@ -206,7 +210,7 @@ describe("tools", () => {
     })
   )
 
-  it.effect("are described by name, words and schema", () =>
+  it.effect("are sent with name, description and schema", () =>
     Effect.gen(function*() {
       const { tools } = yield* askClaude({ toolkit: yield* toolkit })
       assert.deepStrictEqual(tools.map((tool: any) => [tool.name, tool.description, tool.strict]), [
@@ -222,7 +226,7 @@ describe("tools", () => {
     [{ tool: "look" }, { type: "tool", name: "look" }, ["look", "go"]],
     [{ oneOf: ["go"] }, { type: "auto" }, ["go"]],
     [{ mode: "required", oneOf: ["go"] }, { type: "any" }, ["go"]]
-  ])("are chosen from by %o", ([toolChoice, choice, names]) =>
+  ])("are limited and required by the choice %o", ([toolChoice, choice, names]) =>
     Effect.gen(function*() {
       const request = yield* askClaude({ toolkit: yield* toolkit, toolChoice })
       assert.deepStrictEqual(request.tool_choice, choice)
@@ -230,7 +234,7 @@ describe("tools", () => {
     }))
 })
 
-it.effect("an output schema becomes the provider's own mode", () =>
+it.effect("an output schema uses the provider's own mode", () =>
   Effect.gen(function*() {
     const reply = OpenAi.events(OpenAi.data(Sdk.chunk([{ text: "{\"n\":1}" }], { finishReason: "STOP" })))
     const server = yield* OpenAi.make(reply)
@@ -244,7 +248,7 @@ it.effect("an output schema becomes the provider's own mode", () =>
     assert.include(JSON.stringify(generationConfig), "\"required\":[\"n\"]")
   }))
 
-it.effect("settings go with every call, and those of one call over them", () =>
+it.effect("settings apply to every call, and those of one call override them", () =>
   Effect.gen(function*() {
     const settings = {
       maxOutputTokens: 9000,

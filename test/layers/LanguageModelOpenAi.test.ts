@@ -59,7 +59,7 @@ describe("parts", () => {
       ])
     }))
 
-  it.effect("a message that is whole in one event is read as what streams is", () =>
+  it.effect("a message that is whole in one event is read like a streamed one", () =>
     Effect.gen(function*() {
       const message = {
         role: "assistant",
@@ -75,7 +75,7 @@ describe("parts", () => {
       assert.deepStrictEqual(OpenAi.types(parts).slice(-2), ["tool-call", "finish"])
     }))
 
-  it.effect("a message beside the deltas, which says it all again, is not read", () =>
+  it.effect("a message that repeats the deltas beside them is not read", () =>
     Effect.gen(function*() {
       const chunk = (content: string, all: string, finish_reason: string | null) => ({
         choices: [{ index: 0, delta: { content }, message: { role: "assistant", content: all }, finish_reason }]
@@ -89,7 +89,7 @@ describe("parts", () => {
   it.effect.each<readonly [string, object]>([
     ["reasoning_content", { reasoning_content: "because" }],
     ["reasoning", { reasoning: "because" }],
-    ["both with one text", { reasoning: "because", reasoning_content: "because" }],
+    ["both fields with the same text", { reasoning: "because", reasoning_content: "because" }],
     ["OpenRouter's text beside its details", {
       reasoning: "because",
       reasoning_details: [{ type: "reasoning.text", text: "because", index: 0 }]
@@ -137,7 +137,7 @@ describe("parts", () => {
       assert.strictEqual(OpenAi.finishOf(parts)?.reason, expected)
     }))
 
-  it.effect("fields of other types and other choices are as if they were not there", () =>
+  it.effect("fields of wrong types and other choices are ignored", () =>
     Effect.gen(function*() {
       const { error, parts } = yield* OpenAi.answer(OpenAi.events(
         OpenAi.data(
@@ -174,7 +174,7 @@ describe("the end", () => {
         }))
   )
 
-  it.effect("pings after the finish reason do not hold a call", () =>
+  it.effect("pings after the finish reason do not hold up a call", () =>
     Effect.gen(function*() {
       const turn = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
       const text = Stream.make(hello + OpenAi.data(OpenAi.finish("stop")))
@@ -196,14 +196,14 @@ describe("the end", () => {
       assert.strictEqual(OpenAi.types(parts).at(-1), "finish")
     }))
 
-  it.effect("a body that ends after the finish reason is whole", () =>
+  it.effect("a body that ends right after the finish reason is whole", () =>
     Effect.gen(function*() {
       const { error, parts } = yield* OpenAi.answer(OpenAi.events(hello, OpenAi.data(OpenAi.finish("stop"))))
       assert.isUndefined(error)
       assert.strictEqual(OpenAi.finishOf(parts)?.reason, "stop")
     }))
 
-  it.effect("a reset after the finish reason takes nothing away", () =>
+  it.effect("a reset after the finish reason loses nothing", () =>
     OpenAi.using(OpenAi.open(hello + OpenAi.data(OpenAi.finish("stop"))), (server) =>
       Effect.gen(function*() {
         const parts = yield* OpenAi.stream().pipe(
@@ -215,9 +215,9 @@ describe("the end", () => {
 
   it.effect.each<readonly [string, string]>([
     ["an error", OpenAi.data({ error: { message: "the count was lost", code: 500 } })],
-    ["an event with the name error", "event: error\ndata: {\"message\":\"the count was lost\"}\n\n"],
-    ["what is no JSON", "data: upstream closed\n\n"]
-  ])("%s after the finish reason takes nothing away", ([, late]) =>
+    ["an event named error", "event: error\ndata: {\"message\":\"the count was lost\"}\n\n"],
+    ["a line that is not JSON", "data: upstream closed\n\n"]
+  ])("%s after the finish reason loses nothing", ([, late]) =>
     Effect.gen(function*() {
       const { error, parts } = yield* OpenAi.answer(OpenAi.events(
         hello + OpenAi.data(OpenAi.toolCalls({ index: 0, id: "a", function: { name: "f", arguments: "{}" } })),
@@ -228,7 +228,7 @@ describe("the end", () => {
       assert.deepStrictEqual(OpenAi.types(parts).slice(-2), ["tool-call", "finish"])
     }))
 
-  it.effect("an error after a finish reason that says that there is one is that error", () =>
+  it.effect("after the finish reason error, the error that follows is the failure", () =>
     Effect.gen(function*() {
       const { error } = yield* OpenAi.answer(OpenAi.events(
         hello + OpenAi.data(OpenAi.finish("error")),
@@ -245,7 +245,7 @@ describe("the end", () => {
     ],
     ["usage without a finish reason", hello + OpenAi.data(OpenAi.usage(counts))],
     ["[DONE] without a finish reason", hello + OpenAi.done],
-    ["a finish reason cut in its middle", hello + OpenAi.data(OpenAi.finish("stop")).slice(0, -12)],
+    ["a finish reason cut in the middle", hello + OpenAi.data(OpenAi.finish("stop")).slice(0, -12)],
     ["nothing", ""]
   ])("a body that ends after %s is truncated", ([, body]) =>
     Effect.gen(function*() {
@@ -256,12 +256,12 @@ describe("the end", () => {
       assert.notInclude(OpenAi.types(parts), "finish")
     }))
 
-  it.effect("what came before the failure was delivered", () =>
+  it.effect("what came before a truncation is delivered", () =>
     Effect.gen(function*() {
       assert.strictEqual(OpenAi.text((yield* OpenAi.answer(OpenAi.events(hello))).parts), "Hello")
     }))
 
-  it.effect("a truncated stream is still recognised after it went through JSON", () =>
+  it.effect("a truncated stream is still recognised after a round trip through JSON", () =>
     Effect.gen(function*() {
       const codec = Schema.fromJsonString(Schema.toCodecJson(AiError.AiError))
       const error = yield* OpenAi.failure(OpenAi.events(hello))
@@ -284,7 +284,7 @@ describe("interruption", () => {
         yield* Deferred.await(server.left)
       })))
 
-  it.effect("closes the socket while nothing has come", () =>
+  it.effect("closes the socket before anything has come", () =>
     OpenAi.using(OpenAi.silence, (server) =>
       Effect.gen(function*() {
         const fiber = yield* Effect.forkChild(OpenAi.outcome())
@@ -300,12 +300,12 @@ describe("interruption", () => {
         yield* Deferred.await(server.left)
       })))
 
-  it.effect("a call whose response comes to its end after the last part leaves the connection to the next call", () =>
+  it.effect("a call whose response ends after the last part leaves its connection to the next call", () =>
     OpenAi.using(OpenAi.late(hello, OpenAi.data(OpenAi.finish("stop", counts))), (server) =>
       Effect.gen(function*() {
         const call = OpenAi.stream().pipe(Stream.takeUntil((part) => part.type === "finish"), Stream.runDrain)
         yield* call
-        // The client frees a connection in a later turn of the event loop than the one in which the response ended.
+        // The client frees a connection one turn of the event loop after the response has ended.
         yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
         yield* call
         assert.deepStrictEqual(server.requests.map((_) => _.connection), [1, 1])
@@ -313,7 +313,7 @@ describe("interruption", () => {
 })
 
 describe("generateText and generateObject", () => {
-  it.effect("give whole blocks", () =>
+  it.effect("return whole blocks", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(
         OpenAi.events(OpenAi.data(OpenAi.delta({ reasoning: "hm" })), hello, OpenAi.data(OpenAi.finish("stop", counts)))
@@ -323,7 +323,7 @@ describe("generateText and generateObject", () => {
       assert.strictEqual(response.usage.inputTokens.total, 10)
     }))
 
-  it.effect("an object is asked for with a strict schema and decoded, absent fields as null", () =>
+  it.effect("request an object with a strict schema, and decode null as an absent field", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(OpenAi.events(
         OpenAi.data(OpenAi.delta({ content: "{\"city\":\"Oslo\",\"zip\":null}" }), OpenAi.finish("stop", counts))
