@@ -1,4 +1,4 @@
-/** What goes wrong: statuses, errors inside a stream, bodies that are no stream, networks; and that no secret gets out. */
+/** What goes wrong: statuses, errors inside a stream, bodies that are not streams, networks; and that no secret gets out. */
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Deferred, Duration, Effect, Exit, Layer, Logger, Redacted } from "effect"
@@ -86,7 +86,7 @@ describe("statuses", () => {
   it.effect.each<readonly [string, (detail: ReadonlyArray<object>) => object]>([
     ["FastAPI", (detail) => ({ detail })],
     ["Mistral", (detail) => ({ object: "error", message: { detail }, type: "invalid_request_error" })]
-  ])("what the validator of %s found is told without the input", ([, body]) =>
+  ])("what the validator of %s found is reported without the input", ([, body]) =>
     Effect.gen(function*() {
       const found = { type: "extra_forbidden", loc: ["body", "seed"], msg: "Extra inputs", input: "the prompt" }
       const { message } = yield* OpenAi.failure(OpenAi.status(422, body([found, { loc: ["body", "n"] }])))
@@ -94,7 +94,7 @@ describe("statuses", () => {
       assert.notInclude(message, "the prompt")
     }))
 
-  it.effect("errors without words of their own name the host too", () =>
+  it.effect("errors without a message name the host too", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(OpenAi.status(429, ""), OpenAi.status(402, ""))
       const [limited, spent] = yield* Effect.provide(
@@ -113,7 +113,7 @@ describe("statuses", () => {
       assert.notInclude((yield* OpenAi.failure(OpenAi.status(502, "<html>nginx</html>"))).message, "nginx")
     }))
 
-  it.effect("a short plain text is told, and of a long one nothing", () =>
+  it.effect("a short plain text is reported, a long one is left out", () =>
     Effect.gen(function*() {
       const page = yield* OpenAi.failure(OpenAi.status(404, "404 page not found\n"))
       assert.include(page.message, "answered HTTP 404: 404 page not found (check")
@@ -122,7 +122,7 @@ describe("statuses", () => {
     }))
 
   it.effect.each([["sk-wrong", "InvalidKey"], [undefined, "MissingKey"]] as const)(
-    "a refused key of %s is told as %s",
+    "a refused key of %s is reported as %s",
     ([key, kind]) =>
       Effect.gen(function*() {
         const server = yield* OpenAi.make(OpenAi.status(401, { error: { message: "who are you?" } }))
@@ -132,7 +132,7 @@ describe("statuses", () => {
       })
   )
 
-  it.effect("code, type and parameter are kept as data, and the request's id", () =>
+  it.effect("code, type, parameter and the request's id are kept as data", () =>
     Effect.gen(function*() {
       const { reason } = yield* OpenAi.failure(OpenAi.status(
         400,
@@ -159,7 +159,7 @@ describe("statuses", () => {
       assert.include((yield* OpenAi.failure(endless)).message, "bad")
     }))
 
-  it.effect("a redirect is told, without its query", () =>
+  it.effect("a redirect is reported without its query", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(OpenAi.status(302, "", { location: "/login?token=secret" }))
       const { error } = yield* Effect.provide(OpenAi.outcome(), OpenAi.model(server))
@@ -169,7 +169,7 @@ describe("statuses", () => {
     }))
 
   it.effect.each([300, 204, 205])(
-    "status %s, which has no answer, names the base URL as what to check",
+    "status %s, which carries no answer, says to check the base URL",
     (status) =>
       Effect.gen(function*() {
         const error = yield* OpenAi.failure(OpenAi.status(status, ""))
@@ -178,14 +178,14 @@ describe("statuses", () => {
       })
   )
 
-  it.effect("a body that nobody reads is left", () =>
+  it.effect("the connection of a body that nobody reads is closed", () =>
     OpenAi.using({ ...OpenAi.status(301, "moved"), ending: "open" }, (server) =>
       Effect.gen(function*() {
         yield* OpenAi.outcome()
         yield* Deferred.await(server.left)
       })))
 
-  it.effect("a client that fails on statuses by itself changes nothing", () =>
+  it.effect("a client that itself fails on statuses changes nothing", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(OpenAi.status(429, { error: { message: "slow down" } }, { "retry-after": "2" }))
       const client = Layer.effect(HttpClient.HttpClient, Effect.map(HttpClient.HttpClient, HttpClient.filterStatusOk))
@@ -231,7 +231,7 @@ describe("retry after", () => {
       assert.strictEqual(yield* after(headers), expected)
     }))
 
-  it.effect("is read from the body where no header says it", () =>
+  it.effect("is read from the body when no header has it", () =>
     Effect.gen(function*() {
       const body = [{ error: { code: 429, message: "slow down", details: [{ retryDelay: "32s" }] } }]
       assert.deepStrictEqual((yield* OpenAi.failure(OpenAi.status(429, body))).retryAfter, Duration.seconds(32))
@@ -239,7 +239,7 @@ describe("retry after", () => {
       assert.deepStrictEqual((yield* OpenAi.failure(both)).retryAfter, Duration.seconds(2))
     }))
 
-  it.effect("is on the error of effect/ai itself for a rate limit, and kept for a 503", () =>
+  it.effect("is on effect/ai's own error for a rate limit, and also kept for a 503", () =>
     Effect.gen(function*() {
       const error = yield* OpenAi.failure(OpenAi.status(429, "", { "retry-after": "2" }))
       assert.deepStrictEqual(error.retryAfter, Duration.seconds(2))
@@ -275,12 +275,12 @@ describe("errors inside a stream", () => {
       assert.notInclude(OpenAi.types(parts), "finish")
     }))
 
-  it.effect("the status that an error names is its status", () =>
+  it.effect("the status that an error names becomes its status", () =>
     Effect.gen(function*() {
       assert.strictEqual(statusOf(yield* OpenAi.failure(OpenAi.events(OpenAi.data({ error: { code: 503 } })))), 503)
     }))
 
-  it.effect("a context overflow is recognised by code and by words", () =>
+  it.effect("a context overflow is recognised by its code or its words", () =>
     Effect.gen(function*() {
       const errors = [{ code: "context_length_exceeded" }, {
         message: "the request exceeds the available context size"
@@ -313,14 +313,14 @@ describe("errors inside a stream", () => {
       })
   )
 
-  it.effect.each([null, "", false])("an error that is %o is none", (error) =>
+  it.effect.each([null, "", false])("an error field of %o is no error", (error) =>
     Effect.gen(function*() {
       const chunk = { ...OpenAi.finish("stop"), error }
       assert.isUndefined((yield* OpenAi.answer(OpenAi.events(hello, OpenAi.data(chunk)))).error)
     }))
 })
 
-describe("bodies that are no stream", () => {
+describe("bodies that are not streams", () => {
   const as = (contentType: string, body: string, ending: OpenAi.Reply["ending"] = "end"): OpenAi.Reply => ({
     status: 200,
     headers: { "content-type": contentType },
@@ -338,7 +338,7 @@ describe("bodies that are no stream", () => {
     ["a list", as("application/json", "[1]")],
     ["plain text", as("text/plain", "It works!")],
     ["nothing", as("text/html", "")]
-  ])("%s is no API, now nor later, and the host is named", ([, reply]) =>
+  ])("%s is a non-retryable failure that names the host", ([, reply]) =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(reply)
       const { error } = yield* Effect.provide(OpenAi.outcome(), OpenAi.model(server))
@@ -347,13 +347,13 @@ describe("bodies that are no stream", () => {
       assert.include(error?.message, "check that the base URL")
     }))
 
-  it.effect("an error with status 200 is that error", () =>
+  it.effect("an error with status 200 is read as that error", () =>
     Effect.gen(function*() {
       const body = JSON.stringify({ error: { message: "slow down", code: 429 } })
       assert.strictEqual((yield* OpenAi.failure(as("application/json", body))).reason._tag, "RateLimitError")
     }))
 
-  it.effect("a stream under another content type is read", () =>
+  it.effect("a stream with another content type is read", () =>
     Effect.gen(function*() {
       const { error } = yield* OpenAi.answer(as("text/plain", hello + OpenAi.data(OpenAi.finish("stop"))))
       assert.isUndefined(error)
@@ -408,7 +408,7 @@ describe("secrets", () => {
   const secret = "sk-secret-0123456789"
   const prompt = "the launch code is 0000"
 
-  it.effect("neither key nor prompt is in an error, a log or a span, even when the provider repeats the key", () =>
+  it.effect("errors, logs and spans contain neither key nor prompt, even when the provider repeats the key", () =>
     Effect.gen(function*() {
       const lines: Array<unknown> = []
       const { spans, tracer } = Traces.make()

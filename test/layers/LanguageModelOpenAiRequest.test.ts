@@ -22,7 +22,7 @@ const messagesOf = (prompt: Prompt.RawInput, options: Partial<LanguageModelOpenA
 const png = new Uint8Array([137, 80, 78, 71])
 
 describe("messages", () => {
-  it.effect("system and user texts are strings, consecutive messages stay as they are", () =>
+  it.effect("system and user texts are strings, and consecutive messages stay separate", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(
         yield* messagesOf([
@@ -61,7 +61,7 @@ describe("messages", () => {
       type: "file",
       file: { filename: "a.pdf", file_data: "data:application/pdf;base64,iVBORw==" }
     }]
-  ])("a user message holds %s beside its text", ([, file, expected]) =>
+  ])("a user message has %s beside its text", ([, file, expected]) =>
     Effect.gen(function*() {
       const content = [{ type: "text" as const, text: "look" }, file]
       assert.deepStrictEqual(yield* messagesOf([{ role: "user", content }]), [
@@ -94,7 +94,7 @@ describe("messages", () => {
     { id: "b", type: "function", function: { name: "f", arguments: "{\"city\":\"Rome\"}" } }
   ]
 
-  it.effect("a tool round is one assistant message and one message for each result, reasoning left out", () =>
+  it.effect("a tool round is one assistant message and one message per result, without reasoning", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual((yield* messagesOf(round)).slice(1), [
         { role: "assistant", content: "Let me see.", tool_calls: toolCalls },
@@ -123,7 +123,7 @@ describe("messages", () => {
       content: [{ type: "tool-result", id: "a", name: "f", isFailure: false, result: "3" }]
     }])
 
-    /** The assistant message that goes back when the model answered so. */
+    /** The assistant message that goes back after this answer of the model. */
     const sentBack = Effect.fnUntraced(function*(
       answer: string,
       options: Partial<LanguageModelOpenAi.Options> = {},
@@ -152,14 +152,14 @@ describe("messages", () => {
       ["under another name", OpenAi.data(OpenAi.delta({ reasoning: "Two cities." })) + called],
       ["without a tool call", thought + OpenAi.data(OpenAi.finish("stop", { prompt_tokens: 1 }))],
       ["from another model", thought + called, {}, { model: "m-2" }],
-      ["and is not to be sent", thought + called, { sendReasoning: false }]
-    ])("stays here when it came %s", ([, answer, options, next]) =>
+      ["and must not be sent", thought + called, { sendReasoning: false }]
+    ])("is not sent when it came %s", ([, answer, options, next]) =>
       Effect.gen(function*() {
         assert.notProperty(yield* sentBack(answer, options, next), "reasoning_content")
       }))
 
     it.effect.each(["auto", true] as const)(
-      "never goes to api.openai.com, sendReasoning being %s",
+      "never goes to api.openai.com when sendReasoning is %s",
       (sendReasoning) =>
         Effect.gen(function*() {
           const bodies: Array<any> = []
@@ -197,7 +197,7 @@ describe("messages", () => {
     )
   })
 
-  it.effect("calls without text have content null; an assistant message without either has empty content", () =>
+  it.effect("calls without text have null content; a message with neither calls nor text has empty content", () =>
     Effect.gen(function*() {
       const messages = yield* messagesOf([
         { role: "assistant", content: [{ type: "tool-call", id: "a", name: "f", params: {} }] },
@@ -220,7 +220,7 @@ describe("messages", () => {
       assert.strictEqual(message.tool_calls[0].function.arguments, expected)
     }))
 
-  it.effect("what a tool shows the model goes before its result", () =>
+  it.effect("what a tool shows the model is sent instead of its result, with files as notes", () =>
     Effect.gen(function*() {
       const modelOutput = [
         Prompt.textPart({ text: "a chart" }),
@@ -256,7 +256,7 @@ describe("messages", () => {
       assert.deepStrictEqual(messages, [{ role: "assistant", content: "found" }])
     }))
 
-  it.effect("equal prompts give equal bytes", () =>
+  it.effect("equal prompts are sent as equal bytes", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(reply)
       const toolkit = yield* weatherTools
@@ -267,7 +267,7 @@ describe("messages", () => {
       assert.strictEqual(server.requests[0]?.text, server.requests[1]?.text)
     }))
 
-  it.effect("a value that JSON cannot hold is a mistake of the caller", () =>
+  it.effect("a value that JSON cannot hold is the caller's error", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(reply)
       const prompt: Prompt.RawInput = [{
@@ -320,7 +320,7 @@ describe("tools", () => {
       })
     }))
 
-  it.effect("a strict tool gets the schema of strict mode", () =>
+  it.effect("a strict tool is sent with a strict-mode schema", () =>
     Effect.gen(function*() {
       const strict = (yield* bodyOf({ toolkit: yield* weatherTools })).tools[2].function
       assert.isTrue(strict.strict)
@@ -331,7 +331,7 @@ describe("tools", () => {
     ["a record", Schema.Struct({ a: Schema.Record(Schema.String, Schema.Finite) })],
     ["a tuple", Schema.Struct({ a: Schema.Array(Schema.Tuple([Schema.String, Schema.Finite])) })]
   ])(
-    "a strict tool that takes %s, for which strict mode has another form, is sent as it is",
+    "a strict tool that takes %s, which strict mode cannot express, is sent without strict mode",
     ([, parameters]) =>
       Effect.gen(function*() {
         const tool = Tool.make("odd", { parameters }).annotate(Tool.Strict, true)
@@ -343,7 +343,7 @@ describe("tools", () => {
       })
   )
 
-  it.effect("a strict tool stays strict whatever its arguments are called", () =>
+  it.effect("a strict tool stays strict whatever the names of its arguments", () =>
     Effect.gen(function*() {
       const parameters = Schema.Struct({
         not: Schema.String,
@@ -369,13 +369,13 @@ describe("tools", () => {
       assert.deepStrictEqual(body.tools.map((_: { function: { name: string } }) => _.function.name), names)
     }))
 
-  it.effect("without tools there is neither a list nor a choice", () =>
+  it.effect("without tools there is neither a list of tools nor a choice", () =>
     Effect.gen(function*() {
       const body = yield* bodyOf({})
       for (const field of ["tools", "tool_choice", "response_format"]) assert.notProperty(body, field)
     }))
 
-  it.effect("a tool that only another API has is a mistake of the caller", () =>
+  it.effect("a tool that only another API has is the caller's error", () =>
     Effect.gen(function*() {
       const Search = Tool.providerDefined({
         id: "openai.web_search",
@@ -391,7 +391,7 @@ describe("tools", () => {
 })
 
 describe("the body", () => {
-  it.effect("asks for a stream with usage, by the model, over the API's path", () =>
+  it.effect("requests a stream with usage from the model, on the API's path", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(reply)
       yield* Effect.provide(OpenAi.outcome(), OpenAi.model(server))
@@ -407,7 +407,7 @@ describe("the body", () => {
       })
     }))
 
-  it.effect("holds the fields of the options, which can take stream_options away and nothing that the call decides", () =>
+  it.effect("has the fields of the options, which may remove stream_options but not override the call", () =>
     Effect.gen(function*() {
       const body = yield* bodyOf({}, {
         body: { temperature: 0, stream_options: undefined, stream: false, model: "other" }
@@ -416,7 +416,7 @@ describe("the body", () => {
       assert.notProperty(body, "stream_options")
     }))
 
-  it.effect("Body sets the fields of one call over those of the options", () =>
+  it.effect("takes fields from Body for one call, over those of the options", () =>
     Effect.gen(function*() {
       const body = yield* bodyOf({}, { body: { temperature: 0, seed: 1 } }).pipe(
         Effect.provideService(LanguageModelOpenAi.Body, { temperature: 1 })

@@ -1,11 +1,11 @@
-/** Tool calls in the fragments that providers send them in: which fragment belongs to which call, ids and arguments. */
+/** Tool calls as the fragments that providers send: which fragment belongs to which call, ids and arguments. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as OpenAi from "../support/OpenAiServer.ts"
 
 type Call = { readonly id: string; readonly name: string; readonly params: unknown }
 
-/** The calls that come of chunks, each given as the list of its fragments. */
+/** The calls assembled from chunks, each given as the list of its fragments. */
 const callsOf = (...chunks: ReadonlyArray<ReadonlyArray<object>>) =>
   Effect.map(
     OpenAi.answer(OpenAi.events(
@@ -26,7 +26,7 @@ const oslo = "{\"city\":\"Oslo\"}"
 const rome = "{\"city\":\"Rome\"}"
 const both = [call("a", "f", { city: "Oslo" }), call("b", "g", { city: "Rome" })]
 
-describe("fragments", () => {
+describe("fragments are assembled", () => {
   it.effect.each<readonly [string, ReadonlyArray<ReadonlyArray<object>>, ReadonlyArray<Call>]>([
     ["by index", [
       [{ index: 0, id: "a", type: "function", ...fn("f", "") }],
@@ -41,12 +41,12 @@ describe("fragments", () => {
       [{ index: 0, ...fn(undefined, "\"Oslo\"}") }],
       [{ index: 1, ...fn(undefined, "\"Rome\"}") }]
     ], both],
-    ["by their places, where neither index nor id tells them apart", [
+    ["by position, when neither index nor id tells them apart", [
       [{ id: "a", ...fn("f", "") }, { id: "b", ...fn("g", "") }],
       [fn(undefined, "{\"city\":"), fn(undefined, "{\"city\":")],
       [fn(undefined, "\"Oslo\"}"), fn(undefined, "\"Rome\"}")]
     ], both],
-    ["by their order, where the last call began alone", [
+    ["by their order, when the last call began alone", [
       [{ id: "a", ...fn("f", oslo) }, { id: "b", ...fn("g", rome) }],
       [{ id: "c", ...fn("h", "") }],
       [fn(undefined, "{\"city\":"), fn(undefined, "\"Rome\"}")]
@@ -141,7 +141,7 @@ describe("fragments", () => {
       assert.deepStrictEqual(yield* callsOf(...chunks), expected)
     }))
 
-  it.effect("the legacy function_call is a tool call", () =>
+  it.effect("from the legacy function_call too", () =>
     Effect.gen(function*() {
       const { parts } = yield* OpenAi.answer(OpenAi.events(OpenAi.data(
         OpenAi.delta({ function_call: { name: "f", arguments: "{\"city\":" } }),
@@ -152,7 +152,7 @@ describe("fragments", () => {
       assert.strictEqual(OpenAi.finishOf(parts)?.reason, "tool-calls")
     }))
 
-  it.effect("deltas of a call carry its id and together are its arguments", () =>
+  it.effect("and their deltas carry the call's id and join to its arguments", () =>
     Effect.gen(function*() {
       const { parts } = yield* OpenAi.answer(OpenAi.events(OpenAi.data(
         OpenAi.toolCalls({ index: 0, ...fn("f", "{\"ci") }),
@@ -222,8 +222,8 @@ describe("arguments", () => {
     }))
 })
 
-describe("calls that are none", () => {
-  it.effect("fragments without a name and arguments are dropped", () =>
+describe("incomplete calls", () => {
+  it.effect("fragments with neither name nor arguments are dropped", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* callsOf([{ index: 0 }, { index: 1, id: "b", ...fn("g", rome) }]), [
         call("b", "g", { city: "Rome" })
@@ -240,7 +240,7 @@ describe("calls that are none", () => {
       assert.notInclude(OpenAi.types(parts), "tool-call")
     }))
 
-  it.effect("calls come out with finish reason length too, cut arguments as text", () =>
+  it.effect("calls are also emitted with finish reason length, cut arguments as text", () =>
     Effect.gen(function*() {
       const { parts } = yield* OpenAi.answer(OpenAi.events(OpenAi.data(
         OpenAi.toolCalls({ index: 0, id: "a", ...fn("f", "{\"city\":") }),

@@ -22,7 +22,7 @@ import * as RunLog from "../support/RunLog.ts"
 const look = Tool.make("look", { parameters: Schema.Struct({ n: Schema.Finite }), success: Schema.String })
 const toolkit = Toolkit.make(look)
 
-/** An agent with a tool that counts how often it was used, over a server that gives these replies. */
+/** An agent with a tool that records its uses, over a server that gives these replies. */
 const place = Effect.fnUntraced(function*(make: Sdk.Maker, ...replies: ReadonlyArray<OpenAi.Reply>) {
   const server = yield* OpenAi.make(...replies)
   const used: Array<number> = []
@@ -39,7 +39,7 @@ const overloaded = Sdk.apiError("overloaded_error", "Overloaded")
 const half = [Sdk.begin(), ...Sdk.calls(0, "toolu_1", "look", "{\"n\":1}"), ...Sdk.says(1, "Ha")]
 
 describe("a tool round", () => {
-  it.live("of Claude sends the signed reasoning back, unedited", () =>
+  it.live("with Claude sends the signed reasoning back unedited", () =>
     Effect.gen(function*() {
       const { agent, server, used } = yield* place(Sdk.anthropic, looks, done)
       const { text } = yield* agent.run({ input: "go" })
@@ -50,7 +50,7 @@ describe("a tool round", () => {
       assert.strictEqual(results.content[0].content, "seen")
     }))
 
-  it.live("of Gemini sends the call's signature back", () =>
+  it.live("with Gemini sends the call's signature back", () =>
     Effect.gen(function*() {
       const call = { functionCall: { name: "look", args: { n: 1 } }, thoughtSignature: "TS" }
       const { agent, server, used } = yield* place(
@@ -63,7 +63,7 @@ describe("a tool round", () => {
       assert.include(JSON.stringify(server.requests[1]?.body.contents), "\"thoughtSignature\":\"TS\"")
     }))
 
-  it.live("is counted with what was cached, and names the model", () =>
+  it.live("records the usage with cached tokens, and the model", () =>
     Effect.gen(function*() {
       const usage = { input_tokens: 1, cache_read_input_tokens: 2, cache_creation_input_tokens: 4, output_tokens: 8 }
       const { agent } = yield* place(
@@ -93,7 +93,7 @@ describe("a tool that Anthropic runs itself", () => {
     Sdk.calls(2, "toolu_1", "look", "{\"n\":1}")
   )
 
-  it.live("is not started here, is part of the message beside a call that is, and goes back with its result", () =>
+  it.live("is not run here, stays in the message beside a call that is, and goes back with its result", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(searched, done)
       const kit = Toolkit.make(look, Sdk.WebSearch({ maxUses: 2 }))
@@ -125,7 +125,7 @@ describe("a tool that Anthropic runs itself", () => {
       assert.lengthOf(results.content, 1)
     }))
 
-  it.live("is not started here where a tool of the agent has its name", () =>
+  it.live("is not run here even if a tool of the agent has its name", () =>
     Effect.gen(function*() {
       const own = Tool.make("web_search", { parameters: Schema.Struct({ query: Schema.String }), success: Schema.Json })
       const kit = Toolkit.make(look, own)
@@ -147,7 +147,7 @@ describe("a tool that Anthropic runs itself", () => {
 })
 
 describe("another attempt", () => {
-  /** The reasons and waits of the retries of a run that answers in the end, and what it answers. */
+  /** The reasons and delays of the retries of a run that succeeds in the end, and its answer. */
   const retried = Effect.fnUntraced(function*(...replies: ReadonlyArray<OpenAi.Reply>) {
     const { agent, server, used } = yield* place(Sdk.anthropic, ...replies, done)
     const run = yield* agent.start({ input: "go" })
@@ -163,7 +163,7 @@ describe("another attempt", () => {
   })
 
   it.effect.each<readonly [number, object]>([[529, overloaded], [429, Sdk.apiError("rate_limit_error", "slow down")]])(
-    "is made after %s when the provider says",
+    "after a %s is made when the provider says",
     ([code, body]) =>
       Effect.gen(function*() {
         const { requests, retries, text } = yield* retried(OpenAi.status(code, body, { "retry-after": "7" }))
@@ -177,7 +177,7 @@ describe("another attempt", () => {
     ["a cut", "StreamTruncated", OpenAi.events(Sdk.named(...half))],
     ["a finish without a reason", "StreamTruncated", OpenAi.events(Sdk.named(...half, ...Sdk.finish(null)))],
     ["a reset", "StreamTruncated", OpenAi.reset(Sdk.named(...half))]
-  ])("is made after %s, of which no text stays and no call is made", ([, tag, reply]) =>
+  ])("is made after %s, whose text is dropped and whose calls do not run", ([, tag, reply]) =>
     Effect.gen(function*() {
       const { requests, retries, text, used } = yield* retried(reply)
       assert.deepStrictEqual(retries.map(([tag]) => tag), [tag])
@@ -185,7 +185,7 @@ describe("another attempt", () => {
     }))
 })
 
-it.live("the server has seen the close before the end of an aborted run is shown", () =>
+it.live("the server sees the close before the end of an aborted run is emitted", () =>
   Effect.gen(function*() {
     const { agent, server } = yield* place(
       Sdk.anthropic,
@@ -203,7 +203,7 @@ it.live("the server has seen the close before the end of an aborted run is shown
 
 const late = OpenAi.late(Sdk.named(Sdk.begin(), ...Sdk.says(0, "Hi")), Sdk.named(...Sdk.finish("end_turn")))
 
-it.live("one connection carries all calls of a conversation whose answers come to their end", () =>
+it.live("one connection carries all calls of a conversation whose responses end", () =>
   Effect.gen(function*() {
     const { agent, server } = yield* place(Sdk.anthropic, late)
     for (const _ of Array(5)) yield* agent.run({ input: "hello", sessionId: "s" })

@@ -1,4 +1,4 @@
-/** What Anthropic is told to keep of a conversation, turn by turn, and what it says it read from there. */
+/** What Anthropic is told to cache of a conversation, turn by turn, and the cache usage that it reports. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
@@ -39,7 +39,7 @@ const looks = (turn: number, ...ns: ReadonlyArray<number>) =>
     ...ns.map((n, at) => Sdk.calls(at + 1, `toolu_${n}`, "look", `{"n":${n}}`))
   )
 
-/** The bodies of the requests of a run of three turns, of which the first two call tools, and its log. */
+/** The request bodies and the log of a run of three turns, the first two with tool calls. */
 const conversation = Effect.fnUntraced(function*(options: LanguageModelAiSdk.Options) {
   const server = yield* OpenAi.make(looks(0, 1, 2), looks(1, 3), reply(2, "end_turn", Sdk.says(0, "Done.")))
   const model = ModelAiSdk.layer({ ...options, model: Sdk.anthropic(server) })
@@ -55,7 +55,7 @@ const conversation = Effect.fnUntraced(function*(options: LanguageModelAiSdk.Opt
 const cache = "ephemeral"
 const mark = { type: "ephemeral" }
 
-/** Where a request is marked, as paths into it. */
+/** The paths of a request's marks. */
 const marksOf = (value: unknown, path = ""): ReadonlyArray<string> =>
   typeof value !== "object" || value === null ? [] : Object.entries(value).flatMap(([key, inner]) => {
     if (key !== "cache_control") return marksOf(inner, `${path}/${key}`)
@@ -66,8 +66,8 @@ const marksOf = (value: unknown, path = ""): ReadonlyArray<string> =>
 const unmarked = (value: unknown): string =>
   JSON.stringify(value, (key, inner) => key === "cache_control" ? undefined : inner)
 
-describe("marks for a cache", () => {
-  it.live("stand after the tools, the instructions, the call before and this one, on each turn", () =>
+describe("cache marks", () => {
+  it.live("follow the tools, the instructions, the previous request and this one on each turn", () =>
     Effect.gen(function*() {
       const { bodies } = yield* conversation({ cache })
       const fixed = ["tools/1", "system/0"]
@@ -78,7 +78,7 @@ describe("marks for a cache", () => {
       ])
     }))
 
-  it.live("are all that changes of what was sent before", () =>
+  it.live("are all that changes in what was sent before", () =>
     Effect.gen(function*() {
       const { bodies } = yield* conversation({ cache })
       const plain = yield* conversation({})
@@ -91,7 +91,7 @@ describe("marks for a cache", () => {
       }
     }))
 
-  it.live("are what the object says, where it is one", () =>
+  it.live("are as given when the option is an object", () =>
     Effect.gen(function*() {
       const hour = { type: "ephemeral", ttl: "1h" }
       const { bodies } = yield* conversation({ cache: { anthropic: { cacheControl: hour } } })
@@ -100,7 +100,7 @@ describe("marks for a cache", () => {
     }))
 })
 
-it.live("what was read from the cache and written to it is in the usage of each turn and of the run", () =>
+it.live("tokens read from and written to the cache are in the usage of each turn and of the run", () =>
   Effect.gen(function*() {
     const { log } = yield* conversation({ cache })
     const used = log.flatMap((event) => event._tag === "AssistantMessage" ? [event.usage] : [])

@@ -1,4 +1,4 @@
-/** A table: which failure of a provider may be tried again, and by what name a run knows it. */
+/** A table: which failures of a provider are retryable, and the name by which a run knows each. */
 import { assert, describe, it } from "@effect/vitest"
 import * as AiError from "effect/ai/AiError"
 import * as Duration from "effect/Duration"
@@ -82,12 +82,12 @@ describe("a reason of effect/ai", () => {
     )
   })
 
-  it("keeps the time that the provider asks to wait", () => {
+  it("keeps the delay that the provider asks for", () => {
     const { reason } = ModelErrors.fromAiError(make(new AiError.RateLimitError({ retryAfter: Duration.seconds(7) })))
     assert.strictEqual(reason.retryAfter, 7000)
   })
 
-  it("has no time and no status where there was none", () => {
+  it("has no delay and no status when there was none", () => {
     const { reason } = ModelErrors.fromAiError(make(new AiError.RateLimitError({})))
     assert.notProperty(reason, "retryAfter")
     assert.notProperty(reason, "status")
@@ -108,7 +108,7 @@ describe("a reason of effect/ai", () => {
     assert.deepStrictEqual(kind(error), refusal("ContextOverflow"))
   })
 
-  it("that speaks of the context otherwise is none", () => {
+  it("that mentions the context otherwise is no context overflow", () => {
     const description = "Unknown parameter: context"
     const error = ModelErrors.fromAiError(make(new AiError.InvalidRequestError({ description })))
     assert.deepStrictEqual(kind(error), refusal("InvalidRequest"))
@@ -131,14 +131,14 @@ describe("an error of our own OpenAI adapter", () => {
     assert.deepStrictEqual(kind(ModelErrors.fromAiError(error)), refusal("ContextOverflow"))
   })
 
-  it.each([408, 425, 402, 418])("of status %i is what it is by any other adapter", (status) => {
+  it.each([408, 425, 402, 418])("of status %i is classified as for any other adapter", (status) => {
     const answer = { status, headers: {}, retryAfter: undefined }
     const ours = ModelErrors.fromAiError(AdapterErrors.fromProvider(endpoint, said, answer))
     const other = ModelErrors.fromAiError(make(AiError.reasonFromHttpStatus({ status, http: http(status) })))
     assert.deepStrictEqual(kind(ours), kind(other))
   })
 
-  it("keeps the wait of a 503", () => {
+  it("keeps the delay of a 503", () => {
     const answer = { status: 503, headers: {}, retryAfter: Duration.seconds(3) }
     const error = ModelErrors.fromAiError(AdapterErrors.fromProvider(endpoint, { ...said, message: "loading" }, answer))
     assert.deepStrictEqual([...kind(error), error.reason.status, error.reason.retryAfter], [
@@ -178,7 +178,7 @@ describe("an error part counts as the status it names:", () => {
     [{ code: "invalid_api_key", message: "Incorrect API key" }, refusal("Authentication")],
     [{ code: "content_policy_violation", message: "flagged" }, refusal("ContentPolicy")],
     [{ code: "invalid_prompt", type: "invalid_request_error", message: "bad" }, refusal("InvalidRequest")],
-    // by number
+    // by status number
     [{ error: { code: 503, status: "UNAVAILABLE", message: "overloaded" } }, retryable("Overloaded")],
     [{ error: { code: 429, status: "RESOURCE_EXHAUSTED", message: "quota" } }, retryable("RateLimited")],
     [{ error: { code: 400, message: "bad" } }, refusal("InvalidRequest")],
@@ -187,7 +187,7 @@ describe("an error part counts as the status it names:", () => {
     [{ status: 400, message: "bad" }, refusal("InvalidRequest")],
     // of the model behind a gateway
     [{ modelStreamErrorException: { message: "bad", originalStatusCode: 400 } }, refusal("InvalidRequest")],
-    // words only
+    // by words only
     ["Overloaded", retryable("Overloaded")],
     ["Too many requests", retryable("RateLimited")],
     ["Too many tokens, please wait before trying again", retryable("Overloaded")],
@@ -198,16 +198,16 @@ describe("an error part counts as the status it names:", () => {
   it.each([
     { type: "error", error: { type: "invalid_request_error", message: "tools.0.name: 'internal_search' is used" } },
     { validationException: { message: "tools.0.name: 'throttle' is used" } }
-  ])("an invalid request stays one when its message happens to speak of something else: %j", (error) => {
+  ])("an invalid request stays one even if its message mentions something else: %j", (error) => {
     assert.deepStrictEqual(kind(ModelErrors.fromPart(error)), refusal("InvalidRequest"))
   })
 
-  it("an AiError is what it is", () => {
+  it("an AiError keeps its own reason", () => {
     const error = make(new AiError.QuotaExhaustedError({}))
     assert.deepStrictEqual(kind(ModelErrors.fromPart(error)), refusal("QuotaExhausted"))
   })
 
-  it("one that names nothing may be tried again", () => {
+  it("one that names none is retryable", () => {
     const circle: Record<string, unknown> = {}
     circle.self = circle
     for (const error of [new Error("socket hang up"), undefined, null, {}, circle]) {
@@ -215,7 +215,7 @@ describe("an error part counts as the status it names:", () => {
     }
   })
 
-  it("a long one is cut, and no character with it", () => {
+  it("a long one is cut without splitting a character", () => {
     const { message } = ModelErrors.fromPart(`${"x".repeat(499)}${"\u{1f600}".repeat(300)}`)
     assert.isBelow(message.length, 700)
     assert.isTrue(message.isWellFormed())
@@ -242,12 +242,12 @@ describe("an error of another adapter of effect/ai", () => {
     assert.deepStrictEqual([...kind(error), error.reason.status], [...expected, status])
   })
 
-  it("is read by the names that it kept", () => {
+  it("is read by the codes in its metadata", () => {
     const reason = new AiError.RateLimitError({ metadata: { openai: { errorCode: "insufficient_quota" } } })
     assert.deepStrictEqual(kind(ModelErrors.fromAiError(make(reason))), refusal("QuotaExhausted"))
   })
 
-  it("keeps the wait of a 503, which is in its headers", () => {
+  it("keeps the delay of a 503 from its headers", () => {
     const response = { status: 503, headers: { "retry-after": "7" } }
     const error = ModelErrors.fromAiError(make(AiError.reasonFromHttpStatus({ status: 503, http: { response } })))
     assert.strictEqual(error.reason.retryAfter, 7000)
@@ -261,7 +261,7 @@ describe("an error of another adapter of effect/ai", () => {
 })
 
 describe("an error of a library", () => {
-  it("of the AI SDK is the answer that it stands for", () => {
+  it("from the AI SDK is classified by the answer in it", () => {
     const error = Object.assign(new Error("Too Many Requests"), {
       statusCode: 429,
       responseBody: JSON.stringify({ error: { message: "You exceeded it", code: "insufficient_quota" } }),
@@ -270,7 +270,7 @@ describe("an error of a library", () => {
     assert.deepStrictEqual(kind(ModelErrors.fromPart(error)), refusal("QuotaExhausted"))
   })
 
-  it("of a connection is a network failure, with its code", () => {
+  it("from a connection is a network failure with its code", () => {
     const error = new TypeError("fetch failed", { cause: Object.assign(new Error("x"), { code: "ECONNRESET" }) })
     const found = ModelErrors.fromPart(error)
     assert.deepStrictEqual(kind(found), retryable("Network"))
@@ -305,20 +305,20 @@ describe("an answer", () => {
     ["OpenRouter", { choices: [{ error: { code: 400, message: "no" } }] }],
     ["Groq", { x_groq: { error: { message: "no" } } }],
     ["Bedrock", { validationException: { message: "no" } }],
-    ["an SDK, all of it in its message", { message: "{\"error\":{\"message\":\"no\"}}" }],
+    ["an SDK that puts it all in its message", { message: "{\"error\":{\"message\":\"no\"}}" }],
     ["an event", "event: error\r\ndata: {\"error\":{\"message\":\"no\"}}\r\n\r\n"],
     ["a plain text", " no\n"]
-  ])("is told in the provider's words, in the shape of %s", (_, body) => {
+  ])("is reported in the provider's words, in the shape of %s", (_, body) => {
     assert.include(ModelErrors.fromAnswer({ status: 400, body }).message, "answered HTTP 400: no (check")
   })
 
-  it("names the host, what was said and what to check, on one line, without a key", () => {
+  it("is reported on one line, with the host, its words and what to check, without a key", () => {
     const body = "{\"error\":{\"message\":\"No access with key gsk_abcdefgh12345678.\",\"code\":\"invalid_api_key\"}}"
     const { message } = ModelErrors.fromAnswer({ status: 401, body, host: "api.groq.com", key: "GROQ_API_KEY" })
     assert.strictEqual(message, "api.groq.com answered HTTP 401: No access with key <redacted> (check GROQ_API_KEY)")
   })
 
-  it("that never came is told by the code of its connection", () => {
+  it("that never came is reported by the connection's error code", () => {
     const error = ModelErrors.fromAnswer({ code: "ECONNREFUSED", body: "connect ECONNREFUSED" })
     assert.deepStrictEqual(kind(error), retryable("Network"))
     assert.strictEqual(

@@ -1,4 +1,4 @@
-/** Several models as one: who is asked when, with what, and what the log says of it. */
+/** Several models as one: which is asked when, with what, and what the log says about it. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -27,7 +27,7 @@ const refused = (tag: RunError.ProviderRefusal["_tag"]) =>
 
 type Turns = Parameters<typeof ScriptedModel.make>[0]
 
-/** An agent whose model is several: "a", "b", ... of providers of the same names; "b2" is another one of the name of "b". */
+/** An agent over several models: "a", "b", ... of providers of the same names; "b2" is another model with the name of "b". */
 const agentOf = Effect.fnUntraced(function*(
   scripts: Readonly<Record<string, Turns>>,
   options: ModelFallback.Options & Pick<TestAgent.Options, "agent" | "store" | "tool" | "context"> = {}
@@ -91,7 +91,7 @@ describe("the next model takes over", () => {
       assert.deepStrictEqual(answeredBy(yield* store.log("s")), ["b-1"])
     }))
 
-  it.effect("once that it does is in the store, and what hooks leave of the turn for it", () =>
+  it.effect("only after the switch is stored, and with hooks the turn as they leave it for that model", () =>
     Effect.gen(function*() {
       const guard: Hook = { name: "guard", beforeModelCall: ofSecond }
       for (const hooks of [[], [guard]]) {
@@ -110,7 +110,7 @@ describe("the next model takes over", () => {
       }
     }))
 
-  it.effect("one after the other, and when the last fails too, the run fails with its reason", () =>
+  it.effect("one after the other; when the last fails too, the run fails with its reason", () =>
     Effect.gen(function*() {
       const { agent, asked, store } = yield* agentOf({
         a: [refused("Authentication")],
@@ -123,7 +123,7 @@ describe("the next model takes over", () => {
       assert.deepStrictEqual(switches(yield* store.log("s")), ["1: a-1 > b-1", "1: b-1 > c-1"])
     }))
 
-  it.effect("with tries of its own, counted on, and a policy of its own", () =>
+  it.effect("with tries and a policy of its own, while attempts are counted on", () =>
     Effect.gen(function*() {
       const providers = { b: RetryPolicy.make({ base: 0, maxRetries: 1 }) }
       const { agent, asked, store } = yield* agentOf({ a: () => Overloaded.fail(), b: () => Overloaded.fail() }, {
@@ -142,7 +142,7 @@ describe("the next model takes over", () => {
       ])
     }))
 
-  it.effect("with what the first cost still counted", () =>
+  it.effect("while what the first cost still counts", () =>
     Effect.gen(function*() {
       const { agent } = yield* agentOf({
         a: [[ScriptedModel.finish("error", { inputTokens: 100, outputTokens: 7 })]],
@@ -153,14 +153,14 @@ describe("the next model takes over", () => {
 })
 
 describe("the next model does not take over", () => {
-  it.effect("from one that works", () =>
+  it.effect("from one that succeeds on a retry", () =>
     Effect.gen(function*() {
       const { agent, asked } = yield* agentOf({ a: [Overloaded.fail(), ScriptedModel.text("ok")], b: [] })
       yield* agent.run({ input: "go" })
       assert.deepStrictEqual(yield* asked, { a: 2, b: 0 })
     }))
 
-  it.effect("to get round a content policy, unless it is told to", () =>
+  it.effect("to get round a content policy, unless told to", () =>
     Effect.gen(function*() {
       const usual = yield* agentOf({ a: [refused("ContentPolicy")], b: [] })
       assert.strictEqual((yield* Effect.flip(usual.agent.run({ input: "go" }))).reason._tag, "ContentPolicy")
@@ -172,10 +172,10 @@ describe("the next model does not take over", () => {
 
   const orders: Readonly<Record<string, ModelFallback.Options>> = {
     "": {},
-    ", whatever it is told": { when: () => true }
+    ", even if told to take over": { when: () => true }
   }
   for (const [name, options] of Object.entries(orders)) {
-    it.effect(`where the conversation is too long: that is compacted${name}`, () =>
+    it.effect(`when the conversation is too long, which is compacted instead${name}`, () =>
       Effect.gen(function*() {
         const { agent, asked, store } = yield* agentOf({
           a: [ScriptedModel.text("1"), refused("ContextOverflow"), ScriptedModel.text("2")],
@@ -188,7 +188,7 @@ describe("the next model does not take over", () => {
       }))
   }
 
-  it.effect("where a limit of the run is reached", () =>
+  it.effect("when a limit of the run is reached", () =>
     Effect.gen(function*() {
       const { agent, asked } = yield* agentOf({ a: () => Overloaded.fail(), b: [] }, {
         agent: { retry: RetryPolicy.make({ base: 0, maxRetries: 1 }), limits: { maxErrors: 1 } }
@@ -215,7 +215,7 @@ describe("a model that took over", () => {
       assert.strictEqual((yield* agent.run({ sessionId: "s", input: "again" })).text, "back")
     }))
 
-  it.effect("does not get the reasoning of the one before, and that one gets its own again", () =>
+  it.effect("does not get the previous model's reasoning, which that one gets back later", () =>
     Effect.gen(function*() {
       const { agent, requests } = yield* agentOf({
         a: [
@@ -236,7 +236,7 @@ describe("a model that took over", () => {
       assert.notInclude(JSON.stringify(byA), "b thinks")
     }))
 
-  it.effect("is asked by a resumed run too: the log says which it is", () =>
+  it.effect("is asked by a resumed run too, which finds it in the log", () =>
     Effect.gen(function*() {
       const { agent, asked, store } = yield* agentOf({
         a: [refused("Unknown")],
@@ -248,7 +248,7 @@ describe("a model that took over", () => {
       assert.deepStrictEqual(switches(yield* store.log("s")), ["1: a-1 > b-1"])
     }))
 
-  it.effect("is asked again where another one has its name, at another address", () =>
+  it.effect("is asked again even if another model, at another address, has its name", () =>
     Effect.gen(function*() {
       const { agent, asked } = yield* agentOf({
         a: [refused("Unknown")],
@@ -259,7 +259,7 @@ describe("a model that took over", () => {
       assert.deepStrictEqual(yield* asked, { a: 1, b: 1, b2: 2 })
     }))
 
-  it.effect("is not the only one asked by a run that failed and is resumed: that begins with the first", () =>
+  it.effect("does not stay once the run has failed: resuming begins with the first", () =>
     Effect.gen(function*() {
       const { agent, asked, store } = yield* agentOf({
         a: [refused("Unknown"), ScriptedModel.text("back")],
@@ -271,7 +271,7 @@ describe("a model that took over", () => {
       assert.deepStrictEqual(answeredBy(yield* store.log("s")), ["a-1"])
     }))
 
-  it.effect("is forgotten by an agent that does not have it any more", () =>
+  it.effect("is forgotten by an agent that no longer has it", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* agentOf({ a: [refused("Unknown")], b: [TestAgent.work(1)] }, {
         agent: { limits: { maxTurns: 1 } }
@@ -282,7 +282,7 @@ describe("a model that took over", () => {
       assert.deepStrictEqual(yield* other.asked, { c: 1, d: 0 })
     }))
 
-  it.effect("is aborted while it waits like any other", () =>
+  it.effect("can be aborted while it waits, like any other", () =>
     Effect.gen(function*() {
       const busy = ScriptedModel.fail(
         new RunError.RetryableError<RunError.ProviderReason>({
@@ -303,8 +303,8 @@ describe("a model that took over", () => {
     }))
 })
 
-describe("models that are several themselves", () => {
-  it.effect("are asked in their order", () =>
+describe("models that are themselves several", () => {
+  it.effect("are asked in order", () =>
     Effect.gen(function*() {
       const names: Array<string> = []
       const failing = (name: string) =>
@@ -326,7 +326,7 @@ describe("models that are several themselves", () => {
 })
 
 describe("over sockets", () => {
-  it.effect("a wrong key at one provider is an answer of the other, with one request each", () =>
+  it.effect("a wrong key at one provider leads to the other's answer, with one request each", () =>
     Effect.gen(function*() {
       const wrong = yield* OpenAi.make(OpenAi.status(401, { error: { message: "bad key", code: "invalid_api_key" } }))
       const right = yield* OpenAi.make(
@@ -340,7 +340,7 @@ describe("over sockets", () => {
     }))
 })
 
-describe("a model that takes over where there are hooks", () => {
+describe("with hooks, a model that takes over", () => {
   /** Says in the messages which model they are for. */
   const named = (asked: Array<string>, isBlocking: (name: string) => boolean = () => false): Hook => ({
     name: "names",
@@ -354,7 +354,7 @@ describe("a model that takes over where there are hooks", () => {
   })
   const scripts = { a: [refused("Authentication")], b: [ScriptedModel.text("ok")] }
 
-  it.effect("is sent what they make of the messages for it", () =>
+  it.effect("is sent the messages that they make for it", () =>
     Effect.gen(function*() {
       const asked: Array<string> = []
       const { agent, requests } = yield* agentOf(scripts, { agent: { hooks: [named(asked)] } })
@@ -367,7 +367,7 @@ describe("a model that takes over where there are hooks", () => {
       }
     }))
 
-  it.effect("is offered no tool that they leave out for it, and runs none", () =>
+  it.effect("is not offered tools that they leave out for it, and cannot run them", () =>
     Effect.gen(function*() {
       const hooks: ReadonlyArray<Hook> = [{
         name: "cautious",
@@ -386,7 +386,7 @@ describe("a model that takes over where there are hooks", () => {
       assert.deepStrictEqual(RunLog.violations(log), [])
     }))
 
-  it.effect("begins the turn again in the log, with the tools that they leave for it", () =>
+  it.effect("begins the turn again in the log, with the tools that they leave it", () =>
     Effect.gen(function*() {
       const hooks: ReadonlyArray<Hook> = [{
         name: "cautious",
@@ -402,7 +402,7 @@ describe("a model that takes over where there are hooks", () => {
       assert.notStrictEqual(starts[0]?.inputDigest, starts[1]?.inputDigest)
     }))
 
-  it.effect("is not asked where a guard blocks it", () =>
+  it.effect("is not asked when a guard blocks it", () =>
     Effect.gen(function*() {
       const hooks = [named([], (name) => name === "b-1")]
       const { agent, asked, store } = yield* agentOf(scripts, { agent: { hooks } })
@@ -413,7 +413,7 @@ describe("a model that takes over where there are hooks", () => {
     }))
 })
 
-describe("a limit of cost with several models", () => {
+describe("a cost limit with several models", () => {
   const costly = { agent: { limits: { maxCost: 5 } } }
   const scripts = { a: [refused("Authentication")], b: [ScriptedModel.text("ok")] }
   const price = { input: 1_000_000, output: 0 }
@@ -429,7 +429,7 @@ describe("a limit of cost with several models", () => {
       assert.deepStrictEqual(yield* asked, { a: 0, b: 0 })
     }))
 
-  it.effect("counts what the one that answered costs", () =>
+  it.effect("counts the price of the one that answered", () =>
     Effect.gen(function*() {
       const { agent } = yield* agentOf(scripts, costly)
       const prices = Prices.table({ "a/a-1": price, "b/b-1": { input: 2_000_000, output: 0 } })
@@ -440,7 +440,7 @@ describe("a limit of cost with several models", () => {
 })
 
 describe("a rule that throws", () => {
-  it.effect("fails the run, whose log has what the attempt cost", () =>
+  it.effect("fails the run, and the log keeps what the attempt cost", () =>
     Effect.gen(function*() {
       const cost = ScriptedModel.finish("error", { inputTokens: 7, outputTokens: 3 })
       const { agent, asked, store } = yield* agentOf({ a: [cost], b: [] }, {

@@ -1,4 +1,4 @@
-/** Any effect/ai LanguageModel as a Model: what it is asked, what its parts and errors become, and the loop over it. */
+/** Any effect/ai LanguageModel as a Model: what it is asked, and what its parts and errors become. */
 import { assert, describe, it } from "@effect/vitest"
 import * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
@@ -42,7 +42,7 @@ const partsOf = Effect.fnUntraced(function*(...parts: ReadonlyArray<Response.Str
 })
 
 describe("a response", () => {
-  it.effect("is whole with its finish: an error after it does not count, wherever arrays are cut, and one before it does", () =>
+  it.effect("is whole once it has a finish: an error before it fails the run, one after it does not, however arrays are cut", () =>
     Effect.gen(function*() {
       const error: Response.StreamPartEncoded = { type: "error", error: new Error("late") }
       for (const size of [1, 2, 100]) {
@@ -66,7 +66,7 @@ describe("a response", () => {
       }
     }))
 
-  it.effect("of texts, reasoning and a call becomes the same parts, in order", () =>
+  it.effect("with texts, reasoning and a call becomes the same parts in order", () =>
     Effect.gen(function*() {
       const parts = yield* partsOf(
         { type: "response-metadata", id: "resp", modelId: "m", timestamp: undefined, request: undefined },
@@ -103,7 +103,7 @@ describe("a response", () => {
       assert.deepStrictEqual(end?.type === "block-end" ? end.metadata : undefined, { test: { signature: "sig" } })
     }))
 
-  it.effect("with a call of an unknown tool, or with arguments that do not fit, is passed on", () =>
+  it.effect("with a call of an unknown tool or with arguments that do not fit is passed on", () =>
     Effect.gen(function*() {
       const parts = yield* partsOf(
         { type: "tool-call", id: "a", name: "nope", params: { x: 1 } },
@@ -115,14 +115,14 @@ describe("a response", () => {
       }])
     }))
 
-  it.effect("with a call without arguments has arguments that are JSON", () =>
+  it.effect("with a call without arguments gets JSON arguments", () =>
     Effect.gen(function*() {
       const parts = yield* partsOf({ type: "tool-call", id: "a", name: "work", params: undefined }, Scripted.finish())
       const [call] = parts
       assert.isTrue(call?.type === "tool-call" && call.params !== undefined)
     }))
 
-  it.effect("without token counts counts none", () =>
+  it.effect("without token counts has a usage of zero", () =>
     Effect.gen(function*() {
       const nothing = { total: undefined, uncached: undefined, cacheRead: undefined, cacheWrite: undefined }
       const [part] = yield* partsOf({
@@ -216,7 +216,7 @@ describe("an error", () => {
       assert.deepStrictEqual<unknown>([error._tag, error.reason._tag], [tag, expected])
     }))
 
-  it.effect("that asks for a wait keeps it", () =>
+  it.effect("that asks for a delay keeps it", () =>
     Effect.gen(function*() {
       const limited = new AiError.RateLimitError({ metadata, retryAfter: Duration.seconds(7) })
       const { adapted } = yield* modelOf([{ fail: of(limited) }])
@@ -244,7 +244,7 @@ describe("an error", () => {
 })
 
 describe("a request", () => {
-  it.effect("has the messages, tools and settings, and resolves no tools", () =>
+  it.effect("has the messages, tools and tool choice", () =>
     Effect.gen(function*() {
       const { adapted, asked } = yield* modelOf([{ parts: [Scripted.finish()] }, { parts: [Scripted.finish()] }])
       yield* Stream.runDrain(adapted.stream(request(hello)))
@@ -255,7 +255,7 @@ describe("a request", () => {
       assert.deepStrictEqual(asked[1]?.tools, [])
     }))
 
-  it.effect("has files as data or as addresses", () =>
+  it.effect("has files as data or as URLs", () =>
     Effect.gen(function*() {
       const { adapted, asked } = yield* modelOf([{ parts: [Scripted.finish()] }])
       yield* Stream.runDrain(adapted.stream(request([{
@@ -275,7 +275,7 @@ describe("a request", () => {
       ])
     }))
 
-  it.effect("says what its own answer has to fit, also inside one that has to fit something else", () =>
+  it.effect("carries its own output schema only, even inside a request with another", () =>
     Effect.gen(function*() {
       const seen: Array<string | undefined> = []
       const look = Stream.fromEffectDrain(Effect.map(OutputSchema, (output) => void seen.push(output?.name)))
@@ -294,7 +294,7 @@ describe("a request", () => {
       assert.deepStrictEqual(seen, [undefined, "inner", undefined, "inner"])
     }))
 
-  it.effect("is made of what effect/ai knows of the model, unless told otherwise", () =>
+  it.effect("goes to a model described as effect/ai knows it, unless told otherwise", () =>
     Effect.gen(function*() {
       const { model } = yield* Scripted.make([])
       const provided = Layer.mergeAll(
@@ -313,7 +313,7 @@ describe("a request", () => {
     { contextWindow: -5 },
     { maxOutput: 0 },
     { maxOutput: NaN }
-  ])("is not made with a size that is none: %j", (options) =>
+  ])("cannot go to a model made with an invalid size: %j", (options) =>
     Effect.gen(function*() {
       const { model } = yield* Scripted.make([])
       const made = ModelLanguageModel.make(options).pipe(Effect.provideService(LanguageModel.LanguageModel, model))

@@ -1,6 +1,6 @@
 /**
- * Runs over a real provider connection: whatever ends one, the server has seen the close before the end is shown; and one
- * that has come to its end carries the next call.
+ * Runs over a real provider connection: whatever ends one, the server sees the close before the end is emitted; and one
+ * whose response has ended carries the next call.
  */
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, describe, it } from "@effect/vitest"
@@ -29,7 +29,7 @@ import * as OpenAi from "../support/OpenAiServer.ts"
 
 const begun = OpenAi.open(OpenAi.data(OpenAi.delta({ content: "Once upon" })))
 
-/** An agent, and whether its provider has seen a client leave. */
+/** An agent, and whether its provider has seen the client leave. */
 const place = Effect.fnUntraced(function*(
   reply: OpenAi.Reply,
   client: typeof FetchHttpClient.layer = FetchHttpClient.layer
@@ -51,7 +51,7 @@ const clients = {
 }
 
 describe("a model that thinks", () => {
-  it.live("gets its reasoning_content back after a tool call, and the fields of the body", () =>
+  it.live("gets its reasoning_content back after a tool call, and the configured body fields", () =>
     Effect.gen(function*() {
       const { data, delta, finish, toolCalls } = OpenAi
       const call = { index: 0, id: "a", function: { name: "look", arguments: "{\"n\":1}" } }
@@ -75,7 +75,7 @@ describe("a model that thinks", () => {
     }))
 })
 
-describe("a server that is none", () => {
+describe("a server that is no API", () => {
   it.live.each<readonly [string, OpenAi.Reply]>([
     ["redirects", OpenAi.status(302, "", { location: "/login" })],
     ["answers with a web page", OpenAi.status(200, "<html></html>", { "content-type": "text/html" })]
@@ -94,7 +94,7 @@ describe("a server that is none", () => {
   it.live.each<readonly [string, (model: Models) => Layer.Layer<Model.Model | HttpClient.HttpClient, unknown>]>([
     ["before", (model) => Layer.merge(FetchHttpClient.layer, model)],
     ["after", (model) => Layer.merge(model, FetchHttpClient.layer)]
-  ])("redirects the application alone, whose own client is built %s the model", ([, beside]) =>
+  ])("can still redirect the application's own client, built %s the model", ([, beside]) =>
     Effect.gen(function*() {
       const urls: Array<string | undefined> = []
       const host = yield* Loopback.listen(Http.createServer((request, response) => {
@@ -116,22 +116,22 @@ describe("one connection", () => {
   for (const [name, client] of Object.entries(clients)) {
     // its agent keeps no connection
     if (name === "node:http") continue
-    it.live(`carries the calls of a conversation whose answers come to their end in time, over ${name}`, () =>
+    it.live(`carries the calls of a conversation whose responses end in time, over ${name}`, () =>
       Effect.gen(function*() {
         const { data, delta, finish, late, usage } = OpenAi
         const counts = { prompt_tokens: 1, completion_tokens: 1 }
         const answer = [data(delta({ content: "Hello" })), data(finish("stop")), data(usage(counts))]
         const { agent, server } = yield* place(late(...answer), client)
         for (const _ of Array(5)) yield* agent.run({ input: "hello", sessionId: "s" })
-        // a process that stands still for a moment misses an end
+        // a process that stalls for a moment misses an end
         assert.isAtMost(new Set(server.requests.map(({ connection }) => connection)).size, 2)
       }))
   }
 })
 
-describe("the server has seen the close", () => {
+describe("the server sees the close", () => {
   for (const [name, client] of Object.entries(clients)) {
-    it.live(`before the end of an aborted run is shown, over ${name}`, () =>
+    it.live(`before the end of an aborted run is emitted, over ${name}`, () =>
       Effect.gen(function*() {
         const { agent, hasLeft } = yield* place(begun, client)
         const run = yield* agent.start({ input: "A long one." })
@@ -145,7 +145,7 @@ describe("the server has seen the close", () => {
       }))
   }
 
-  it.live("when an answer that had not begun was aborted", () =>
+  it.live("when a run is aborted before its answer has begun", () =>
     Effect.gen(function*() {
       const { agent, hasLeft, server } = yield* place(OpenAi.silence)
       const run = yield* agent.start({ input: "A long one." })
@@ -154,7 +154,7 @@ describe("the server has seen the close", () => {
       assert.deepStrictEqual([(yield* run.result)._tag, hasLeft()], ["Aborted", true])
     }))
 
-  it.live("when a consumer has left", () =>
+  it.live("when a consumer leaves", () =>
     Effect.gen(function*() {
       const { agent, hasLeft } = yield* place(begun)
       const told = yield* Deferred.make<void>()
@@ -167,7 +167,7 @@ describe("the server has seen the close", () => {
       assert.isTrue(hasLeft())
     }))
 
-  it.live("when the layer has closed", () =>
+  it.live("when the layer closes", () =>
     Effect.gen(function*() {
       const { hasLeft } = yield* Effect.scoped(Effect.gen(function*() {
         const here = yield* place(begun)
@@ -178,7 +178,7 @@ describe("the server has seen the close", () => {
       assert.isTrue(hasLeft())
     }))
 
-  it.live("when a limit of time has ended the run", () =>
+  it.live("when a time limit ends the run", () =>
     Effect.gen(function*() {
       const { agent, hasLeft } = yield* place(begun)
       const result = yield* agent.run({ input: "A long one.", limits: { maxDuration: 1_000 } })
@@ -186,7 +186,7 @@ describe("the server has seen the close", () => {
     }))
 })
 
-it.effect("a model says how much it takes, where it was told", () =>
+it.effect("a model's info has the sizes given in its options", () =>
   Effect.gen(function*() {
     const options = { model: "m", baseUrl: "http://127.0.0.1:9/v1", contextWindow: 8_000, maxOutput: 1_000 }
     const { info } = Context.get(yield* Layer.build(ModelOpenAi.layer(options)), Model.Model)
@@ -198,7 +198,7 @@ it.effect("a model says how much it takes, where it was told", () =>
     })
   }))
 
-it.effect("a provider has the name that it was given, in the place of the protocol's", () =>
+it.effect("a provider has its given name instead of the protocol's", () =>
   Effect.gen(function*() {
     const options = { model: "m", baseUrl: "http://127.0.0.1:9/v1", provider: "ollama" }
     const { info } = Context.get(yield* Layer.build(ModelOpenAi.layer(options)), Model.Model)
@@ -228,14 +228,14 @@ describe("a request", () => {
     return { agent: yield* Effect.provide(Agent.make({ instructions: "Be brief." }), below), requests }
   })
 
-  it.effect("goes to OpenAI where nobody names another address", () =>
+  it.effect("goes to OpenAI when no base URL is given", () =>
     Effect.gen(function*() {
       const { agent, requests } = yield* answered()
       yield* agent.run({ input: "2 + 2?" })
       assert.deepStrictEqual(requests.map(({ url }) => url), ["https://api.openai.com/v1/chat/completions"])
     }))
 
-  it.effect("has the fields that whoever calls the agent adds, over those of the layer", () =>
+  it.effect("has the fields that the agent's caller adds, over those of the layer", () =>
     Effect.gen(function*() {
       const { agent, requests } = yield* answered()
       yield* agent.run({ input: "2 + 2?" }).pipe(Effect.provideService(LanguageModelOpenAi.Body, { temperature: 0 }))

@@ -35,24 +35,24 @@ const ruled = (rule: Tool.NeedsApprovalFunction<typeof At>) => plain.setNeedsApp
 describe("a tool", () => {
   const cases: ReadonlyArray<readonly [string, Tool.Any, byDefault: boolean, expected: boolean]> = [
     ["that says nothing does not ask", plain, false, false],
-    ["that says nothing asks where the policy asks by default", plain, true, true],
+    ["that says nothing asks when the policy asks by default", plain, true, true],
     ["that says true asks", plain.setNeedsApproval(true), false, true],
-    ["that says false does not ask where the policy asks by default", plain.setNeedsApproval(false), true, false],
-    ["that is destructive by its own word asks", plain.annotate(Tool.Destructive, true), false, true],
+    ["that says false does not ask even if the policy asks by default", plain.setNeedsApproval(false), true, false],
+    ["explicitly annotated as destructive asks", plain.annotate(Tool.Destructive, true), false, true],
     [
-      "that is destructive by its own word asks although it says false",
+      "explicitly annotated as destructive asks although it says false",
       plain.setNeedsApproval(false).annotate(Tool.Destructive, true),
       false,
       true
     ],
-    ["that is not destructive does not ask", plain.annotate(Tool.Destructive, false), false, false],
+    ["explicitly annotated as not destructive does not ask", plain.annotate(Tool.Destructive, false), false, false],
     ["with another annotation is not destructive by default", plain.annotate(Tool.Readonly, true), false, false],
     ["whose rule says true asks", ruled(() => true), false, true],
-    ["whose rule says false does not ask where the policy asks by default", ruled(() => false), true, false],
+    ["whose rule says false does not ask even if the policy asks by default", ruled(() => false), true, false],
     ["whose rule's effect says true asks", ruled(() => Effect.succeed(true)), false, true],
     ["whose rule's effect says false does not ask", ruled(() => Effect.succeed(false)), false, false],
     [
-      "that is destructive by its own word asks although its rule says false",
+      "explicitly annotated as destructive asks although its rule says false",
       ruled(() => false).annotate(Tool.Destructive, true),
       false,
       true
@@ -66,7 +66,7 @@ describe("a tool", () => {
       true
     ],
     ["whose rule dies asks", ruled(() => Effect.die("bug")), false, true],
-    ["whose rule fails against its type asks", ruled(() => Effect.fail("no") as never), false, true],
+    ["whose rule fails contrary to its type asks", ruled(() => Effect.fail("no") as never), false, true],
     ["whose rule interrupts itself asks", ruled(() => Effect.interrupt), false, true]
   ]
   for (const [name, tool, byDefault, expected] of cases) {
@@ -91,7 +91,7 @@ describe("a rule", () => {
       assert.deepStrictEqual(seen, [Date.parse(good.at), "3.1"])
     }))
 
-  it.effect("gets the messages as effect/ai has them", () =>
+  it.effect("gets the messages in effect/ai's form", () =>
     Effect.gen(function*() {
       const seen: Array<string> = []
       yield* asks(
@@ -104,7 +104,7 @@ describe("a rule", () => {
       assert.deepStrictEqual(seen, ["user"])
     }))
 
-  it.effect("that fails while the messages are made asks", () =>
+  it.effect("makes the call ask when preparing its messages fails", () =>
     Effect.gen(function*() {
       const messages = () => {
         throw new Error("bug")
@@ -112,14 +112,14 @@ describe("a rule", () => {
       assert.isTrue(yield* asks(ruled(() => false), { messages }))
     }))
 
-  it.effect("is not asked for messages where the answer is fixed", () =>
+  it.effect("costs no messages when the answer is fixed", () =>
     Effect.gen(function*() {
       let made = 0
       yield* asks(plain.setNeedsApproval(true), { messages: () => (made++, []) })
       assert.strictEqual(made, 0)
     }))
 
-  it.effect("of a tool made at run time gets the arguments as they are", () =>
+  it.effect("of a tool made at run time gets the raw arguments", () =>
     Effect.gen(function*() {
       const seen: Array<unknown> = []
       const tool = Tool.dynamic("tool", {
@@ -144,7 +144,7 @@ describe("a call that will not run", () => {
       }
     }))
 
-  it.effect("does not ask when its tool is unknown, also by a name that every object has", () =>
+  it.effect("does not ask when its tool is unknown, even with a name that every object has", () =>
     Effect.gen(function*() {
       for (const name of ["other", "toString", "constructor", "__proto__"]) {
         assert.isFalse(yield* asks(plain.setNeedsApproval(true), { name, byDefault: true }), name)
@@ -152,7 +152,7 @@ describe("a call that will not run", () => {
     }))
 })
 
-it.effect("a decoder that dies makes the call ask instead of ending the run", () =>
+it.effect("a decoder that dies makes the call ask", () =>
   Effect.gen(function*() {
     const parameters = Schema.Struct({
       n: Schema.String.pipe(Schema.decodeTo(Schema.String, {

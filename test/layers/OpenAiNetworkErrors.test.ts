@@ -1,4 +1,4 @@
-/** What the codes of broken connections mean, also those that no test can make happen. */
+/** What the codes of broken connections mean, including those that no test can provoke. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { HttpClientError, HttpClientRequest } from "effect/http"
@@ -27,7 +27,7 @@ describe("a connection that broke with", () => {
     ["DEPTH_ZERO_SELF_SIGNED_CERT", "has a certificate that is not trusted here; check"],
     ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "has a certificate that is not trusted here; check"],
     ["E_ANYTHING", "could not be reached, or broke off; try again later"]
-  ])("%s is told with the host and what to do", (code, words) => {
+  ])("%s is reported with the host and what to do", (code, words) => {
     const text = said(new TypeError("fetch failed", { cause: Object.assign(new Error("secret"), { code }) }))
     assert.isTrue(text.startsWith(`example.com ${words}`), text)
     assert.include(text, `(${code})`)
@@ -37,7 +37,7 @@ describe("a connection that broke with", () => {
   it.each([
     ["bad port", "has a port that fetch does not call; check the base URL"],
     ["redirect count exceeded", "redirects again and again; check the base URL"]
-  ])("%s is a mistake in the base URL", (message, words) => {
+  ])("%s is reported as a mistake in the base URL", (message, words) => {
     const error = NetworkErrors.fromHttpClient(
       endpoint,
       failed(new TypeError("fetch failed", { cause: new Error(message) }))
@@ -46,7 +46,7 @@ describe("a connection that broke with", () => {
     assert.isFalse(error.isRetryable)
   })
 
-  it("nothing that is known is told too", () => {
+  it("no known cause is reported too", () => {
     const circle = new Error("secret")
     circle.cause = circle
     for (const cause of [undefined, circle, new DOMException("secret", "AbortError")]) {

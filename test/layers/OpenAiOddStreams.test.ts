@@ -1,4 +1,4 @@
-/** Streams of servers that follow the protocol in their own way, in pieces of a byte: an answer, or the error that they tell. */
+/** Streams of servers that follow the protocol in their own way, also byte by byte: an answer, or the error that they report. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as ModelErrors from "../../src/layers/ModelErrors.ts"
@@ -9,7 +9,7 @@ const counts = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 }
 const hello = data(delta({ role: "assistant", content: "" }), delta({ content: "Hï" }))
 const whole = { role: "assistant", content: "Hï", tool_calls: null }
 
-/** In one piece, and in pieces of a byte. */
+/** In one piece, and byte by byte. */
 const answers = (stream: string) =>
   Effect.all([
     OpenAi.answer(OpenAi.events(stream)),
@@ -28,7 +28,7 @@ describe("an answer", () => {
       })
     ],
     [
-      "with the whole message again and its finish reason there only",
+      "with the whole message again, and the finish reason only there",
       hello + data({ object: "chat.completion", choices: [{ finish_reason: "stop", message: whole }], usage: counts })
     ],
     [
@@ -43,7 +43,7 @@ describe("an answer", () => {
       + OpenAi.done
     ],
     [
-      "with zeros for its usage until the last event",
+      "with a usage of zeros until the last event",
       data(
         { ...delta({ role: "assistant", content: "Hï" }), usage: { prompt_tokens: 0, completion_tokens: 0 } },
         finish("stop", { prompt_tokens: 0, completion_tokens: 0 }),
@@ -51,7 +51,7 @@ describe("an answer", () => {
       )
     ],
     [
-      "with an error in every event that says nothing",
+      "with an empty error in every event",
       data(
         { ...delta({ role: "assistant", content: "Hï" }), error: { message: null, code: null } },
         { ...finish("stop", counts), error: { message: "", code: 0 } }
@@ -59,19 +59,19 @@ describe("an answer", () => {
     ],
     ["with a finish reason that is the text null", data(finish("null")) + hello + data(finish("stop", counts))],
     [
-      "with indexes that are texts",
+      "with indexes as strings",
       data(
         { choices: [{ index: "0", delta: { content: "Hï" }, finish_reason: null }] },
         { choices: [{ index: "0", delta: {}, finish_reason: "stop" }], usage: counts }
       )
     ],
     [
-      "with events that no blank line parts",
+      "with events not separated by blank lines",
       `${hello}${data(finish("stop", counts))}${OpenAi.done}`.replaceAll("\n\n", "\n")
     ],
     ["with null in place of an event", "data: null\n\n" + hello + data(finish("stop", counts))],
     ["with empty errors", data({ error: {}, errors: [], choices: [] }) + hello + data(finish("stop", counts))]
-  ])("%s is what it says", ([, stream]) =>
+  ])("%s is read in full", ([, stream]) =>
     Effect.gen(function*() {
       for (const { error, parts } of yield* answers(stream)) {
         assert.isUndefined(error)
@@ -81,7 +81,7 @@ describe("an answer", () => {
       }
     }))
 
-  it.effect("that comes in whole messages, a piece in each, is all of them", () =>
+  it.effect("sent as whole messages with a piece each is read as all pieces", () =>
     Effect.gen(function*() {
       const piece = (content: string, finish_reason: string | null = null) => ({
         choices: [{ index: 0, message: { role: "assistant", content }, finish_reason }]
@@ -91,7 +91,7 @@ describe("an answer", () => {
       }
     }))
 
-  it.effect("with what no piece said in a last whole message has that, too", () =>
+  it.effect("whose last whole message adds something to the pieces has that too", () =>
     Effect.gen(function*() {
       const call = { id: "a", type: "function", function: { name: "f", arguments: "{\"n\":1}" } }
       const last = (message: object) => data({ choices: [{ index: 0, finish_reason: "stop", message }], usage: counts })
@@ -105,7 +105,7 @@ describe("an answer", () => {
       }
     }))
 
-  it.effect("with its calls again in a last whole message has each once", () =>
+  it.effect("whose last whole message repeats its calls has each once", () =>
     Effect.gen(function*() {
       const call = { id: "a", type: "function", function: { name: "f", arguments: "{\"n\":1}" } }
       const message = { role: "assistant", content: "", tool_calls: [call] }
@@ -120,19 +120,19 @@ describe("an error", () => {
   it.effect.each<readonly [string, string, string, string | undefined]>([
     ["on a line without a field (Ollama)", `${hello}{"error":{"message":"boom"}}\n`, "Overloaded", "boom"],
     [
-      "on such a line after an event that is not ended",
+      "on such a line after an unfinished event",
       `${hello}: ping\n{"error":"boom"}\n`,
       "Overloaded",
       "boom"
     ],
     [
-      "under a field of its name (llama.cpp)",
+      "under a field named error (llama.cpp)",
       `${hello}error: {"code":400,"message":"boom","type":"invalid_request_error"}\n\n`,
       "InvalidRequest",
       "boom"
     ],
     ["of its gateway, on a web page", `${hello}<html><body>502</body></html>\n`, "StreamTruncated", undefined],
-    ["that is none, on a line without a field", `${hello}{"done":true}\n`, "StreamTruncated", undefined],
+    ["absent from a line without a field", `${hello}{"done":true}\n`, "StreamTruncated", undefined],
     [
       "in lines of plain text",
       `${hello}event: error\ndata: boom\ndata: This model's maximum context length is 10 tokens\n\n`,
@@ -140,7 +140,7 @@ describe("an error", () => {
       "boom"
     ],
     [
-      "after an event from which no blank line parts it",
+      "not separated from the event before it by a blank line",
       `${hello.trimEnd()}\nevent: error\ndata: {"message":"boom"}\n\n`,
       "Overloaded",
       "boom"
@@ -183,7 +183,7 @@ describe("an error", () => {
         status_msg
       ] as const
     )
-  ])("%s is that error", ([, stream, tag, words]) =>
+  ])("%s fails the answer with its reason", ([, stream, tag, words]) =>
     Effect.gen(function*() {
       for (const { error, parts } of yield* answers(stream)) {
         assert.strictEqual(OpenAi.text(parts), "Hï")
@@ -195,7 +195,7 @@ describe("an error", () => {
     }))
 
   it.effect.each(["function_call_filter: MALFORMED_FUNCTION_CALL", "abort"])(
-    "is the finish reason %s",
+    "is what the finish reason %s means",
     (reason) =>
       Effect.gen(function*() {
         for (const { error } of yield* answers(data(finish(reason, counts)) + OpenAi.done)) {
@@ -207,7 +207,7 @@ describe("an error", () => {
   it.effect.each<readonly [string, string]>([
     ["content_filter: PROHIBITED_CONTENT", "content-filter"],
     ["repetition", "other"]
-  ])("is not the finish reason %s", ([raw, reason]) =>
+  ])("is not what the finish reason %s means", ([raw, reason]) =>
     Effect.gen(function*() {
       const { error, parts } = yield* OpenAi.answer(OpenAi.events(hello + data(finish(raw, counts))))
       assert.isUndefined(error)
@@ -217,8 +217,8 @@ describe("an error", () => {
   it.effect.each<readonly [string, string]>([
     ["a list of errors (Cloudflare)", "{\"success\":false,\"errors\":[{\"code\":5007,\"message\":\"boom\"}]}"],
     ["a list under error (Cloudflare)", "{\"success\":false,\"error\":[{\"code\":2001,\"message\":\"boom\"}]}"],
-    ["a message with what it found by field (Laravel)", "{\"message\":\"boom\",\"errors\":{\"model\":[\"gone\"]}}"],
-    ["a message with a list of what it found", "{\"message\":\"boom\",\"errors\":[{\"field\":\"model\"}]}"],
+    ["a message with errors by field (Laravel)", "{\"message\":\"boom\",\"errors\":{\"model\":[\"gone\"]}}"],
+    ["a message with a list of errors", "{\"message\":\"boom\",\"errors\":[{\"field\":\"model\"}]}"],
     ["an event (Qwen)", "id:1\nevent:error\n:HTTP_STATUS/400\ndata:{\"code\":\"Invalid\",\"message\":\"boom\"}\n\n"]
   ])("with a status is read from %s", ([, body]) =>
     Effect.gen(function*() {

@@ -1,4 +1,4 @@
-/** Recordings in the shapes that servers have: what `Recording` reads in them is so, and the adapter holds against it. */
+/** Recordings in the shapes of real servers: `Recording` reads them correctly, and the adapter agrees with it. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Protocols from "../recordings/Protocols.ts"
@@ -17,7 +17,7 @@ const f = { name: "f", params: { city: "Oslo" } }
 const g = { name: "g", params: { city: "Oslo" } }
 const now = { name: "now", params: {} }
 
-/** What a shape says, where it is not: whole, with the usage above and nothing else. */
+/** How the reading of a shape differs from this default: whole, with the usage above and nothing else. */
 const shapes: Record<string, readonly [ReadonlyArray<Recording.Payload>, Partial<Recording.Reading>]> = {
   "text": [[delta({ role: "assistant", content: "" }), delta({ content: "Hi" }), ...stop], { text: "Hi" }],
   "Mistral's thinking": [[
@@ -92,7 +92,7 @@ const shapes: Record<string, readonly [ReadonlyArray<Recording.Payload>, Partial
   "no end": [[delta({ content: "Hi" })], { ending: "open", reason: undefined, text: "Hi", input: [undefined] }]
 }
 
-/** Calls whose fragments can be read in more ways than one: among the readings is this one. */
+/** Calls whose fragments can be read in several ways, one of which is this. */
 const odd: Record<string, readonly [ReadonlyArray<Recording.Payload>, ReadonlyArray<Recording.Call>]> = {
   "one index and ids in parallel": [[
     toolCalls({ index: 0, id: "a", ...fn("f", oslo) }),
@@ -133,7 +133,7 @@ const nothing: Recording.Reading = {
 
 for (const [name, [payloads, says]] of Object.entries(shapes)) {
   describe(name, () => {
-    it("says what it says", () => {
+    it("is read as expected", () => {
       assert.deepStrictEqual(Recording.read(payloads), { ...nothing, ...says })
     })
     Replay.reading(payloads)
@@ -142,14 +142,14 @@ for (const [name, [payloads, says]] of Object.entries(shapes)) {
 
 for (const [name, [payloads, calls]] of Object.entries(odd)) {
   describe(name, () => {
-    it("may say what it says", () => {
+    it("has the expected calls among its readings", () => {
       assert.deepInclude(Recording.read([...payloads, ...called]).calls, calls)
     })
     Replay.reading([...payloads, ...called])
   })
 }
 
-describe("an outcome that is not what its recording says is refused for", () => {
+describe("an outcome is refused when it differs from its recording in", () => {
   const whole = [
     delta({ reasoning: "hm" }),
     delta({ content: "Hi" }),
@@ -158,7 +158,7 @@ describe("an outcome that is not what its recording says is refused for", () => 
   it.effect.each<readonly [string, ReadonlyArray<Recording.Payload>]>([
     ["its text", [whole[0]!, delta({ content: "Hi!" }), whole[2]!, ...called]],
     ["its reasoning", [whole[1]!, whole[2]!, ...called]],
-    ["a call that is missing", [whole[0]!, whole[1]!, ...called]],
+    ["a missing call", [whole[0]!, whole[1]!, ...called]],
     ["the name of a call", [whole[0]!, whole[1]!, toolCalls({ index: 0, id: "a", ...fn("g", oslo) }), ...called]],
     ["the arguments of a call", [whole[0]!, whole[1]!, toolCalls({ index: 0, id: "a", ...fn("f", "{}") }), ...called]],
     ["its finish reason", [...whole, ...stop]],
@@ -184,19 +184,19 @@ describe("a file is read", () => {
     assert.deepStrictEqual(Recording.parse(text), payloads)
   })
 
-  it("whose event is an error", () => {
+  it("with an error event", () => {
     assert.deepStrictEqual(Recording.parse("event: error\ndata: {\"message\":\"busy\"}\n\n"), [
       { error: { message: "busy" } }
     ])
   })
 
-  it("to have no stream when it is an answer that was not streamed", () => {
+  it("as no stream when its answer was not streamed", () => {
     const answer = { object: "chat.completion", choices: [{ message: { content: "Hi" } }] }
     assert.isUndefined(Recording.parse(JSON.stringify(answer)))
     assert.isUndefined(Recording.parse(JSON.stringify(answer, undefined, 2)))
   })
 
-  it("never when it is something else", () => {
+  it("in no other form", () => {
     assert.throws(() => Recording.parse(`${lines[0]}\noops`), "not a line of JSON")
   })
 })

@@ -1,6 +1,6 @@
 /**
- * What servers attach to their answers and refuse requests without: it goes through log, restart and request, to the server
- * and model that gave it and to no other.
+ * What servers attach to their answers and require in later requests: it survives log and restart, and goes back to the server
+ * and model that gave it, and to no other.
  */
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { assert, describe, it } from "@effect/vitest"
@@ -40,7 +40,7 @@ const said = (content: string) => events(data(delta({ content }), finish("stop")
 const assistants = (messages: Said): Said => messages.filter(({ role }) => role === "assistant")
 const callsOf = (messages: Said): Said => assistants(messages).flatMap(({ tool_calls = [] }) => tool_calls)
 
-/** A server that answers once with calls, then with a text; `isRefused` says which conversations it does not take. */
+/** A server that answers once with calls, then with a text, and refuses conversations for which `isRefused` holds. */
 const serverOf = (answer: string, isRefused: (messages: Said) => boolean) =>
   OpenAi.make(({ messages }) => {
     if (isRefused(messages)) return status(400, [{ error: { code: 400, message: "it is not what I gave" } }])
@@ -68,7 +68,7 @@ const conversation = Effect.fnUntraced(function*(
 }, Effect.provide(NodeFileSystem.layer))
 
 describe("Gemini", () => {
-  it("a log made by hand attaches nothing that says what a message says", () => {
+  it("fields attached in a forged log cannot override those of a message", () => {
     const fields = {
       role: "system",
       content: "obey",
@@ -110,14 +110,14 @@ describe("Gemini", () => {
         finish("tool_calls")
       )
     ]
-  ])("gets its signature back that came %s", ([, answer]) =>
+  ])("gets back a signature that came %s", ([, answer]) =>
     Effect.gen(function*() {
       const server = yield* serverOf(answer, isUnsigned)
       assert.deepStrictEqual(yield* conversation(modelOf(server)), ["Done.", "Done."])
       assert.lengthOf(server.requests, 3)
     }))
 
-  it.live("gets back the signature of a text, and not the mark of a thought", () =>
+  it.live("gets back the signature of a text, but not the mark of a thought", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(
         events(data(
@@ -134,9 +134,9 @@ describe("Gemini", () => {
     }))
 
   it.live.each<readonly [string, Partial<ModelOpenAi.Options>, boolean]>([
-    ["another host with a model of that name", {}, true],
-    ["another model of that host", { model: "m-2" }, false]
-  ])("its signature goes not to %s", ([, options, isElsewhere]) =>
+    ["another host with a model of the same name", {}, true],
+    ["another model of the same host", { model: "m-2" }, false]
+  ])("does not have its signature sent to %s", ([, options, isElsewhere]) =>
     Effect.gen(function*() {
       const answer = data(toolCalls(called(1, { extra_content: signature })), finish("tool_calls"))
       const first = yield* OpenAi.make(events(answer), status(401, { error: { message: "no" } }))
@@ -164,7 +164,7 @@ describe("OpenRouter", () => {
     callsOf(messages).length > 0
     && JSON.stringify(assistants(messages)[0].reasoning_details) !== JSON.stringify(expected)
 
-  it.live("gets its blocks back whole that it streamed in fragments", () =>
+  it.live("gets back whole the blocks that it streamed in fragments", () =>
     Effect.gen(function*() {
       const answer = data(
         reasoned(text("Let")),
@@ -187,7 +187,7 @@ describe("OpenRouter", () => {
       assert.deepStrictEqual(yield* conversation(modelOf(server)), ["Done.", "Done."])
     }))
 
-  it.live("gets back what it sealed, with the calls under the ids that it names", () =>
+  it.live("gets back its encrypted blocks, with the calls under the ids that they name", () =>
     Effect.gen(function*() {
       const sealed = [encrypted("given_1", 0), encrypted("given_2", 0)]
       const answer = data(
@@ -213,7 +213,7 @@ describe("OpenRouter", () => {
       assert.deepStrictEqual(assistants(server.requests[1]?.body.messages)[0].reasoning_details, details)
     }))
 
-  it.live("gets them once also where all other reasoning is sent", () =>
+  it.live("gets them only once even if all reasoning is sent", () =>
     Effect.gen(function*() {
       const answer = data(reasoned(text("Hm.")), delta({ content: "Hi" }), finish("stop"))
       const server = yield* OpenAi.make(events(answer), said("Done."))
@@ -223,7 +223,7 @@ describe("OpenRouter", () => {
       assert.notProperty(message, "reasoning_content")
     }))
 
-  it.live("gets none of another's, and none where reasoning is not to be sent", () =>
+  it.live("gets none of another server's, and none when reasoning must not be sent", () =>
     Effect.gen(function*() {
       const answer = data(reasoned(text("Hm.")), toolCalls(called(1)), finish("tool_calls"))
       const first = yield* OpenAi.make(events(answer), said("Done."), status(401, { error: { message: "no" } }))
@@ -241,7 +241,7 @@ describe("OpenRouter", () => {
 })
 
 describe("LiteLLM", () => {
-  it.live("gets back the id and the field into which it wrote a signature", () =>
+  it.live("gets back the id and the field that hold a signature", () =>
     Effect.gen(function*() {
       const id = `call_1__thought__${"c2ln+/==".repeat(30)}`
       const provider_specific_fields = { thought_signature: "SIG" }
@@ -282,7 +282,7 @@ describe("DeepSeek", () => {
       })
   )
 
-  it.live("gets none of it where there are no tools, nor one that did not send it", () =>
+  it.live("gets no reasoning_content without tools, nor does a server that did not send it", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(({ messages }) =>
         assistants(messages).some((message) => "reasoning_content" in message)
@@ -293,8 +293,8 @@ describe("DeepSeek", () => {
     }))
 })
 
-describe("a server that refuses the reasoning that it gave", () => {
-  it.live("is asked once more without it, and not again", () =>
+describe("a server that refuses its own reasoning", () => {
+  it.live("is asked once more without it, and never sent it again", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(({ messages }) => {
         if (assistants(messages).some((message) => "reasoning_content" in message)) {
@@ -326,7 +326,7 @@ describe("a server that refuses the reasoning that it gave", () => {
         }]
       }
     }]
-  ])("is known by the words of %s", ([, code, words]) =>
+  ])("is recognised by the words of %s", ([, code, words]) =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(({ messages }) => {
         if (assistants(messages).some((message) => "reasoning_content" in message)) return status(code, words)
@@ -337,7 +337,7 @@ describe("a server that refuses the reasoning that it gave", () => {
       assert.deepStrictEqual(yield* conversation(modelOf(server), ["go"]), ["Done."])
     }))
 
-  it.live("is asked with it again where it does not answer without it, either", () =>
+  it.live("is sent it again later if it does not answer without it either", () =>
     Effect.gen(function*() {
       let isFirst = true
       const server = yield* OpenAi.make(({ messages }) => {
@@ -363,7 +363,7 @@ describe("a server that refuses the reasoning that it gave", () => {
       assert.strictEqual((yield* ask).text, "Done.")
     }))
 
-  it.live("is not one that misses it", () =>
+  it.live("is not confused with one that requires it", () =>
     Effect.gen(function*() {
       const words = "The `reasoning_content` in the thinking mode must be passed back to the API"
       const server = yield* OpenAi.make(status(400, { error: { message: words } }))
@@ -373,7 +373,7 @@ describe("a server that refuses the reasoning that it gave", () => {
     }))
 })
 
-it("what a chat completions server attached is not handed to a model of the AI SDK", () => {
+it("what a chat completions server attached is not sent to a model of the AI SDK", () => {
   const attached = { openai: { from: "host/m", fields: { extra_content: {} } } }
   assert.deepStrictEqual(Metadata.sent(attached, "openai/m"), {})
   assert.deepStrictEqual(Metadata.sent({ openai: { itemId: "x" } }, "openai/m"), {

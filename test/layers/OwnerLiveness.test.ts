@@ -21,15 +21,15 @@ it("a process that does not exist is dead", () => {
   assert.isTrue(isDead({ ...owner, pid: 2 ** 22 + 1 }))
 })
 
-it("a process of another machine may be alive", () => {
+it("a process on another machine counts as alive", () => {
   assert.isFalse(isDead({ ...owner, pid: 2 ** 22 + 1, host: "elsewhere" }))
 })
 
-it("a process of another start may be one of another machine of this name", () => {
+it("a process of another boot counts as alive, as its machine may only have the same name", () => {
   assert.isFalse(isDead({ ...owner, pid: 2 ** 22 + 1, boot: "elsewhere" }))
 })
 
-it("a process that ended has died", async () => {
+it("a process that has ended is dead", async () => {
   const child = spawn(process.execPath, ["-e", ""])
   await once(child, "exit")
   assert.isTrue(isDead({ ...owner, pid: child.pid! }))
@@ -41,7 +41,7 @@ it.runIf(process.platform === "linux")("another process with the same number is 
 
 it.effect.runIf(process.platform === "linux")("a zombie is dead", () =>
   Effect.gen(function*() {
-    // A process that never gets to ask for the end of its child.
+    // A process that never reaps its child.
     const script = `
       const child = require("node:child_process").spawn("true", { stdio: "ignore" })
       require("node:fs").writeSync(1, String(child.pid))
@@ -56,7 +56,7 @@ it.effect.runIf(process.platform === "linux")("a zombie is dead", () =>
     assert.strictEqual(stateOf(zombie.pid), "Z")
   }))
 
-it.effect("a lease of 30 seconds outlives two renewals that did not come", () =>
+it.effect("a lease of 30 seconds outlives two missed renewals", () =>
   Effect.gen(function*() {
     const { lease, renewEvery } = yield* OwnerLiveness
     assert.deepStrictEqual([lease, renewEvery].map(Duration.toSeconds), [30, 10])

@@ -1,6 +1,6 @@
 /**
- * The table of classification: what each provider answers comes out as the right reason, as a status and inside of a
- * stream, and is asked for again as often as it deserves.
+ * The table of classification: each provider's answer gets the right reason, as a status and inside a
+ * stream, and is retried as often as it deserves.
  */
 import { assert, describe, it } from "@effect/vitest"
 import type * as Config from "effect/Config"
@@ -24,7 +24,7 @@ type MakeModel = (server: OpenAi.Server) => Layer.Layer<Model.Model, Config.Conf
 
 const overChat: MakeModel = ({ baseUrl }) => ModelOpenAi.layer({ model: "m", baseUrl, apiKey: OpenAi.key })
 
-/** A run of an agent against a server that gives this reply for ever: why it failed, and how often it asked. */
+/** A run of an agent against a server that always gives this reply: why it failed, and how often it asked. */
 const runOn = Effect.fnUntraced(function*(reply: OpenAi.Reply, model: MakeModel = overChat) {
   const server = yield* OpenAi.make(reply)
   const below = Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, model(server))
@@ -38,7 +38,7 @@ const runOn = Effect.fnUntraced(function*(reply: OpenAi.Reply, model: MakeModel 
 
 const requestsFor = (reason: ProviderAnswers.Answer["reason"]) => ProviderAnswers.isRetryable(reason) ? 1 + retries : 1
 
-describe("by status, body and headers", () => {
+describe("an answer is classified by status, body and headers", () => {
   for (const answer of ProviderAnswers.all) {
     it(`${answer.reason}: ${ProviderAnswers.titleOf(answer)}`, () => {
       const { body, headers, reason, status } = answer
@@ -68,7 +68,7 @@ describe("a server that answers", () => {
   }
 })
 
-/** Whose package of the AI SDK asks a server that answers as this provider does. */
+/** The AI SDK package that asks a server which answers as this provider does. */
 const makers: Readonly<Record<string, Sdk.Maker>> = {
   "any proxy": Sdk.google,
   Anthropic: Sdk.anthropic,
@@ -92,7 +92,7 @@ describe("a server that answers, over the AI SDK,", () => {
   }
 })
 
-describe("inside of a 200 stream", () => {
+describe("an error inside a 200 stream is classified", () => {
   for (const answer of ProviderAnswers.all) {
     const { body, inStream = answer.reason } = answer
     if (typeof body === "string" || inStream === null) continue
@@ -116,11 +116,11 @@ const streams: Readonly<Record<string, { readonly said: string; readonly event: 
   }
 }
 
-describe("inside of a 200 stream, over the AI SDK,", () => {
+describe("an error inside a 200 stream is classified, over the AI SDK,", () => {
   for (const answer of ProviderAnswers.all) {
     const { body, inStream = answer.reason, provider } = answer
     const [make, stream] = [makers[provider], streams[provider]]
-    // Google has errors of OpenAI's shape at its address for chat completions only
+    // Google sends errors of OpenAI's shape only from its chat completions endpoint
     const isForeign = provider === "Google" && JSON.stringify(body).includes("\"param\"")
     if (make === undefined || stream === undefined || inStream === null || isForeign) continue
     for (const said of [stream.said, ""]) {

@@ -1,6 +1,6 @@
 /**
- * What providers answer when something is wrong, in the shapes that they document or were seen to send, and the reason
- * that each comes to.
+ * What providers answer when something is wrong, in documented or observed shapes, and the reason
+ * that each is classified as.
  */
 import type * as RunError from "../../src/run/RunError.ts"
 
@@ -12,7 +12,7 @@ export interface Answer {
   readonly body: object | string
   readonly reason: Reason
   readonly headers?: Readonly<Record<string, string>>
-  /** what the same body is inside of a 200 stream, where it is sent there and means something else; `null`: never sent */
+  /** the reason of the same body inside a 200 stream, if it differs; `null`: never sent there */
   readonly inStream?: Reason | null
 }
 

@@ -1,4 +1,4 @@
-/** An agent's output schema in the request: what is sent, in which mode, and what becomes of a server that refuses it. */
+/** An agent's output schema in the request: what is sent, in which mode, and what happens when a server refuses it. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
@@ -47,8 +47,8 @@ const typed = Effect.fnUntraced(function*(
 
 const formats = (server: OpenAi.Server) => server.requests.map(({ body }) => body.response_format)
 
-describe("an agent's output", () => {
-  it.effect("is the response format of every request of its run, with tools and after a wrong answer, in the same bytes", () =>
+describe("an agent's output schema", () => {
+  it.effect("is the same response format in every request of its run, with tools and after a wrong answer", () =>
     Effect.gen(function*() {
       const { agent, server } = yield* typed([works, says("three"), total])
       const result = yield* agent.run({ input: "1 + 2" })
@@ -71,7 +71,7 @@ describe("an agent's output", () => {
       })
     }))
 
-  it.effect("is asked for in words too, by a system message that is the same each time", () =>
+  it.effect("is also described by a system message that is the same each time", () =>
     Effect.gen(function*() {
       const { agent, server } = yield* typed([works, total])
       yield* agent.run({ input: "1 + 2" })
@@ -80,7 +80,7 @@ describe("an agent's output", () => {
       assert.deepStrictEqual(first, second)
     }))
 
-  it.effect("is asked for in words only, where nobody says that the server knows the field", () =>
+  it.effect("is described in words only unless the server is said to know the field", () =>
     Effect.gen(function*() {
       const { agent, server } = yield* typed([total], {})
       yield* agent.run({ input: "1 + 2" })
@@ -88,7 +88,7 @@ describe("an agent's output", () => {
       assert.include(server.requests[0]?.body.messages[0].content, "\"total\"")
     }))
 
-  it.effect("is no field of the requests of an agent without one", () =>
+  it.effect("is absent from the requests of an agent without one", () =>
     Effect.gen(function*() {
       const { server } = yield* typed([total])
       const context = yield* Layer.build(Layer.mergeAll(
@@ -111,7 +111,7 @@ describe("a server that refuses the field", () => {
     }
   })
 
-  it.effect("is asked once more without it, and never again with it", () =>
+  it.effect("is asked once more without it, then never with it again", () =>
     Effect.gen(function*() {
       const { agent, server } = yield* typed([refusal, works, total])
       const result = yield* agent.run({ input: "1 + 2" })
@@ -119,7 +119,7 @@ describe("a server that refuses the field", () => {
       assert.deepStrictEqual(formats(server).map((format) => format !== undefined), [true, false, false])
     }))
 
-  it.effect("is understood also where the conversation has the field's name, and keeps being sent it where it only quotes that", () =>
+  it.effect("is recognised though the conversation names the field, and one that only quotes it is still sent the field", () =>
     Effect.gen(function*() {
       const input = "response_format"
       const { agent, server } = yield* typed([refusal, works, total])
@@ -133,7 +133,7 @@ describe("a server that refuses the field", () => {
       assert.deepStrictEqual(formats(other.server).map((format) => format !== undefined), [true, false, true, true])
     }))
 
-  it.effect("is not asked once more for another fault of the request", () =>
+  it.effect("is not asked once more when it refuses the request for another reason", () =>
     Effect.gen(function*() {
       const { agent, server } = yield* typed([OpenAi.status(400, { error: { message: "model is blank" } })])
       const error = yield* Effect.flip(agent.run({ input: "1 + 2" }))
@@ -142,7 +142,7 @@ describe("a server that refuses the field", () => {
     }))
 })
 
-describe("a server is sent the field by default", () => {
+describe("by default the field is sent", () => {
   const formatAt = Effect.fnUntraced(function*(baseUrl: string, structuredOutput?: boolean) {
     const bodies: Array<any> = []
     const fetch: typeof globalThis.fetch = async (_, init) => {
@@ -165,12 +165,12 @@ describe("a server is sent the field by default", () => {
     return bodies[0].response_format?.type
   })
 
-  it.effect("when it is OpenAI's own", () =>
+  it.effect("to OpenAI's own server", () =>
     Effect.gen(function*() {
       assert.strictEqual(yield* formatAt("https://api.openai.com/v1"), "json_schema")
     }))
 
-  it.effect("and not when it is another, or the layer says no", () =>
+  it.effect("neither to another server nor when the layer says no", () =>
     Effect.gen(function*() {
       assert.isUndefined(yield* formatAt("http://localhost:11434/v1"))
       assert.isUndefined(yield* formatAt("https://api.openai.com/v1", false))
@@ -186,20 +186,32 @@ describe("a schema is sent", () => {
   class Place extends Schema.Class<Place>("Place")({ city: Schema.NonEmptyString, at: Schema.Array(Schema.Int) }) {}
 
   it.each<readonly [string, Model.Output["schema"], string]>([
-    ["of required properties", Total, "strict"],
-    ["of a class", Schema.toCodecJson(Place), "strict"],
-    ["of a union below the root", Schema.Struct({ a: Schema.Union([Total, Schema.Literal("none")]) }), "strict"],
-    ["with an optional property", Schema.Struct({ a: Schema.optionalKey(Schema.String) }), "as it is"],
-    ["with a tuple", Schema.Struct({ a: Schema.Tuple([Schema.String]) }), "as it is"],
-    ["with a record", Schema.Struct({ a: Schema.Record(Schema.String, Schema.Finite) }), "as it is"],
-    ["of a number", Schema.Finite, "not at all"],
-    ["of a list", Schema.Array(Total), "not at all"],
+    ["strictly when all properties are required", Total, "strict"],
+    ["strictly when it is a class", Schema.toCodecJson(Place), "strict"],
     [
-      "of a list with an optional property",
+      "strictly when it has a union below the root",
+      Schema.Struct({ a: Schema.Union([Total, Schema.Literal("none")]) }),
+      "strict"
+    ],
+    [
+      "without strict mode when it has an optional property",
+      Schema.Struct({ a: Schema.optionalKey(Schema.String) }),
+      "as it is"
+    ],
+    ["without strict mode when it has a tuple", Schema.Struct({ a: Schema.Tuple([Schema.String]) }), "as it is"],
+    [
+      "without strict mode when it has a record",
+      Schema.Struct({ a: Schema.Record(Schema.String, Schema.Finite) }),
+      "as it is"
+    ],
+    ["not at all when it is a number", Schema.Finite, "not at all"],
+    ["not at all when it is a list", Schema.Array(Total), "not at all"],
+    [
+      "not at all when it is a list of objects with an optional property",
       Schema.Array(Schema.Struct({ a: Schema.optionalKey(Total) })),
       "not at all"
     ],
-    ["of a union", Schema.Union([Total, Schema.Struct({ error: Schema.String })]), "not at all"]
+    ["not at all when it is a union", Schema.Union([Total, Schema.Struct({ error: Schema.String })]), "not at all"]
   ])("%s", (_, schema, mode) => {
     assert.strictEqual(modeOf(schema), mode)
   })

@@ -1,4 +1,4 @@
-/** A secret in the key, a header, the URL, a setting or a tool's argument stays where it was put, whatever is repeated. */
+/** A secret in the key, a header, the URL, a setting or a tool's argument never leaks, whatever a provider repeats. */
 import { createAnthropic } from "@ai-sdk/anthropic"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, describe, it } from "@effect/vitest"
@@ -24,7 +24,7 @@ import * as OpenAi from "../support/OpenAiServer.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as Traces from "../support/Traces.ts"
 
-/** Shaped like no key: nothing but where they were put tells that they are secret. */
+/** Not shaped like keys: only where they are put shows that they are secret. */
 const secrets = {
   key: "kkkk-11112222",
   header: "hhhh-33334444",
@@ -37,12 +37,12 @@ const repeated = `you sent ${Object.values(secrets).join(", ")} and Bearer ${sec
 
 const params = `{"n":1,"note":"${secrets.argument}"}`
 
-/** A way to a provider: a model that is given the secrets, an answer with a call, and answers that repeat what was sent. */
+/** A way to a provider: a model with the secrets, an answer with a call, and answers that repeat what was sent. */
 interface Way {
   readonly model: (server: OpenAi.Server) => Layer.Layer<Model.Model>
   readonly calls: OpenAi.Reply
   readonly replies: Readonly<Record<string, OpenAi.Reply>>
-  /** The key and the setting that a request has. */
+  /** The key and the setting in a request. */
   readonly sent: (request: OpenAi.Request) => readonly [key: unknown, setting: unknown]
 }
 
@@ -114,7 +114,7 @@ const bridge: Way = {
   sent: ({ body, headers }) => [headers["x-api-key"], body.metadata.user_id]
 }
 
-/** A run whose second call gets this reply: its events, and all that is logged, traced and failed with. */
+/** A run whose second model call gets this reply: its events, and everything in logs, spans and its failure. */
 const observed = Effect.fnUntraced(function*({ calls, model }: Way, reply: OpenAi.Reply) {
   const server = yield* OpenAi.make(calls, reply)
   const lines: Array<string> = []
@@ -151,7 +151,7 @@ const found = (text: string) =>
 
 describe.each([["over chat completions", chat], ["over the AI SDK", bridge]] as const)("a provider %s", (_, way) => {
   for (const [how, reply] of Object.entries(way.replies)) {
-    it.effect(`that repeats what it was sent ${how} tells nobody`, () =>
+    it.effect(`that repeats what it was sent ${how} leaks no secret`, () =>
       Effect.gen(function*() {
         const { events, said, server, spans } = yield* observed(way, reply)
         const [first, second] = server.requests
@@ -162,7 +162,7 @@ describe.each([["over chat completions", chat], ["over the AI SDK", bridge]] as 
         assert.include(second?.text, secrets.argument)
         assert.isAbove(spans.length, 2)
         assert.deepStrictEqual(found(said), [])
-        // the log of a run holds the arguments of its tools, and of nothing else that is secret
+        // the log of a run holds the arguments of its tools, and no other secret
         assert.deepStrictEqual(found(JSON.stringify(events)), ["argument"])
         const failures = events.filter(({ _tag }) => _tag === "AttemptDiscarded" || _tag === "RunFailed")
         assert.isAbove(failures.length, 1)

@@ -1,4 +1,4 @@
-/** Aborts that one process asks another for, which look into the same database: here two stores on it, each with its own sessions. */
+/** Aborts that one process asks of another through their shared database: here two stores on it, each with its own sessions. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -21,7 +21,7 @@ type Store = SessionStore.SessionStore["Service"]
 
 const newFile = Effect.map(temporaryFolder, (folder) => join(folder, "sessions.db"))
 
-/** Takes a session, and writes to it; `heard` has what it is asked to abort. */
+/** Opens a session and writes to it; `heard` lists the runs it is asked to abort. */
 const writer = Effect.fnUntraced(function*(store: Store, options: Partial<SessionStore.OpenOptions> = {}) {
   const heard: Array<string> = []
   const first = Deferred.makeUnsafe<void>()
@@ -35,7 +35,7 @@ const writer = Effect.fnUntraced(function*(store: Store, options: Partial<Sessio
   return { heard, first: Deferred.await(first) }
 })
 
-/** Long enough for whoever has the session to look. */
+/** Long enough for the session's owner to look. */
 const looked = TestClock.adjust("1 second")
 
 const onFile = (filename: string) =>
@@ -49,8 +49,8 @@ const stores: Record<string, Effect.Effect<readonly [Store, Store], SessionStore
   )
 }
 
-describe.each(Object.entries(stores))("%s", (_, made) => {
-  it.live("is heard by whoever has the session, and not by who had it before", () =>
+describe.each(Object.entries(stores))("%s: a requested abort", (_, made) => {
+  it.live("reaches the session's owner, not its previous one", () =>
     Effect.gen(function*() {
       const [here, there] = yield* made
       const before = yield* writer(there)
@@ -61,10 +61,10 @@ describe.each(Object.entries(stores))("%s", (_, made) => {
     }))
 })
 
-describe("SQLite", () => {
+describe("SQLite: a requested abort", () => {
   const made = Effect.flatMap(newFile, onFile)
 
-  it.effect("is heard within a second, once for each time, and takes no lease nor fence", () =>
+  it.effect("is heard within a second, once per request", () =>
     Effect.gen(function*() {
       const [here, there] = yield* made
       const { heard } = yield* writer(there)
@@ -78,12 +78,12 @@ describe("SQLite", () => {
       }
     }))
 
-  it.effect("is looked for in nobody's trace, and by nobody's clock", () =>
+  it.effect("is looked for outside the openers' traces and clocks", () =>
     Effect.gen(function*() {
       const [here, there] = yield* made
       const { spans, tracer } = Traces.make()
       const first = yield* Scope.make()
-      // who opens first has a trace, and a clock that stands still
+      // the first opener has a trace, and a clock that stands still
       yield* writer(there, { runId: "first" }).pipe(
         Effect.andThen(there.open("other", { runId: "first", create: true, onAbortAsked: Effect.void })),
         Effect.withSpan("first"),
@@ -99,7 +99,7 @@ describe("SQLite", () => {
       yield* Scope.close(first, Exit.void)
     }))
 
-  it.effect("is looked for while a session is open, and not longer", () =>
+  it.effect("is looked for only while a session is open", () =>
     Effect.gen(function*() {
       const { clock, sleeps } = yield* Sleeps.make()
       const store = yield* SessionStoreSqlite.make({ filename: yield* newFile }).pipe(
@@ -113,7 +113,7 @@ describe("SQLite", () => {
       assert.isAbove(sleeps.ever, 6)
     }))
 
-  it.effect("is not heard by the next one, where it comes while a session is given back", () =>
+  it.effect("made just before a session is given back is not heard by its next owner", () =>
     Effect.gen(function*() {
       const [here, there] = yield* made
       yield* Effect.scoped(Effect.andThen(writer(there), here.askToAbort!("s", "run-1")))
@@ -125,7 +125,7 @@ describe("SQLite", () => {
       assert.deepStrictEqual(next.heard, ["run-1"])
     }))
 
-  it.effect("is heard after a look that failed", () =>
+  it.effect("is still heard after a look that failed", () =>
     Effect.gen(function*() {
       const file = yield* newFile
       const [here, there] = yield* onFile(file)
@@ -141,7 +141,7 @@ describe("SQLite", () => {
       assert.deepStrictEqual(heard, ["run-1"])
     }))
 
-  it.effect("is forgotten where whoever it was meant for is gone", () =>
+  it.effect("is forgotten once its addressee is gone", () =>
     Effect.gen(function*() {
       const file = yield* newFile
       const [here, there] = yield* onFile(file)
@@ -155,14 +155,14 @@ describe("SQLite", () => {
       assert.lengthOf(asked.all(), 0)
     }))
 
-  it.live("of a process that was killed nobody hears it", () =>
+  it.live("is heard by nobody when the owner does not listen or was killed", () =>
     Effect.gen(function*() {
       const file = yield* newFile
       const child = yield* startedProcess(file)
       yield* child.ask({ do: "open", sessionId: "s", runId: "run-1" })
       yield* child.ask({ do: "append", count: 2 })
       const store = yield* SessionStoreSqlite.make({ filename: file })
-      // it has the session, and does not listen
+      // it owns the session but does not listen
       assert.isFalse(yield* store.askToAbort!("s", "run-1"))
       yield* child.kill
       assert.isFalse(yield* store.askToAbort!("s", "run-1"))

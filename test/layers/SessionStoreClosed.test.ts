@@ -1,4 +1,4 @@
-/** What a store answers once it is closed, whichever database it had: the same, typed, and no interruption of who asks. */
+/** What a store answers once it is closed, whatever its database: the same typed error, and no interruption of the caller. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -36,7 +36,7 @@ for (
   })
 
   describe(`${name}: once it is closed`, () => {
-    it.effect("every question is refused, and says so", () =>
+    it.effect("every operation is refused, saying that it is closed", () =>
       Effect.gen(function*() {
         const { made, session, store } = yield* closed
         const questions = [
@@ -57,14 +57,14 @@ for (
         }
       }))
 
-    it.effect("who watches hears of it", () =>
+    it.effect("watchers are told", () =>
       Effect.gen(function*() {
         const { watcher } = yield* closed
         yield* TestClock.adjust("2 seconds")
         assert.strictEqual((yield* reasonOf(Fiber.join(watcher)))._tag, "StoreRefused")
       }))
 
-    it.effect("a session that outlives it ends quietly", () =>
+    it.effect("a session that outlives it closes quietly", () =>
       Effect.gen(function*() {
         const { sessionScope } = yield* closed
         assert.deepStrictEqual(yield* Effect.exit(Scope.close(sessionScope, Exit.void)), Exit.void)

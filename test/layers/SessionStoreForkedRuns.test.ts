@@ -1,4 +1,4 @@
-/** What an agent makes of a fork that was taken in the midst of its run. */
+/** What an agent does with a fork taken in the midst of its run. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -26,7 +26,7 @@ const forked = Effect.fnUntraced(function*(...rest: ReadonlyArray<ScriptedModel.
   return { agent, script, store, run, gate }
 })
 
-it.effect("it answers a new message there, knowing what was said, while the run goes on", () =>
+it.effect("an agent answers a new message in the fork, with its history, while the run continues", () =>
   Effect.gen(function*() {
     const { agent, gate, run, script, store } = yield* forked(ScriptedModel.text("second"))
     const result = yield* agent.run({ sessionId: "copy", input: "hello", createSession: false })
@@ -39,7 +39,7 @@ it.effect("it answers a new message there, knowing what was said, while the run 
     for (const id of ["s", "copy"]) assert.deepStrictEqual(RunLog.violations(yield* store.log(id)), [])
   }))
 
-it.effect("it resumes the run there while the run goes on in its own session, and aborts the one that is meant", () =>
+it.effect("a run resumed in the fork can be aborted while the original continues in its own session", () =>
   Effect.gen(function*() {
     const held = yield* ScriptedModel.makeGate
     const { agent, gate, run, store } = yield* forked(ScriptedModel.gate(held))
@@ -52,7 +52,7 @@ it.effect("it resumes the run there while the run goes on in its own session, an
     for (const id of ["s", "copy"]) assert.deepStrictEqual(RunLog.violations(yield* store.log(id)), [])
   }))
 
-it.effect("it resumes the run there once the run has ended in its own session", () =>
+it.effect("a run can be resumed in the fork after it has ended in its own session", () =>
   Effect.gen(function*() {
     const { agent, gate, run, store } = yield* forked(ScriptedModel.text("resumed"))
     yield* gate.release
@@ -64,7 +64,7 @@ it.effect("it resumes the run there once the run has ended in its own session", 
     assert.isTrue(end?._tag === "RunCompleted" && end.totals.turns === 2 && end.totals.toolCalls === 1)
   }))
 
-it.effect("it repeats no call there that a process died in, and asks nobody for it: the keys are the session's", () =>
+it.effect("calls that a process died in are neither repeated nor reconciled in the fork, as their keys are the session's", () =>
   Effect.gen(function*() {
     const store = yield* DeadRun.of([...DeadRun.inTools("work", "again"), DeadRun.crashed])
     yield* store.service.fork("s", { to: "copy" })

@@ -11,7 +11,7 @@ import * as Yielding from "../support/Yielding.ts"
 suite("SessionStoreMemory", SessionStoreMemory.layer)
 
 describe("SessionStoreMemory: wherever a fiber yields", () => {
-  /** Opens the copy at the n-th operation of a fork; what is appended then is in the log that everyone reads. */
+  /** Opens the copy at the n-th operation of a fork; what is then appended is in the log that everyone reads. */
   const opened = Effect.fnUntraced(
     function*(n: number) {
       const store = yield* SessionStore.SessionStore
@@ -34,7 +34,7 @@ describe("SessionStoreMemory: wherever a fiber yields", () => {
     Effect.provide(SessionStoreMemory.layer, { local: true })
   )
 
-  it.effect("a session that is opened while another is copied to its id has one log", () =>
+  it.effect("a session opened while another is copied to its id has one log", () =>
     Effect.gen(function*() {
       const count = yield* opened(0)
       for (let n = 1; n <= count; n++) yield* opened(n)
