@@ -62,17 +62,17 @@ describe("fragments are assembled", () => {
       [{ id: "a", ...fn(undefined, "\"Oslo\"}") }],
       [{ id: "b", ...fn(undefined, "\"Rome\"}") }]
     ], both],
-    ["by id where every index is 0", [
+    ["by id when every index is 0", [
       [{ index: 0, id: "a", ...fn("f", "{\"city\":") }],
       [{ index: 0, id: "b", ...fn("f", "{\"city\":") }],
       [{ index: 0, id: "a", ...fn(undefined, "\"Oslo\"}") }],
       [{ index: 0, id: "b", ...fn(undefined, "\"Rome\"}") }]
     ], [call("a", "f", { city: "Oslo" }), call("b", "f", { city: "Rome" })]],
-    ["whole calls where every index is 0", [
+    ["as whole calls when every index is 0", [
       [{ index: 0, id: "a", ...fn("f", oslo) }],
       [{ index: 0, id: "b", ...fn("g", rome) }]
     ], both],
-    ["without index and without id in what follows", [
+    ["without index, and without id in later fragments", [
       [{ id: "a", ...fn("f", "{\"city\":") }],
       [{ ...fn(undefined, "\"Oslo\"}") }],
       [{ id: "b", ...fn("g", "") }],
@@ -104,7 +104,7 @@ describe("fragments are assembled", () => {
       [{ index: 0, ...fn("weather") }],
       [{ index: 0, ...fn(undefined, oslo) }]
     ], [call("a", "get_weather", { city: "Oslo" })]],
-    ["by an index that is a text, interleaved", [
+    ["by an index that is a string, interleaved", [
       [{ index: "0", id: "a", ...fn("f", "{\"city\":") }, { index: "1", id: "b", ...fn("g", "{\"city\":") }],
       [{ index: "0", ...fn(undefined, "\"Oslo\"}") }, { index: "1", ...fn(undefined, "\"Rome\"}") }]
     ], both],
@@ -119,11 +119,11 @@ describe("fragments are assembled", () => {
       [{ index: 0, ...fn("f", oslo) }],
       [{ index: 0, ...fn("f", "") }]
     ], [call("call_0", "f", { city: "Oslo" })]],
-    ["of two equal calls without arguments, ids and indices of their own", [
+    ["as two equal calls without arguments, with their own ids and indices", [
       [{ index: 0, ...fn("now", "") }],
       [{ index: 0, ...fn("now", "") }]
     ], [call("call_0", "now", {}), call("call_1", "now", {})]],
-    ["without an id and arguments, the name in pieces", [
+    ["without id or arguments, the name in pieces", [
       [{ index: 0, ...fn("get_", "") }],
       [{ index: 0, ...fn("weather", "") }]
     ], [call("call_0", "get_weather", {})]],

@@ -49,7 +49,7 @@ const layerings = {
   "by ModelFallback, alone": (server: OpenAi.Server) => ModelFallback.layer([ModelOpenAi.layer(options(server))])
 }
 
-describe("without retries a provider is asked once", () => {
+describe("without retries a provider is asked exactly once", () => {
   for (const [what, reply] of Object.entries(replies)) {
     for (const [name, client] of Object.entries(clients)) {
       it.effect(`by the language model alone, over ${name}: ${what}`, () =>
@@ -90,8 +90,8 @@ describe.each<readonly [string, OpenAi.Reply, (server: OpenAi.Server) => Layer.L
     ],
     ["by ModelAiSdk", OpenAi.open(Sdk.named(Sdk.begin()), ping, ": ping\n\n", ping), layerings["by ModelAiSdk"]]
   ]
-)("a server that says nothing but that it is there, %s,", (_, reply, layered) => {
-  it.effect("has 60 seconds for its first part, and is left then", () =>
+)("a server that only sends signs of life, %s,", (_, reply, layered) => {
+  it.effect("has 60 seconds for its first part, then is left", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(reply)
       const heard = yield* Deferred.make<void>()

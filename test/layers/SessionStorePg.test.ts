@@ -26,7 +26,7 @@ suite(
   )
 )
 
-it.effect("the spans of its statements say which server and database they are of", () =>
+it.effect("the spans of its statements name server and database", () =>
   Effect.gen(function*() {
     const { spans, tracer } = Traces.make()
     const inSchema = yield* PgDatabases.schema(url)
@@ -42,7 +42,7 @@ it.effect("the spans of its statements say which server and database they are of
     }
   }))
 
-it.live("sessions with few of all ends are found by an index, and not among the others", () =>
+it.live("sessions with rare ends are found by an index, without scanning the others", () =>
   Effect.gen(function*() {
     const { spans, tracer } = Traces.make()
     const inSchema = yield* PgDatabases.schema(url)
@@ -74,7 +74,7 @@ it.live("sessions with few of all ends are found by an index, and not among the 
     }
   }))
 
-it.live("one of version 2 gets that too, and sessions that were shut down have no end", () =>
+it.live("a database of an earlier version is migrated, and sessions that were shut down then have no end", () =>
   Effect.gen(function*() {
     const inSchema = yield* PgDatabases.schema(url)
     yield* Effect.scoped(Effect.gen(function*() {

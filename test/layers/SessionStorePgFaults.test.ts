@@ -1,4 +1,4 @@
-/** What becomes of a store when its Postgres refuses it, goes away and comes back: a real one, of this file's own. */
+/** What becomes of a store when its Postgres refuses it, goes away and comes back: a real server, of this file's own. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => postgres.remove())
 
 let made = 0
-/** A new database of the server, with what `statements` make in it. */
+/** A new database on the server, with what `statements` create in it. */
 const database = Effect.fnUntraced(function*(...statements: ReadonlyArray<string>) {
   const name = `faults_${++made}`
   yield* PgDatabases.query(postgres.url, `CREATE DATABASE ${name}`)
@@ -49,7 +49,7 @@ const reasonOf = <A, R>(effect: Effect.Effect<A, SessionStore.StoreError, R>) =>
 const opening = (url: string) => reasonOf(Effect.scoped(SessionStorePg.make({ url })))
 const secret = "s3cret-w0rd"
 
-/** One line that names the thing and gives nothing away. */
+/** One line that names the thing and leaks no secret. */
 const assertSaid = (message: string, ...parts: ReadonlyArray<string>) => {
   assert.notInclude(message, "\n")
   assert.notInclude(message, secret)
@@ -57,21 +57,21 @@ const assertSaid = (message: string, ...parts: ReadonlyArray<string>) => {
 }
 
 describe("a store cannot be made", () => {
-  it.live("where nobody listens: it may be tried again", () =>
+  it.live("when nothing listens, which is retryable", () =>
     Effect.gen(function*() {
       const reason = yield* opening(`postgres://me:${secret}@127.0.0.1:1/app`)
       assert.strictEqual(reason._tag, "StoreUnavailable")
       assertSaid(reason.message, "127.0.0.1:1", "Start it")
     }))
 
-  it.live("where the host is not found: it may be tried again", () =>
+  it.live("when the host is not found, which is retryable", () =>
     Effect.gen(function*() {
       const reason = yield* opening(`postgres://me:${secret}@no-such-host.invalid/app`)
       assert.strictEqual(reason._tag, "StoreUnavailable")
       assertSaid(reason.message, "no-such-host.invalid")
     }))
 
-  it.live("where another program listens: it may be tried again", () =>
+  it.live("when another program listens, which is retryable", () =>
     Effect.gen(function*() {
       const other = createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")).listen(0, "127.0.0.1")
       yield* Effect.promise(() => once(other, "listening"))
@@ -82,7 +82,7 @@ describe("a store cannot be made", () => {
       assertSaid(reason.message, `127.0.0.1:${port}`, "app")
     }))
 
-  it.live("where every connection is taken: it may be tried again", () =>
+  it.live("when every connection is taken, which is retryable", () =>
     Effect.gen(function*() {
       const url = as(yield* database("CREATE ROLE few LOGIN CONNECTION LIMIT 0"), "few", secret)
       const reason = yield* opening(url)
@@ -93,7 +93,7 @@ describe("a store cannot be made", () => {
   for (
     const url of ["https://example.com/app", `postgres//me:${secret}@host/app`, "sessions.db", "postgres://%zz@host"]
   ) {
-    it.live(`where ${url.replace(secret, "...")} is no URL of Postgres`, () =>
+    it.live(`from ${url.replace(secret, "...")}, which is no URL of Postgres`, () =>
       Effect.gen(function*() {
         const reason = yield* opening(url)
         assert.strictEqual(reason._tag, "StoreRefused")
@@ -101,14 +101,14 @@ describe("a store cannot be made", () => {
       }))
   }
 
-  it.live("where there is no such database", () =>
+  it.live("when there is no such database", () =>
     Effect.gen(function*() {
       const reason = yield* opening(PgDatabases.named(as(postgres.url, "postgres", secret), "nowhere"))
       assert.strictEqual(reason._tag, "StoreRefused")
       assertSaid(reason.message, "\"nowhere\"", "Create it")
     }))
 
-  it.live("where the password is wrong, or none is given", () =>
+  it.live("when the password is wrong or missing", () =>
     Effect.gen(function*() {
       const url = yield* database("CREATE ROLE guarded LOGIN PASSWORD 'right'")
       const wrong = yield* opening(as(url, "guarded", secret))
@@ -121,14 +121,14 @@ describe("a store cannot be made", () => {
       yield* Effect.scoped(SessionStorePg.make({ url: as(url, "guarded", "right") }))
     }))
 
-  it.live("where the user may not make tables", () =>
+  it.live("when the user may not create tables", () =>
     Effect.gen(function*() {
       const reason = yield* opening(as(yield* database("CREATE ROLE reader LOGIN"), "reader", ""))
       assert.strictEqual(reason._tag, "StoreRefused")
       assertSaid(reason.message, "does not permit", "\"reader\"", "schema public")
     }))
 
-  it.live("where the database is read-only", () =>
+  it.live("when the database is read-only", () =>
     Effect.gen(function*() {
       const url = yield* database()
       yield* PgDatabases.query(
@@ -141,14 +141,14 @@ describe("a store cannot be made", () => {
       assertSaid(reason.message, "read-only")
     }))
 
-  it.live("where other tables have these names", () =>
+  it.live("when other tables have its names", () =>
     Effect.gen(function*() {
       const reason = yield* opening(yield* database("CREATE TABLE fiberloop_sessions (x INT)"))
       assert.strictEqual(reason._tag, "StoreRefused")
       assertSaid(reason.message, "does not hold the tables of this version")
     }))
 
-  it.live("where a newer version made the tables, which stay as they are", () =>
+  it.live("when a newer version has made the tables", () =>
     Effect.gen(function*() {
       const url = yield* database()
       yield* Effect.scoped(SessionStorePg.make({ url }))
@@ -159,7 +159,7 @@ describe("a store cannot be made", () => {
     }))
 })
 
-it.live("tables that are there need no permission to make any", () =>
+it.live("with existing tables no permission to create any is needed", () =>
   Effect.gen(function*() {
     const url = yield* database("CREATE ROLE writer LOGIN")
     yield* Effect.scoped(SessionStorePg.make({ url }))
@@ -181,11 +181,11 @@ const writing = Effect.fnUntraced(function*(more: Partial<SessionStorePg.Options
 describe("an append", () => {
   for (
     const [claim, state, tag, part] of [
-      ["for which the disk is full may be tried again", "53100", "StoreUnavailable", "disk is full"],
-      ["that the server cannot do now may be tried again", "55000", "StoreUnavailable", "could not do this now"],
+      ["for which the disk is full is retryable", "53100", "StoreUnavailable", "disk is full"],
+      ["that the server cannot do now is retryable", "55000", "StoreUnavailable", "could not do this now"],
       ["that is not permitted is refused", "42501", "StoreRefused", "does not permit"],
       ["to a read-only database is refused", "25006", "StoreRefused", "read-only"],
-      ["that a damaged table stops is refused", "XX001", "StoreRefused", "damaged"]
+      ["stopped by a damaged table is refused", "XX001", "StoreRefused", "damaged"]
     ] as const
   ) {
     it.live(`${claim}, and works once the cause is gone`, () =>
@@ -210,7 +210,7 @@ describe("an append", () => {
       }))
   }
 
-  it.live("is stored once when its connection is cut before the answer", () =>
+  it.live("is stored exactly once when its connection is cut before the answer", () =>
     Effect.gen(function*() {
       const proxy = yield* CuttingProxy.make(Number(new URL(postgres.url).port))
       const url = on(yield* database(), proxy.port)
@@ -224,7 +224,7 @@ describe("an append", () => {
     }))
 
   it.live(
-    "fails when nothing answers any more, and holds up neither the session nor the store",
+    "fails when nothing answers any more, and holds up neither session nor store",
     () =>
       Effect.gen(function*() {
         const proxy = yield* CuttingProxy.make(Number(new URL(postgres.url).port))
@@ -242,7 +242,7 @@ describe("an append", () => {
     40_000
   )
 
-  it.live("is asked for, like all else, no longer than the time for an answer", () =>
+  it.live("waits no longer than the timeout, as do all other operations", () =>
     Effect.gen(function*() {
       const proxy = yield* CuttingProxy.make(Number(new URL(postgres.url).port))
       const url = on(yield* database(), proxy.port)
@@ -254,14 +254,14 @@ describe("an append", () => {
         Stream.runDrain(store.read("s")),
         store.remove("s")
       ]
-      // a connection each that was there before
+      // one open connection for each
       yield* Effect.all(asked.map(() => store.list()), { concurrency: "unbounded" })
       proxy.hold()
       const reasons = yield* Effect.all(asked.map(reasonOf), { concurrency: "unbounded" })
       assert.deepStrictEqual(reasons.map(({ _tag }) => _tag), asked.map(() => "StoreUnavailable"))
     }))
 
-  it.live("fails when its connection stays cut, and what it stored is not stored again", () =>
+  it.live("fails when its connection stays cut, and storing it again later does not duplicate it", () =>
     Effect.gen(function*() {
       const proxy = yield* CuttingProxy.make(Number(new URL(postgres.url).port))
       const url = on(yield* database(), proxy.port)
@@ -278,7 +278,7 @@ describe("an append", () => {
 })
 
 for (const isThere of [true, false]) {
-  it.live(`an opening whose answer is cut does not lock ${isThere ? "the session" : "a new session"} to its own store`, () =>
+  it.live(`an opening whose answer is cut does not lock its own store out of ${isThere ? "the session" : "a new session"}`, () =>
     Effect.gen(function*() {
       const proxy = yield* CuttingProxy.make(Number(new URL(postgres.url).port))
       const url = yield* database()
@@ -288,7 +288,7 @@ for (const isThere of [true, false]) {
       yield* write("s")
       yield* Effect.scoped(store.open("s", options))
       const sessionId = isThere ? "s" : "t"
-      // the first answers tell its version and who holds it
+      // the first answers carry the version and the owner
       proxy.cut(1, 2)
       assert.strictEqual((yield* reasonOf(Effect.scoped(store.open(sessionId, options))))._tag, "StoreUnavailable")
       const owners = yield* PgDatabases.query(url, `SELECT owner FROM fiberloop_sessions WHERE id = '${sessionId}'`)
@@ -299,7 +299,7 @@ for (const isThere of [true, false]) {
 }
 
 describe("a server", () => {
-  it.live("that stops and starts again is ridden out by appends", () =>
+  it.live("that restarts is waited for by appends", () =>
     Effect.gen(function*() {
       const { log, session } = yield* writing()
       yield* Effect.promise(() => postgres.kill())
@@ -309,7 +309,7 @@ describe("a server", () => {
       assert.deepStrictEqual(yield* log, notices(1, 3))
     }))
 
-  it.live("whose tables are locked does not hold up for ever who opens a store", () =>
+  it.live("whose tables are locked does not hold up the opening of a store forever", () =>
     Effect.gen(function*() {
       const url = yield* database()
       yield* Effect.scoped(SessionStorePg.make({ url }))
@@ -320,7 +320,7 @@ describe("a server", () => {
       yield* Effect.scoped(SessionStorePg.make({ url }))
     }))
 
-  it.live("that is gone is StoreUnavailable to everyone, until it is back", () =>
+  it.live("that is gone makes every operation fail with StoreUnavailable until it is back", () =>
     Effect.gen(function*() {
       const { log, session, store } = yield* writing()
       yield* Effect.promise(() => postgres.stop())
@@ -345,7 +345,7 @@ describe("a server", () => {
       yield* store.open("t", options)
     }))
 
-  it.live("that dies under many writers loses nothing that was acknowledged", () =>
+  it.live("that dies under many writers loses nothing acknowledged", () =>
     Effect.gen(function*() {
       const store = yield* SessionStorePg.make({ url: yield* database(), maxConnections: 5 })
       let dying: Promise<void> | undefined

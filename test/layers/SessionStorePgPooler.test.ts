@@ -1,4 +1,4 @@
-/** Sessions in a real Postgres behind a pooler that lends connections for a transaction each. */
+/** Sessions in a real Postgres behind a pooler that lends connections per transaction. */
 import { assert, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -19,30 +19,33 @@ const through = Effect.fnUntraced(function*(url: string) {
 
 const ways: ReadonlyArray<readonly [string, (url: string) => SessionStorePg.Options]> = [
   ["by the option", (url) => ({ url, pooled: true })],
-  ["by the URL, as databases behind PgBouncer give it", (url) => ({ url: `${url}?pgbouncer=true` })]
+  ["by the URL, as given for databases behind PgBouncer", (url) => ({ url: `${url}?pgbouncer=true` })]
 ]
 
-it.live.each(ways)("sessions are written, read, copied and removed, pooled %s", ([, asked]) =>
-  Effect.gen(function*() {
-    const url = yield* Effect.flatMap(PgDatabases.database, through)
-    const store = yield* SessionStorePg.make(asked(url))
-    // each time on another connection
-    for (const id of ["a", "b"]) {
-      yield* Effect.scoped(Effect.gen(function*() {
-        const session = yield* store.open(id, options)
-        yield* session.append([started({ seq: 1 })])
-        yield* session.append([completed({ seq: 2 })])
-        assert.strictEqual((yield* Effect.flip(store.open(id, options))).reason._tag, "SessionBusy")
-      }))
-      assert.strictEqual((yield* store.fork(id, { to: `copy of ${id}` })).head, 2)
-      assert.strictEqual((yield* Stream.runCollect(store.read(`copy of ${id}`))).length, 2)
-      yield* store.remove(id)
-      assert.isUndefined(yield* store.info(id))
-    }
-    assert.strictEqual((yield* store.list()).length, 2)
-  }))
+it.live.each(ways)(
+  "sessions are written, read, copied and removed, with pooling set %s",
+  ([, asked]) =>
+    Effect.gen(function*() {
+      const url = yield* Effect.flatMap(PgDatabases.database, through)
+      const store = yield* SessionStorePg.make(asked(url))
+      // on another connection each time
+      for (const id of ["a", "b"]) {
+        yield* Effect.scoped(Effect.gen(function*() {
+          const session = yield* store.open(id, options)
+          yield* session.append([started({ seq: 1 })])
+          yield* session.append([completed({ seq: 2 })])
+          assert.strictEqual((yield* Effect.flip(store.open(id, options))).reason._tag, "SessionBusy")
+        }))
+        assert.strictEqual((yield* store.fork(id, { to: `copy of ${id}` })).head, 2)
+        assert.strictEqual((yield* Stream.runCollect(store.read(`copy of ${id}`))).length, 2)
+        yield* store.remove(id)
+        assert.isUndefined(yield* store.info(id))
+      }
+      assert.strictEqual((yield* store.list()).length, 2)
+    })
+)
 
-it.live("who does not say that there is a pooler is told how", () =>
+it.live("without the pooling option the error says how to set it", () =>
   Effect.gen(function*() {
     const url = yield* Effect.flatMap(PgDatabases.database, through)
     const store = yield* SessionStorePg.make({ url })
@@ -52,14 +55,14 @@ it.live("who does not say that there is a pooler is told how", () =>
         (session) => session.append([started({ seq: 1 }), completed({ seq: 2 })])
       )
     )
-    // which of them finds what another connection has is the pooler's
+    // which of them meets another connection's state is up to the pooler
     const copies = Effect.forEach(["b", "c", "d", "e"], (to) => store.fork("a", { to }))
     const error = yield* Effect.flip(copies)
     assert.strictEqual(error.reason._tag, "StoreRefused")
     assert.include(error.message, "say pooled: true, or ?pgbouncer=true in the URL")
   }))
 
-it.live("what one store appends another watches, found by looking", () =>
+it.live("another store watches what one appends, by polling", () =>
   Effect.gen(function*() {
     const url = yield* Effect.flatMap(PgDatabases.database, through)
     const [store, other] = [

@@ -32,7 +32,7 @@ const shared = Effect.gen(function*() {
   return { child, url, store: yield* make(url) }
 })
 
-/** Appends each event once a watcher of another store has seen the one before. Time stands still: nobody looks by itself. */
+/** Appends each event once a watcher of another store has seen the previous one. Time stands still: nobody polls. */
 const seenOneByOne = Effect.fnUntraced(function*(
   one: SessionStore.SessionStore["Service"],
   two: SessionStore.SessionStore["Service"],
@@ -55,20 +55,20 @@ const seenOneByOne = Effect.fnUntraced(function*(
   assert.deepStrictEqual(yield* Fiber.join(fiber), notices(1, count))
 })
 
-it.effect("what one store appends another watches, told by the database", () =>
+it.effect("another store watches what one appends, notified by the database", () =>
   Effect.gen(function*() {
     const url = yield* PgDatabases.database
     yield* seenOneByOne(yield* make(url), yield* make(url))
   }))
 
-it.effect("stores of one connection each append and watch side by side", () =>
+it.effect("a store of one connection appends and watches at the same time", () =>
   Effect.gen(function*() {
     const url = yield* PgDatabases.database
     const one = yield* SessionStorePg.make({ url, maxConnections: 1 })
     yield* seenOneByOne(one, one)
   }))
 
-it.live("a watcher whose connection is lost goes on", () =>
+it.live("a watcher whose connection is lost continues", () =>
   Effect.gen(function*() {
     const url = yield* PgDatabases.database
     const listeners =
@@ -77,7 +77,7 @@ it.live("a watcher whose connection is lost goes on", () =>
       seq % 10 === 0 ? PgDatabases.query(url, listeners) : Effect.void)
   }))
 
-it.live("a session of a name too long to be told is found by looking", () =>
+it.live("a session whose id is too long for a notification is watched by polling", () =>
   Effect.gen(function*() {
     const url = yield* PgDatabases.database
     const [one, two] = [yield* make(url), yield* make(url)]
@@ -104,7 +104,7 @@ it.effect("a removed session ends the watchers of other stores", () =>
     assert.strictEqual((yield* reasonOf(Fiber.join(fiber)))._tag, "SessionNotFound")
   }))
 
-it.live("processes that open a new database at once make its tables once", () =>
+it.live("processes that open a new database concurrently create its tables once", () =>
   Effect.gen(function*() {
     const url = yield* PgDatabases.database
     const children = yield* Effect.forEach([1, 2, 3, 4], () => sessionProcess(url), { concurrency: "unbounded" })
@@ -113,14 +113,14 @@ it.live("processes that open a new database at once make its tables once", () =>
     assert.strictEqual((yield* PgDatabases.query(url, "SELECT * FROM fiberloop_migrations")).length, 4)
   }))
 
-it.live("stores that open a new database at once make its tables once", () =>
+it.live("stores that open a new database concurrently create its tables once", () =>
   Effect.gen(function*() {
     const url = yield* PgDatabases.database
     yield* Effect.forEach(Arr.range(1, 20), () => make(url), { concurrency: "unbounded" })
     assert.strictEqual((yield* PgDatabases.query(url, "SELECT * FROM fiberloop_migrations")).length, 4)
   }))
 
-it.live("a session that another process holds is busy, and opens at once when that one is killed", () =>
+it.live("a session that another process holds is busy, and opens at once when that process is killed", () =>
   Effect.gen(function*() {
     const { child, store } = yield* shared
     const reason = yield* reasonOf(store.open("s", options))
@@ -132,7 +132,7 @@ it.live("a session that another process holds is busy, and opens at once when th
     assert.deepStrictEqual(yield* seqsOf(store, "s"), [1, 2, 3])
   }))
 
-it.live("a writer in another process that was taken over is stale", () =>
+it.live("a writer in another process is stale once its session was taken over", () =>
   Effect.gen(function*() {
     const { child, store } = yield* shared
     const session = yield* store.open("s", { ...options, takeOver: true })
@@ -147,7 +147,7 @@ it.live("a writer in another process that was taken over is stale", () =>
     ])
   }))
 
-/** Two stores whose processes' clocks are decades apart, as those of machines are by seconds. */
+/** Two stores whose clocks are decades apart, as those of machines are by seconds. */
 const apart = Effect.fnUntraced(function*(liveness: Partial<OwnerLiveness.Liveness> = {}) {
   const url = yield* PgDatabases.database
   const all = { ...(yield* OwnerLiveness.OwnerLiveness), ...liveness }
@@ -155,7 +155,7 @@ const apart = Effect.fnUntraced(function*(liveness: Partial<OwnerLiveness.Livene
   return { url, early: yield* store, late: yield* store }
 })
 
-it.effect("a lease that runs keeps out who thinks it is over, its clock being ahead", () =>
+it.effect("a running lease keeps out a process that thinks it is over, with its clock ahead", () =>
   Effect.gen(function*() {
     const { early, late } = yield* apart()
     const session = yield* early.open("s", options)
@@ -165,7 +165,7 @@ it.effect("a lease that runs keeps out who thinks it is over, its clock being ah
     yield* session.append([notice({ seq: 2 })])
   }))
 
-it.effect("a lease that is over lets in who thinks it runs, its clock being behind", () =>
+it.effect("a lease that is over lets in a process that thinks it runs, with its clock behind", () =>
   Effect.gen(function*() {
     const { early, late, url } = yield* apart({ lease: Duration.millis(100), renewEvery: Duration.days(1) })
     yield* TestClock.withLive(late.open("s", options))
@@ -173,7 +173,7 @@ it.effect("a lease that is over lets in who thinks it runs, its clock being behi
     assert.strictEqual((yield* early.open("s", options)).head(), 0)
   }))
 
-it.live("of processes that open a session at once one gets it", () =>
+it.live("exactly one of the processes that open a session concurrently gets it", () =>
   Effect.gen(function*() {
     const url = yield* PgDatabases.database
     const children = yield* Effect.forEach([1, 2, 3], () => startedProcess(url), { concurrency: "unbounded" })
@@ -189,7 +189,7 @@ it.live("of processes that open a session at once one gets it", () =>
     ])
   }))
 
-it.live("processes write to their sessions side by side", () =>
+it.live("processes write to their own sessions concurrently", () =>
   Effect.gen(function*() {
     const url = yield* PgDatabases.database
     const store = yield* make(url)
@@ -206,7 +206,7 @@ it.live("processes write to their sessions side by side", () =>
     for (const child of children) assert.deepStrictEqual(yield* seqsOf(store, `s${child.pid}`), Arr.range(1, 300))
   }))
 
-it.live("a session keeps what was appended when its process is killed while it appends", () =>
+it.live("a session keeps what was appended when its process is killed while appending", () =>
   Effect.gen(function*() {
     const { child, store } = yield* shared
     const fiber = yield* Effect.forkChild(Effect.exit(child.ask({ do: "append", count: 100_000 })))
@@ -219,7 +219,7 @@ it.live("a session keeps what was appended when its process is killed while it a
     yield* session.append([notice({ seq: session.head() + 1 })])
   }))
 
-it.live("of forks to one id at once, of several stores, one is made", () =>
+it.live("exactly one of several stores' concurrent forks to one id is made", () =>
   Effect.gen(function*() {
     const { child, store, url } = yield* shared
     yield* child.ask({ do: "close" })

@@ -30,7 +30,7 @@ const shared = Effect.gen(function*() {
 })
 const options = { runId: "our-run", create: true }
 
-it.live("a session that another process holds is busy, named by its run", () =>
+it.live("a session that another process holds is busy, naming its run", () =>
   Effect.gen(function*() {
     const { store } = yield* shared
     const reason = yield* reasonOf(store.open("s", options))
@@ -39,7 +39,7 @@ it.live("a session that another process holds is busy, named by its run", () =>
     assert.deepStrictEqual(yield* seqsOf(store, "s"), [1, 2])
   }))
 
-it.live("a session that this process holds is busy in another", () =>
+it.live("a session that this process holds is busy for another", () =>
   Effect.gen(function*() {
     const { child, store } = yield* shared
     yield* store.open("t", { ...options, runId: "our-run" })
@@ -47,7 +47,7 @@ it.live("a session that this process holds is busy in another", () =>
     assert.isTrue(!answer.ok && answer.reason._tag === "SessionBusy" && answer.reason.runId === "our-run")
   }))
 
-it.live("a session opens at once when its owner was killed", () =>
+it.live("a session opens at once after its owner was killed", () =>
   Effect.gen(function*() {
     const { child, store } = yield* shared
     yield* child.kill
@@ -57,7 +57,7 @@ it.live("a session opens at once when its owner was killed", () =>
     assert.deepStrictEqual(yield* seqsOf(store, "s"), [1, 2, 3])
   }))
 
-it.live("a session is listed as nobody's once its owner was killed", () =>
+it.live("a session is listed as unowned once its owner was killed", () =>
   Effect.gen(function*() {
     const { child, store } = yield* shared
     const unowned = Effect.map(store.list({ unowned: true }), (infos) => infos.map(({ sessionId }) => sessionId))
@@ -66,14 +66,14 @@ it.live("a session is listed as nobody's once its owner was killed", () =>
     assert.deepStrictEqual(yield* unowned, ["s"])
   }))
 
-it.live("a session opens at once when its owner closed it", () =>
+it.live("a session opens at once after its owner has closed it", () =>
   Effect.gen(function*() {
     const { child, store } = yield* shared
     yield* child.ask({ do: "close" })
     assert.strictEqual((yield* store.open("s", options)).head(), 2)
   }))
 
-it.live("nothing is left of a session whose owner was killed before its first write", () =>
+it.live("a session whose owner was killed before its first write leaves nothing behind", () =>
   Effect.gen(function*() {
     const { child, store } = yield* shared
     yield* child.ask({ do: "open", sessionId: "t", runId: "child-run" })
@@ -88,7 +88,7 @@ it.effect("a frozen owner loses the session with its lease, and is stale when it
   Effect.gen(function*() {
     const { child, store } = yield* shared
     yield* child.signal("SIGSTOP")
-    // The child's lease is by the time of the machine; this test's clock decides when it is over.
+    // The child's lease runs by the machine's clock; this test's clock decides when it is over.
     yield* TestClock.setTime(Date.now())
     assert.strictEqual((yield* reasonOf(store.open("s", options)))._tag, "SessionBusy")
     yield* TestClock.adjust("31 seconds")
@@ -104,7 +104,7 @@ it.effect("a frozen owner loses the session with its lease, and is stale when it
     )
   }))
 
-it.live("an owner that was taken over is stale", () =>
+it.live("an owner whose session was taken over is stale", () =>
   Effect.gen(function*() {
     const { child, store } = yield* shared
     const session = yield* store.open("s", { ...options, takeOver: true })
@@ -115,7 +115,7 @@ it.live("an owner that was taken over is stale", () =>
     yield* session.append([notice({ seq: 3 })])
   }))
 
-it.effect("what another process appends is watched, found within a quarter of a second", () =>
+it.effect("watchers see what another process appends within a quarter of a second", () =>
   Effect.gen(function*() {
     const { child, store } = yield* shared
     const seen: Array<number> = []
@@ -132,7 +132,7 @@ it.effect("what another process appends is watched, found within a quarter of a 
     yield* Fiber.join(fiber)
   }))
 
-it.live("processes that open a new database at once make its tables once", () =>
+it.live("processes that open a new database concurrently create its tables once", () =>
   Effect.gen(function*() {
     const file = yield* newFile
     const children = yield* Effect.forEach([1, 2, 3], () => sessionProcess(file), { concurrency: "unbounded" })
@@ -144,7 +144,7 @@ it.live("processes that open a new database at once make its tables once", () =>
     db.close()
   }))
 
-it.live("of processes that open a session at once one gets it", () =>
+it.live("exactly one of the processes that open a session concurrently gets it", () =>
   Effect.gen(function*() {
     const file = yield* newFile
     const children = yield* Effect.forEach([1, 2, 3], () => startedProcess(file), { concurrency: "unbounded" })
@@ -160,7 +160,7 @@ it.live("of processes that open a session at once one gets it", () =>
     ])
   }))
 
-it.live("processes write to their sessions side by side", () =>
+it.live("processes write to their own sessions concurrently", () =>
   Effect.gen(function*() {
     const file = yield* newFile
     const store = yield* SessionStoreSqlite.make({ filename: file })
@@ -179,7 +179,7 @@ it.live("processes write to their sessions side by side", () =>
     }
   }))
 
-it.live("a session keeps what was appended when its process is killed while it appends", () =>
+it.live("a session keeps what was appended when its process is killed while appending", () =>
   Effect.gen(function*() {
     const { child, store } = yield* shared
     const fiber = yield* Effect.forkChild(Effect.exit(child.ask({ do: "append", count: 100_000 })))

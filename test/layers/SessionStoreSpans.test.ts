@@ -1,4 +1,4 @@
-/** The spans of what a store is asked for, in every store. */
+/** The spans of a store's operations, in every store. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -21,7 +21,7 @@ const stores = [
 ]
 
 describe.each(stores)("$name", ({ layer }) => {
-  it.effect("has a span of its name for each of what it is asked, but for reading", () =>
+  it.effect("has a span for each of its operations except reading", () =>
     Effect.gen(function*() {
       const store = yield* SessionStore.SessionStore
       yield* write("s", [started({ seq: 1 }), completed({ seq: 2 })])

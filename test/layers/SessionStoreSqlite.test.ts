@@ -20,7 +20,7 @@ suite(
   Layer.unwrap(Effect.map(temporaryFolder, (folder) => SessionStoreSqlite.layer({ filename: join(folder, "s.db") })))
 )
 
-/** How the database answers what it was asked. */
+/** The query plans of the traced statements. */
 const plansOf = (file: string, traces: Traces.Traces): ReadonlyArray<string> => {
   const texts = traces.spans.flatMap(({ attributes }) => {
     const text = attributes.get("db.query.text")
@@ -30,7 +30,7 @@ const plansOf = (file: string, traces: Traces.Traces): ReadonlyArray<string> => 
 }
 
 describe("a file", () => {
-  it.effect("sessions are there when it is opened again", () =>
+  it.effect("still has its sessions when it is opened again", () =>
     Effect.gen(function*() {
       const { file } = yield* database
       const store = yield* make(file)
@@ -38,7 +38,7 @@ describe("a file", () => {
       assert.strictEqual((yield* store.open("s", options)).head(), 3)
     }))
 
-  it.effect("a session that is removed while it is read is SessionNotFound", () =>
+  it.effect("fails reads of a session that is removed meanwhile with SessionNotFound", () =>
     Effect.gen(function*() {
       const store = yield* make(":memory:")
       const again = Effect.scoped(
@@ -53,7 +53,7 @@ describe("a file", () => {
       }
     }))
 
-  it.effect("closing waits for an open session, which still stores its end", () =>
+  it.effect("waits, when closing, for an open session, which can still store its end", () =>
     Effect.gen(function*() {
       const { file } = yield* database
       const [storeScope, sessionScope] = [yield* Scope.make(), yield* Scope.make()]
@@ -67,7 +67,7 @@ describe("a file", () => {
       assert.strictEqual((yield* Effect.flatMap(make(file), (again) => again.info("new")))?.head, 1)
     }))
 
-  it.effect("a session that outlives its store by more than the grace period ends quietly", () =>
+  it.effect("lets a session that outlives the store by more than the grace period close quietly", () =>
     Effect.gen(function*() {
       const { file } = yield* database
       const scope = yield* Scope.make()
@@ -79,7 +79,7 @@ describe("a file", () => {
       yield* Scope.close(scope, Exit.void)
     }))
 
-  it.effect("a title is kept in characters that every database holds", () =>
+  it.effect("keeps titles in characters that every database can store", () =>
     Effect.gen(function*() {
       const store = yield* make(":memory:")
       const session = yield* store.open("s", options)
@@ -87,13 +87,13 @@ describe("a file", () => {
       assert.strictEqual((yield* store.info("s"))?.title, "a\ufffdb\ufffdc")
     }))
 
-  it.effect("nothing is created but the database", () =>
+  it.effect("leaves nothing beside it once closed", () =>
     Effect.gen(function*() {
       const { folder } = yield* database
       assert.deepStrictEqual(readdirSync(folder), ["sessions.db"])
     }))
 
-  it.effect("a closed store leaves no file open", () =>
+  it.effect("is no longer open once the store is closed", () =>
     Effect.gen(function*() {
       const { file } = yield* database
       const open = readdirSync("/proc/self/fd").length
@@ -102,7 +102,7 @@ describe("a file", () => {
     }))
 
   for (const durability of ["os", "fsync"] as const) {
-    it.effect(`events are stored with durability ${durability}`, () =>
+    it.effect(`stores events with durability ${durability}`, () =>
       Effect.gen(function*() {
         const folder = yield* temporaryFolder
         const store = yield* make(join(folder, "s.db"), { durability })
@@ -112,7 +112,7 @@ describe("a file", () => {
       }))
   }
 
-  it.effect("a session that was only opened leaves no row", () =>
+  it.effect("has no row of a session that was only opened", () =>
     Effect.gen(function*() {
       const { file } = yield* database
       const store = yield* make(file)
@@ -121,7 +121,7 @@ describe("a file", () => {
       assert.deepStrictEqual(rows.map((row) => row["id"]), ["s"])
     }))
 
-  it.effect("an event takes little more than its text", () =>
+  it.effect("takes little more space for an event than its text", () =>
     Effect.gen(function*() {
       const folder = yield* temporaryFolder
       const file = join(folder, "s.db")
@@ -133,7 +133,7 @@ describe("a file", () => {
       assert.isBelow(statSync(file).size / 2000, 620)
     }))
 
-  it.effect("large events are read in small pages", () =>
+  it.effect("reads large events in small pages", () =>
     Effect.gen(function*() {
       const store = yield* make(":memory:")
       const session = yield* store.open("s", options)
@@ -144,7 +144,7 @@ describe("a file", () => {
       assert.strictEqual(pages.reduce((sum, size) => sum + size), 150)
     }))
 
-  it.effect("sessions are listed by an index", () =>
+  it.effect("lists sessions by an index", () =>
     Effect.gen(function*() {
       const { file } = yield* database
       const plan = sqlOn(file, (db) =>
@@ -157,7 +157,7 @@ describe("a file", () => {
       assert.include(inUse, "fiberloop_sessions_owned")
     }))
 
-  it.effect("sessions with few of all ends are found by an index, and not among the others", () =>
+  it.effect("finds sessions with rare ends by an index, without scanning the others", () =>
     Effect.gen(function*() {
       const { file } = yield* database
       const store = yield* make(file)
@@ -172,7 +172,7 @@ describe("a file", () => {
       }
     }))
 
-  it.effect("what opening a session asks is in its span, where a tracer sees it", () =>
+  it.effect("has the statements that open a session inside that operation's span", () =>
     Effect.gen(function*() {
       const { file } = yield* database
       const store = yield* make(file)
@@ -180,13 +180,13 @@ describe("a file", () => {
       yield* Effect.withTracer(Effect.scoped(store.open("s", options)), traces.tracer)
       const asked = traces.spans.filter(({ attributes }) => attributes.has("db.query.text"))
       assert.isAtLeast(asked.length, 3)
-      // giving it back is no part of its opening
+      // giving it back is not part of opening it
       const opening = asked.slice(0, -1).map((span) => Traces.above(traces, span))
       assert.deepStrictEqual(new Set(opening.flat()), new Set(["SessionStore.open"]))
       assert.strictEqual(Traces.stateOf(traces.named("SessionStore.open")), "ok")
     }))
 
-  it.effect("landmarks are looked for from the end of the log, not among all that there are", () =>
+  it.effect("finds landmarks without sorting or scanning the log", () =>
     Effect.gen(function*() {
       const { file } = yield* database
       const store = yield* make(file)
@@ -223,21 +223,21 @@ describe("a path that cannot be a store", () => {
     writeFileSync(join(folder, "file"), "")
     return join(folder, "file", "s.db")
   }, "is a file")
-  refused("a text", (folder) => {
+  refused("a text file", (folder) => {
     writeFileSync(join(folder, "notes.txt"), "Dear diary, ".repeat(1000))
     return join(folder, "notes.txt")
   }, "not a SQLite database")
-  refused("a short text", (folder) => {
+  refused("a short text file", (folder) => {
     writeFileSync(join(folder, "notes.txt"), "Dear diary")
     return join(folder, "notes.txt")
   }, "not a SQLite database")
-  refused("a database that has other tables of these names", (folder) => {
+  refused("a database with other tables of the same names", (folder) => {
     sqlOn(join(folder, "s.db"), (db) => db.exec("CREATE TABLE fiberloop_sessions (x)"))
     return join(folder, "s.db")
   }, "tables")
 
   it.effect.each(["", " \n"])(
-    "a blank name is refused, which SQLite takes for a database of the moment: %j",
+    "a blank name, which SQLite takes for a temporary database, is refused: %j",
     (filename) =>
       Effect.gen(function*() {
         const reason = yield* reasonOf(Effect.scoped(make(filename)))
@@ -252,7 +252,7 @@ describe("a path that cannot be a store", () => {
     return join(folder, "s.db")
   }, "another program (customers, ...)")
 
-  it.effect("a database of another program is left as it is", () =>
+  it.effect("a database of another program is left unchanged", () =>
     Effect.gen(function*() {
       const folder = yield* temporaryFolder
       const file = join(folder, "s.db")
@@ -263,7 +263,7 @@ describe("a path that cannot be a store", () => {
       assert.deepStrictEqual(readdirSync(folder), ["s.db"])
     }))
 
-  it.effect("a text is left as it is", () =>
+  it.effect("a text file is left unchanged", () =>
     Effect.gen(function*() {
       const folder = yield* temporaryFolder
       const file = join(folder, "notes.txt")
@@ -273,7 +273,7 @@ describe("a path that cannot be a store", () => {
       assert.deepStrictEqual(readdirSync(folder), ["notes.txt"])
     }))
 
-  /** As a user that no file belongs to: who runs tests as root may write everywhere. */
+  /** As a user that owns no file, because root may write everywhere. */
   const asNobody = <A, E, R>(self: Effect.Effect<A, E, R>) =>
     process.geteuid?.() !== 0
       ? self
@@ -313,8 +313,8 @@ describe("a path that cannot be a store", () => {
   }, "user")
 })
 
-describe("a database of another state", () => {
-  it.effect("of a newer version is refused and left as it is", () =>
+describe("a database in another state", () => {
+  it.effect("of a newer version is refused and left unchanged", () =>
     Effect.gen(function*() {
       const { file } = yield* database
       sqlOn(file, (db) => db.exec("INSERT INTO fiberloop_migrations (migration_id, name) VALUES (7, 'tomorrow')"))
@@ -356,10 +356,10 @@ describe("a database of another state", () => {
 
   for (
     const [claim, damage, part] of [
-      ["an event that is no JSON", "UPDATE fiberloop_log SET body = '{\"kind\":' WHERE seq = 2", "Event 2"],
-      ["an event that is no object", "UPDATE fiberloop_log SET body = '5' WHERE seq = 2", "Event 2"],
-      ["an event that is missing", "DELETE FROM fiberloop_log WHERE seq = 2", "Event 2"],
-      ["a last event that is missing", "DELETE FROM fiberloop_log WHERE seq = 3", "Event 3"]
+      ["an event that is not JSON", "UPDATE fiberloop_log SET body = '{\"kind\":' WHERE seq = 2", "Event 2"],
+      ["an event that is not an object", "UPDATE fiberloop_log SET body = '5' WHERE seq = 2", "Event 2"],
+      ["a missing event", "DELETE FROM fiberloop_log WHERE seq = 2", "Event 2"],
+      ["a missing last event", "DELETE FROM fiberloop_log WHERE seq = 3", "Event 3"]
     ] as const
   ) {
     it.effect(`with ${claim} is refused, naming session and event`, () =>
@@ -374,7 +374,7 @@ describe("a database of another state", () => {
       }))
   }
 
-  it.effect("with an event where the next one goes is not written over", () =>
+  it.effect("with an event beyond its head is not overwritten", () =>
     Effect.gen(function*() {
       const { file } = yield* database
       sqlOn(file, (db) =>
@@ -387,7 +387,7 @@ describe("a database of another state", () => {
       assert.strictEqual(session.head(), 3)
     }))
 
-  it.effect("that a crash left between an opening and the first write holds no session", () =>
+  it.effect("left by a crash between opening and first write holds no such session", () =>
     Effect.gen(function*() {
       const { file, folder } = yield* database
       const crashed = join(folder, "crashed.db")

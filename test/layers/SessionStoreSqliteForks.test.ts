@@ -1,4 +1,4 @@
-/** What holds of forks where connections and processes share a file, and where one fails midway. */
+/** What holds of forks when connections and processes share a file, and when a fork fails midway. */
 import { assert, it } from "@effect/vitest"
 import * as Arr from "effect/Array"
 import * as Duration from "effect/Duration"
@@ -39,21 +39,21 @@ const sqlOn = <A>(file: string, use: (db: DatabaseSync) => A): A => {
   }
 }
 
-/** All rows of both tables that are not of the session "s", whose number is 1. */
+/** All rows of both tables except those of session "s", whose number is 1. */
 const rowsOfOthers = (file: string) =>
   sqlOn(file, (db) => [
     ...db.prepare("SELECT session FROM fiberloop_sessions WHERE session <> 1").all(),
     ...db.prepare("SELECT session FROM fiberloop_log WHERE session <> 1").all()
   ])
 
-/** Leaves a row behind as an opener does that dies before it writes. */
+/** Leaves a row behind, like an opener that dies before it writes. */
 const leaveOpener = (file: string, runId: string, lease: number) =>
   sqlOn(file, (db) =>
     db.prepare(`
       INSERT INTO fiberloop_sessions (id, epoch, owner, lease, head, title, turns, created_at, updated_at)
       VALUES ('copy', 1, ?, ?, 0, '', 0, 0, 0)`).run(JSON.stringify(OwnerLiveness.self(runId)), lease))
 
-it.effect("a fork is there when the file is opened again", () =>
+it.effect("a fork is still there when the file is opened again", () =>
   Effect.gen(function*() {
     const { file, store } = yield* database
     const info = yield* store.fork("s", { to: "copy" })
@@ -68,7 +68,7 @@ for (
     ["after they were copied", "BEFORE UPDATE ON fiberloop_sessions WHEN NEW.session <> 1"]
   ] as const
 ) {
-  it.effect(`a fork that fails ${claim} leaves nothing, and can be made again`, () =>
+  it.effect(`a fork that fails ${claim} leaves nothing behind and can be repeated`, () =>
     Effect.gen(function*() {
       const { file, store } = yield* database
       sqlOn(file, (db) => db.exec(`CREATE TRIGGER trap ${when} BEGIN SELECT RAISE(ABORT, 'trapped'); END`))
@@ -79,12 +79,12 @@ for (
     }))
 }
 
-it.live("of two connections that fork to one id at once one wins, the other is refused", () =>
+it.live("of two connections that fork to one id concurrently, one wins and the other is refused", () =>
   Effect.gen(function*() {
     const { file, store } = yield* database
     leaveOpener(file, "dead", Number.MAX_SAFE_INTEGER)
     let second: Fiber.Fiber<SessionStore.SessionInfo, SessionStore.StoreError> | undefined
-    // Asked in the midst of the first fork, when it has seen that nobody lives who holds the id.
+    // Called in the midst of the first fork, after it has found the id's owner dead.
     const isDead = () => {
       second = Effect.runFork(store.fork("s", { to: "copy" }))
       return true
@@ -97,7 +97,7 @@ it.live("of two connections that fork to one id at once one wins, the other is r
     assert.deepStrictEqual(yield* readAll(store, "copy"), [...log])
   }))
 
-it.live("forks of many connections at once, each to an id of its own, are all made", () =>
+it.live("concurrent forks by many connections, each to its own id, are all made", () =>
   Effect.gen(function*() {
     const { file, store } = yield* database
     const stores = yield* Effect.forEach(Arr.range(1, 4), () => make(file))
@@ -122,7 +122,7 @@ it.effect("a fork waits for a lock that another connection holds", () =>
     assert.strictEqual((yield* Fiber.join(fiber)).head, 10)
   }))
 
-it.live("a session that another process writes to is forked, and its writer goes on", () =>
+it.live("a session that another process writes to can be forked, and its writer continues", () =>
   Effect.gen(function*() {
     const { file, store } = yield* database
     const child = yield* startedProcess(file)
@@ -134,7 +134,7 @@ it.live("a session that another process writes to is forked, and its writer goes
     assert.deepStrictEqual(yield* readAll(store, "copy"), [...log])
   }))
 
-it.live("an id that another process has open is busy until that one is killed", () =>
+it.live("an id that another process has open is busy until that process is killed", () =>
   Effect.gen(function*() {
     const { file, store } = yield* database
     const child = yield* startedProcess(file)
@@ -145,7 +145,7 @@ it.live("an id that another process has open is busy until that one is killed", 
     assert.strictEqual((yield* store.fork("s", { to: "copy" })).head, 10)
   }))
 
-it.effect("an id of which an opener's lease ran out is free, and that opener is stale", () =>
+it.effect("an id is free once its opener's lease has run out, and that opener is stale", () =>
   Effect.gen(function*() {
     const { file, store } = yield* database
     const frozen = { ...(yield* OwnerLiveness.OwnerLiveness), renewEvery: Duration.days(1) }
@@ -160,8 +160,8 @@ it.effect("an id of which an opener's lease ran out is free, and that opener is 
 for (
   const [claim, damage] of [
     ["with an event missing", "DELETE FROM fiberloop_log WHERE seq = 4"],
-    ["with a last event that is no JSON", "UPDATE fiberloop_log SET body = '{' WHERE seq = 10"],
-    ["with a first event that is no JSON", "UPDATE fiberloop_log SET body = '{' WHERE seq = 1"]
+    ["with a last event that is not JSON", "UPDATE fiberloop_log SET body = '{' WHERE seq = 10"],
+    ["with a first event that is not JSON", "UPDATE fiberloop_log SET body = '{' WHERE seq = 1"]
   ] as const
 ) {
   it.effect(`a log ${claim} is not forked, naming session and event`, () =>
@@ -175,7 +175,7 @@ for (
     }))
 }
 
-it.effect("places are looked for from where they are wanted, not from the start of the log", () =>
+it.effect("places to fork at are looked up backwards from the requested one, not from the start of the log", () =>
   Effect.gen(function*() {
     const { file } = yield* database
     const plan = sqlOn(

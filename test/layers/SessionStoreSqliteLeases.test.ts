@@ -1,4 +1,4 @@
-/** Who may write to a session that several stores of one file hold, and for how long. */
+/** Who may write to a session when several stores share a file, and for how long. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -27,7 +27,7 @@ describe("a lease", () => {
       assert.strictEqual((yield* reasonOf(two.open("s", options)))._tag, "SessionBusy")
     }))
 
-  it.effect("that is over lets another in, and the late writer is stale", () =>
+  it.effect("that is over lets another writer in, and the late one is stale", () =>
     Effect.gen(function*() {
       const [one, two] = yield* pair({ renewEvery: Duration.days(1) })
       const late = yield* one.open("s", options)
@@ -40,7 +40,7 @@ describe("a lease", () => {
       assert.deepStrictEqual(yield* Stream.runCollect(two.read("s", { from: 4 })), [notice({ seq: 4 })])
     }))
 
-  it.effect("that is over does not end a writer of the same store", () =>
+  it.effect("that is over does not end a writer for its own store", () =>
     Effect.gen(function*() {
       const [one] = yield* pair({ renewEvery: Duration.days(1) })
       const session = yield* one.open("s", options)
@@ -56,7 +56,7 @@ describe("a lease", () => {
       yield* two.open("s", options)
     }))
 
-  it.effect("goes to the opener that was faster", () =>
+  it.effect("goes to the faster opener", () =>
     Effect.gen(function*() {
       const { file } = yield* database
       const liveness = yield* OwnerLiveness.OwnerLiveness
@@ -65,7 +65,7 @@ describe("a lease", () => {
         sqlOn(file, (db) =>
           db.prepare("UPDATE fiberloop_sessions SET epoch = epoch + 1, owner = ?, lease = 99999").run(owner(runId)))
       take("dead")
-      // Asked between the look at the owner and the claim.
+      // Called between the look at the owner and the claim.
       const isDead = ({ runId }: OwnerLiveness.Owner) => {
         if (runId === "dead") {
           take("faster")
@@ -78,7 +78,7 @@ describe("a lease", () => {
       assert.include(reason.message, "faster")
     }))
 
-  it.effect("of an owner that cannot be read does not keep a session closed", () =>
+  it.effect("with an unreadable owner does not lock a session", () =>
     Effect.gen(function*() {
       const { file } = yield* database
       sqlOn(file, (db) => db.exec("UPDATE fiberloop_sessions SET owner = '{', lease = 99999"))

@@ -1,4 +1,4 @@
-/** A database of sessions that another connection has locked. */
+/** A session database that another connection has locked. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -32,7 +32,7 @@ describe("a lock that another connection holds", () => {
       assert.strictEqual((yield* store.info("s"))?.head, 4)
     }))
 
-  it.effect("is given up after the timeout, naming the file; the append can be made again", () =>
+  it.effect("fails an append after the timeout, naming the file, and the append can be repeated", () =>
     Effect.gen(function*() {
       const { file, other, session } = yield* locked
       const fiber = yield* Effect.forkChild(session.append([notice({ seq: 4 })]))
@@ -48,7 +48,7 @@ describe("a lock that another connection holds", () => {
       assert.strictEqual(session.head(), 4)
     }))
 
-  it.effect("is waited for by appends in their order", () =>
+  it.effect("is waited for by appends in order", () =>
     Effect.gen(function*() {
       const { other, session, store } = yield* locked
       const appends = Effect.forEach([4, 5, 6], (seq) => session.append([notice({ seq })]), {
@@ -62,7 +62,7 @@ describe("a lock that another connection holds", () => {
       assert.strictEqual((yield* Stream.runCollect(store.read("s"))).length, 6)
     }))
 
-  it.effect("is waited for also by an append that was interrupted meanwhile", () =>
+  it.effect("is waited for even by an append that is interrupted meanwhile", () =>
     Effect.gen(function*() {
       const { other, session, store } = yield* locked
       const fiber = yield* Effect.forkChild(session.append([notice({ seq: 4 })]))
@@ -81,7 +81,7 @@ describe("a lock that another connection holds", () => {
       assert.strictEqual((yield* Stream.runCollect(store.read("s"))).length, 3)
     }))
 
-  it.effect("keeps a store from being opened no longer than the timeout", () =>
+  it.effect("delays the opening of a store no longer than the timeout", () =>
     Effect.gen(function*() {
       const { file } = yield* locked
       const fiber = yield* Effect.forkChild(reasonOf(Effect.scoped(make(file, { busyTimeout: "50 millis" }))))
@@ -89,7 +89,7 @@ describe("a lock that another connection holds", () => {
       assert.strictEqual((yield* Fiber.join(fiber))._tag, "StoreUnavailable")
     }))
 
-  it.effect("is waited for 5 seconds where nobody says how long", () =>
+  it.effect("is waited for 5 seconds by default", () =>
     Effect.gen(function*() {
       const { file } = yield* locked
       const fiber = yield* Effect.forkChild(reasonOf(Effect.scoped(make(file))))

@@ -1,4 +1,4 @@
-/** What is shown of sessions in use, whose rows are behind their logs. */
+/** The info of sessions in use, whose rows lag behind their logs. */
 import { assert, it } from "@effect/vitest"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
@@ -15,7 +15,7 @@ import { temporaryFolder } from "../support/Processes.ts"
 const options = { runId: "run-1", create: true }
 const make = (filename: string) => SessionStoreSqlite.make({ filename })
 
-/** A file, a store that writes to it, and one of another connection that reads. */
+/** A file, a store that writes to it, and a store on another connection that reads. */
 const pair = Effect.gen(function*() {
   const file = join(yield* temporaryFolder, "sessions.db")
   const db = yield* Effect.acquireRelease(
@@ -38,7 +38,7 @@ const log: Arr.NonEmptyReadonlyArray<Durable> = [
 ]
 
 for (const size of [1, 2, 7, 40, 101]) {
-  it.effect(`is as of the last event, with appends of ${size}`, () =>
+  it.effect(`a session's info is as of its last event, with appends of ${size}`, () =>
     Effect.gen(function*() {
       const { reader, store } = yield* pair
       const session = yield* store.open("s", options)
@@ -53,7 +53,7 @@ for (const size of [1, 2, 7, 40, 101]) {
     }))
 }
 
-it.effect("is as of the last event also of a long log, whose row is never far behind", () =>
+it.effect("a session's info is as of its last event even in a long log, whose row never lags far behind", () =>
   Effect.gen(function*() {
     const { db, reader, store } = yield* pair
     const session = yield* store.open("s", options)
@@ -72,7 +72,7 @@ it.effect("is as of the last event also of a long log, whose row is never far be
     assert.strictEqual(behind, 127)
   }))
 
-it.effect("is the same once the session is closed, and in the row", () =>
+it.effect("a session's info stays the same once it is closed, and the row has it", () =>
   Effect.gen(function*() {
     const { db, reader, store } = yield* pair
     const info = yield* Effect.scoped(Effect.gen(function*() {
@@ -87,7 +87,7 @@ it.effect("is the same once the session is closed, and in the row", () =>
     assert.deepStrictEqual([head, turns, updated_at], [5, 1, 50])
   }))
 
-it.effect("is the same after a crash, for readers and for the next writer", () =>
+it.effect("a session's info stays the same after a crash, for readers and the next writer", () =>
   Effect.gen(function*() {
     const { db, file, store } = yield* pair
     const session = yield* store.open("s", options)
@@ -107,7 +107,7 @@ it.effect("is the same after a crash, for readers and for the next writer", () =
     assert.deepStrictEqual(yield* again.info("s"), { ...info!, head: 4, updatedAt: 40 })
   }))
 
-it.effect("stands in its place of the list, page by page", () =>
+it.effect("sessions in use and closed ones are listed in order, page by page", () =>
   Effect.gen(function*() {
     const { reader, store } = yield* pair
     const write = Effect.fnUntraced(function*(n: number) {
@@ -137,7 +137,7 @@ it.effect("stands in its place of the list, page by page", () =>
     assert.deepStrictEqual(pages, [...yield* reader.list()])
   }))
 
-it.effect("a writer that gave its session back stores nothing after that", () =>
+it.effect("a writer whose session was given back stores nothing afterwards", () =>
   Effect.gen(function*() {
     const { db, reader, store } = yield* pair
     const session = yield* store.open("s", options)
@@ -147,7 +147,7 @@ it.effect("a writer that gave its session back stores nothing after that", () =>
     assert.strictEqual((yield* Stream.runCollect(reader.read("s"))).length, 2)
   }))
 
-it.effect("an append of a small event writes a page, whatever the number of sessions and events", () =>
+it.effect("an append of a small event writes about one page", () =>
   Effect.gen(function*() {
     const { file, store } = yield* pair
     const session = yield* store.open("s", options)

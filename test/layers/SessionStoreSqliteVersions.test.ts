@@ -1,4 +1,4 @@
-/** Databases of earlier versions, as those made them: `test/golden/sqlite-v2.sql` never changes. */
+/** Databases as earlier versions made them: `test/golden/sqlite-v2.sql` never changes. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -15,7 +15,7 @@ const make = (filename: string) => SessionStoreSqlite.make({ filename })
 const readAll = (store: SessionStore.SessionStore["Service"], sessionId: string) =>
   Stream.runCollect(store.read(sessionId))
 
-/** A database of version 2, with what `more` makes of it. */
+/** A database of version 2, changed by `more`. */
 const database = Effect.fnUntraced(function*(more = "") {
   const file = join(yield* temporaryFolder, "sessions.db")
   const db = yield* connection(file)
@@ -44,7 +44,7 @@ const of1 = `DROP INDEX fiberloop_compactions; DROP INDEX fiberloop_runs;
   DELETE FROM fiberloop_migrations WHERE migration_id = 2`
 
 for (const [version, more] of [[1, of1], [2, ""]] as const) {
-  it.effect(`one of version ${version} is brought up to date, its logs as they are`, () =>
+  it.effect(`a database of version ${version} is migrated with its logs unchanged`, () =>
     Effect.gen(function*() {
       const { db, file } = yield* database(more)
       const [, sessions = []] = contents(db)
@@ -69,7 +69,7 @@ for (const [version, more] of [[1, of1], [2, ""]] as const) {
     }))
 }
 
-it.effect("one of version 3 gets what finds sessions by their ends, and those that were shut down have none", () =>
+it.effect("a database of version 3 gets the index by ends, and sessions that were shut down then have no end", () =>
   Effect.gen(function*() {
     const { db, file } = yield* database()
     yield* Effect.scoped(Effect.gen(function*() {
@@ -91,7 +91,7 @@ it.effect("one of version 3 gets what finds sessions by their ends, and those th
     db.exec("DROP INDEX fiberloop_sessions_ended")
   }))
 
-it.effect("one of version 2 is written to, also where its writer died", () =>
+it.effect("sessions of a database of version 2 can be written to, even if their writer died", () =>
   Effect.gen(function*() {
     const { file } = yield* database()
     const store = yield* make(file)
@@ -103,14 +103,14 @@ it.effect("one of version 2 is written to, also where its writer died", () =>
     }
   }))
 
-it.effect("processes that bring it up to date at once do so once", () =>
+it.effect("stores that migrate a database concurrently all read it unchanged", () =>
   Effect.gen(function*() {
     const { file } = yield* database()
     const stores = yield* Effect.all(Array.from({ length: 4 }, () => make(file)), { concurrency: "unbounded" })
     for (const store of stores) assert.deepStrictEqual(yield* readAll(store, "whole"), whole)
   }))
 
-it.effect("one that cannot be brought up to date is refused and left as it is", () =>
+it.effect("a database that cannot be migrated is refused and left unchanged", () =>
   Effect.gen(function*() {
     const { db, file } = yield* database("CREATE TABLE fiberloop_sessions_owned (x)")
     const before = contents(db)
@@ -120,7 +120,7 @@ it.effect("one that cannot be brought up to date is refused and left as it is", 
     assert.deepStrictEqual(yield* readAll(yield* make(file), "whole"), whole)
   }))
 
-it.effect("a process of version 2 that has it open can write no more, and changes nothing", () =>
+it.effect("a process of version 2 that still has a migrated database open can no longer write to it", () =>
   Effect.gen(function*() {
     const { db, file } = yield* database()
     const fence = db.prepare("UPDATE fiberloop_sessions SET head = 4 WHERE session = 5 AND epoch = 1 AND head = 3")

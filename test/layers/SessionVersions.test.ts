@@ -1,6 +1,6 @@
 /**
- * Sessions that other versions wrote, through the stores: newer ones are refused and left as they are, older ones are
- * migrated when they are read, and types that are not known are kept.
+ * Sessions that other versions wrote, through the stores: newer ones are refused and left unchanged, older ones are
+ * migrated when read, and unknown types are kept.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -26,7 +26,7 @@ type Events = readonly [RunEvent.Durable, ...ReadonlyArray<RunEvent.Durable>]
 type Store = SessionStore.SessionStore["Service"]
 type Test = Effect.Effect<void, unknown, SessionStore.SessionStore | Scope.Scope>
 
-/** A kind of store, on these migrations. */
+/** A kind of store, with these migrations. */
 interface Place {
   readonly name: string
   readonly store: (steps: EventMigrations.Steps) => Effect.Effect<Store, SessionStore.StoreError, Scope.Scope>
@@ -46,7 +46,7 @@ const places: ReadonlyArray<Place> = [
 const newer = RunEvent.version + 1
 const { answer, completed, notice, started } = Fixtures
 
-/** A run whose last two events a newer version wrote. */
+/** A run whose last two events were written by a newer version. */
 const fromTomorrow: Events = [
   started({ seq: 1 }),
   answer({ seq: 2 }),
@@ -62,7 +62,7 @@ const uses: Record<string, (store: Store) => Effect.Effect<unknown, SessionStore
   "fork": (store) => store.fork("s", { to: "copy" })
 }
 
-/** What an agent's run or resumption of the session says. */
+/** The reason why an agent's run or resumption of the session fails. */
 const driven = (store: Store, how: "stream" | "resume") =>
   Effect.gen(function*() {
     const { agent } = yield* TestAgent.make([], { store: TestStore.over(store) })
@@ -111,7 +111,7 @@ for (const { name, store } of places) {
     }
 
     test(
-      "is read, and forked, before the first of its newer events",
+      "can be read and forked before its first newer event",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         yield* Fixtures.write("s", [
@@ -127,7 +127,7 @@ for (const { name, store } of places) {
   })
 
   describe(`a session of older versions ${name}`, () => {
-    /** Two versions that never were: the first called the text of a notice so, the second had no kinds. */
+    /** Two versions that never existed: the first called a notice's text `words`, the second had no kinds. */
     const steps: EventMigrations.Steps = {
       [-1]: { NoticeAdded: ({ words, ...rest }) => ({ ...rest, text: words }) },
       0: { NoticeAdded: (event) => ({ ...event, kind: "resume" }) }
@@ -167,7 +167,7 @@ for (const { name, store } of places) {
     )
 
     test(
-      "answers a hello",
+      "continues with an answer to a new message",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         yield* Fixtures.write("s", older)
@@ -186,7 +186,7 @@ for (const { name, store } of places) {
     )
 
     test(
-      "is refused where a step is missing, naming the event",
+      "is refused when a migration step is missing, naming the event",
       Effect.gen(function*() {
         yield* Fixtures.write("s", older)
         const reason = yield* Fixtures.reasonOf(Fixtures.readAll("s"))
@@ -198,7 +198,7 @@ for (const { name, store } of places) {
   })
 
   test(
-    `events of types that are not known are kept ${name} when a session is forked and goes on`,
+    `events of unknown types are kept ${name} when a session is forked and continues`,
     Effect.gen(function*() {
       const store = yield* SessionStore.SessionStore
       const strange = { _tag: "FromTomorrow", ...Fixtures.base({ seq: 2 }), payload: { deep: [1, null] } }
@@ -218,7 +218,7 @@ describe("a file with a session of a newer version", () => {
       ...(["stream", "resume"] as const).map((how) => [how, (store: Store) => driven(store, how)] as const)
     ]
   ) {
-    it.effect(`is the same, byte by byte, after ${use}`, () =>
+    it.effect(`is byte for byte the same after ${use}`, () =>
       Effect.gen(function*() {
         const filename = join(yield* temporaryFolder, "s.db")
         const use = <A, E, R>(f: (store: Store) => Effect.Effect<A, E, R>) =>

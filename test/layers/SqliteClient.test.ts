@@ -21,7 +21,7 @@ const client = Effect.fnUntraced(function*(options: Partial<SqliteClient.Options
 const all = (sql: SqliteClient.SqliteClient) =>
   Effect.map(sql<{ x: number }>`SELECT x FROM t ORDER BY x`, (rows) => rows.map((_) => _.x))
 
-it.effect("writes ahead, and waits for the disk only where it is told to", () =>
+it.effect("uses a write-ahead log, and waits for the disk only when told to", () =>
   Effect.gen(function*() {
     const os = yield* client()
     const fsync = yield* client({ durability: "fsync" })
@@ -30,7 +30,7 @@ it.effect("writes ahead, and waits for the disk only where it is told to", () =>
     assert.deepStrictEqual((yield* fsync`PRAGMA synchronous`.values)[0], [2])
   }))
 
-it.effect("keeps values as they are", () =>
+it.effect("keeps values unchanged", () =>
   Effect.gen(function*() {
     const sql = yield* client()
     yield* sql`INSERT INTO t ${sql.insert([{ x: 1, y: "a\0b 👩" }, { x: 2 ** 53 - 1, y: null }])}`
@@ -53,7 +53,7 @@ it.effect("a transaction that fails writes nothing", () =>
     assert.deepStrictEqual(yield* all(sql), [])
   }))
 
-it.effect("a transaction that is interrupted writes nothing, and the next one goes on", () =>
+it.effect("an interrupted transaction writes nothing, and the next one works", () =>
   Effect.gen(function*() {
     const sql = yield* client()
     const written = yield* Deferred.make<void>()
@@ -69,7 +69,7 @@ it.effect("a transaction that is interrupted writes nothing, and the next one go
     assert.deepStrictEqual(yield* all(sql), [2])
   }))
 
-it.effect("a transaction within one is undone alone", () =>
+it.effect("a nested transaction is rolled back alone", () =>
   Effect.gen(function*() {
     const sql = yield* client()
     yield* sql.withTransaction(Effect.gen(function*() {
@@ -79,7 +79,7 @@ it.effect("a transaction within one is undone alone", () =>
     assert.deepStrictEqual(yield* all(sql), [1])
   }))
 
-it.effect("transactions that are made at once do not mix", () =>
+it.effect("concurrent transactions do not mix", () =>
   Effect.gen(function*() {
     const sql = yield* client()
     const add = sql.withTransaction(Effect.gen(function*() {
@@ -107,7 +107,7 @@ it.effect("transact writes nothing when the first returns none", () =>
     assert.deepStrictEqual(yield* all(sql), [])
   }))
 
-it.effect("transact is guarded by what the first changes, where it returns nothing", () =>
+it.effect("transact is guarded by the number of rows the first statement changes if it returns none", () =>
   Effect.gen(function*() {
     const sql = yield* client()
     assert.isTrue(yield* sql.transact([insert(1), insert(2)]))
@@ -115,7 +115,7 @@ it.effect("transact is guarded by what the first changes, where it returns nothi
     assert.deepStrictEqual(yield* all(sql), [1, 2])
   }))
 
-it.effect("transact writes nothing when a statement fails, and the next one goes on", () =>
+it.effect("transact writes nothing when a statement fails, and the next one works", () =>
   Effect.gen(function*() {
     const sql = yield* client()
     const guard = ["INSERT INTO t VALUES (1, '') RETURNING x", []] as const
@@ -125,7 +125,7 @@ it.effect("transact writes nothing when a statement fails, and the next one goes
     assert.deepStrictEqual(yield* all(sql), [1, 2])
   }))
 
-it.effect("transact of one statement writes all of it or nothing", () =>
+it.effect("transact of a single statement writes all of it or nothing", () =>
   Effect.gen(function*() {
     const sql = yield* client()
     yield* Effect.flip(sql.transact([["INSERT INTO t VALUES (1, ''), (2, ''), (1, '')", []]]))
@@ -135,7 +135,7 @@ it.effect("transact of one statement writes all of it or nothing", () =>
     assert.deepStrictEqual(yield* all(sql), [1, 2])
   }))
 
-it.effect("transact waits for a transaction of its connection", () =>
+it.effect("transact waits for a transaction on its connection", () =>
   Effect.gen(function*() {
     const sql = yield* client()
     const [written, goOn] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
@@ -152,7 +152,7 @@ it.effect("transact waits for a transaction of its connection", () =>
     assert.deepStrictEqual(yield* all(sql), [1, 2])
   }))
 
-it.effect("transact that waits for a lock of another connection comes before what begins after it", () =>
+it.effect("transact waiting for another connection's lock comes before transactions begun after it", () =>
   Effect.gen(function*() {
     const filename = join(yield* temporaryFolder, "test.db")
     const sql = yield* Effect.provide(SqliteClient.make({ filename }), Reactivity.layer)

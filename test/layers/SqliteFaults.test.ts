@@ -1,4 +1,4 @@
-/** Agents whose session database breaks under them, for real, and works again. */
+/** Agents whose session database really breaks under them, and then works again. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -24,7 +24,7 @@ const open = Effect.fnUntraced(function*(file: string, tool: TestAgent.Handler =
   return { agent, store }
 })
 
-/** Lets virtual time pass until it ends; not before `begun`. */
+/** Runs an effect while virtual time passes until it ends; time starts after `begun`. */
 const inTime = <A, E>(self: Effect.Effect<A, E>, begun: Effect.Effect<unknown> = Effect.void): Effect.Effect<A, E> =>
   Effect.gen(function*() {
     const fiber = yield* Effect.forkChild(self)
@@ -37,7 +37,7 @@ const hello = { sessionId: "s", input: "hello" }
 
 for (const [name, fault] of Object.entries(faults)) {
   describe(`a database that is ${name}`, () => {
-    it.effect("ends the run in a tool round, starts no further call, and takes a message when it is back", () =>
+    it.effect("ends the run in its tool round, starts no further call, and takes a message once it is back", () =>
       Effect.gen(function*() {
         const file = join(yield* temporaryFolder, "s.db")
         const scope = yield* Scope.make()
@@ -60,7 +60,7 @@ for (const [name, fault] of Object.entries(faults)) {
         assert.deepStrictEqual(ran, [1])
 
         yield* Effect.flatten(Deferred.await(begun))
-        // where the session could not be given back, its lease runs out
+        // if the session could not be given back, its lease runs out
         yield* TestClock.adjust("31 seconds")
         assert.strictEqual((yield* inTime(agent.run(hello)))._tag, "Completed")
         yield* inTime(Scope.close(scope, Exit.void))
@@ -70,7 +70,7 @@ for (const [name, fault] of Object.entries(faults)) {
         assert.deepStrictEqual(ran, [1])
       }))
 
-    it.effect("starts no run while it lasts, and the next one when it is back", () =>
+    it.effect("starts no run until it is back", () =>
       Effect.gen(function*() {
         const file = join(yield* temporaryFolder, "s.db")
         const { agent, store } = yield* open(file)
@@ -87,7 +87,7 @@ for (const [name, fault] of Object.entries(faults)) {
   })
 }
 
-it.effect("a database of another program in the place of an open one is left as it is", () =>
+it.effect("a database of another program that replaces an open one is left unchanged", () =>
   Effect.gen(function*() {
     const file = join(yield* temporaryFolder, "s.db")
     yield* Effect.scoped(Effect.gen(function*() {
@@ -103,7 +103,7 @@ it.effect("a database of another program in the place of an open one is left as 
     assert.isTrue(existsSync(`${file}.old`))
   }))
 
-it.effect("a database that may be written again takes a message, although it was opened while it was read-only", () =>
+it.effect("a database that was opened while read-only takes a message once it is writable again", () =>
   Effect.gen(function*() {
     const folder = yield* temporaryFolder
     chmodSync(folder, 0o777)

@@ -1,4 +1,4 @@
-/** Agents whose disk is full while they work, as processes of their own. */
+/** Agents whose disk fills up while they work, as processes of their own. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { execFile } from "node:child_process"
@@ -33,11 +33,11 @@ const check = (how: How, says: string) =>
   })
 
 it.live.skipIf(!FullDisk.canMount)(
-  "a full disk ends the run typed, starts no further call, and takes a message when there is room",
+  "on a full disk the run ends typed, no further call starts, and a message is taken once there is room",
   () => check("tmpfs", "could not grow: its disk is full. Make room, then try again.")
 )
 
 it.live.skipIf(!FullDisk.canLimit)(
-  "files that may not grow end the run typed, start no further call, and take a message when they may",
+  "with files that cannot grow the run ends typed, no further call starts, and a message is taken once they can",
   () => check("limit", "could not be read or written (disk I/O error). Check its disk")
 )

@@ -15,31 +15,31 @@ it.effect("counts what o200k_base counts", () =>
     for (const text of ["", ...corpora]) assert.strictEqual(count(text), o200k.countTokens(text))
   }).pipe(Effect.provide(TokenizerGpt.layer)))
 
-it.effect("counts what cl100k_base counts, where that is asked for", () =>
+it.effect("counts what cl100k_base counts when told to", () =>
   Effect.gen(function*() {
     const { count } = yield* Tokenizer
     for (const text of corpora) assert.strictEqual(count(text), cl100k.countTokens(text))
   }).pipe(Effect.provide(TokenizerGpt.layerWith({ encoding: "cl100k_base" }))))
 
-it.effect("counts the names of special tokens as the text that they are", () =>
+it.effect("counts the names of special tokens as plain text", () =>
   Effect.gen(function*() {
     const { count } = yield* TokenizerGpt.make()
     assert.isAbove(count("<|endoftext|>"), 3)
     assert.isAbove(count("before <|im_start|> after"), 5)
   }))
 
-it.effect("counts text that ends within a character", () =>
+it.effect("counts text with half a character", () =>
   Effect.gen(function*() {
     const { count } = yield* TokenizerGpt.make()
     for (const text of ["\ud83c", "a\udf89b", "🎉\ud83c"]) assert.isAbove(count(text), 0)
   }))
 
-it.effect("takes time in proportion to a text that is one word, and counts hardly more", () =>
+it.effect("counts one long word in linear time, with hardly more tokens", () =>
   Effect.gen(function*() {
     const { count } = yield* TokenizerGpt.make()
     const short = "中".repeat(2_000)
     assert.isAtMost(count(short) - o200k.countTokens(short), Math.ceil(2_000 / 128))
-    // in the square of their length these take a minute
+    // in quadratic time these take a minute
     for (const letter of ["中", "a", "_", " ", "🎉"]) assert.isAbove(count(letter.repeat(60_000)), 300)
   }))
 

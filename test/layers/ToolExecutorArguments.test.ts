@@ -1,4 +1,4 @@
-/** What stands in the place of what a tool's schemas say: arguments that do not fit, nulls, and a result from a person. */
+/** What deviates from a tool's schemas: arguments that do not fit, nulls, and a result from a person. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
@@ -36,7 +36,7 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         })
     )
 
-    it.effect("and results are in no span, whose nesting is right", () =>
+    it.effect("and results are in no span, and spans stay nested", () =>
       Effect.gen(function*() {
         const { spans, tracer } = Traces.make()
         yield* execute("plain", {
@@ -59,7 +59,7 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         assert.strictEqual(inside?.traceId, spans[0]?.traceId)
       }))
 
-    it.effect("and results are in no span that a tracer shows to code as the active one", () =>
+    it.effect("and results are in no span that a tracer makes active for the handler", () =>
       Effect.gen(function*() {
         let active: Tracer.AnySpan | undefined
         const tracer = Tracer.make({
@@ -95,36 +95,36 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
 
     it.effect.each<readonly [string, Schema.JsonObject, Schema.JsonObject]>([
       ["that may be left out", { ...base, limit: null }, base],
-      ["of several kinds", { ...base, limit: null, sort: null, near: null, places: null, by: null }, base],
+      ["of several types", { ...base, limit: null, sort: null, near: null, places: null, by: null }, base],
       ["with a default", { ...base, page: null }, { ...base, page: 1 }],
       ["in an object", { ...base, near: { city: "Oslo", zip: null } }, { ...base, near: { city: "Oslo" } }],
       ["in a list", { ...base, places: [{ city: "Oslo", zip: null }] }, { ...base, places: [{ city: "Oslo" }] }],
       ["in one of several shapes", { ...base, by: { kind: "name", name: null } }, { ...base, by: { kind: "name" } }],
-      ["beside one that takes null", { ...base, limit: null, label: null }, { ...base, label: null }]
-    ])("%s is as if it was left out", ([, params, seen]) =>
+      ["beside one that accepts null", { ...base, limit: null, label: null }, { ...base, label: null }]
+    ])("%s counts as left out", ([, params, seen]) =>
       Effect.gen(function*() {
         assert.deepStrictEqual(yield* search(params), { _tag: "Succeeded", result: seen })
       }))
 
-    it.effect("that takes null is null", () =>
+    it.effect("that accepts null stays null", () =>
       Effect.gen(function*() {
         const given = { ...base, label: null }
         assert.deepStrictEqual(yield* search(given), { _tag: "Succeeded", result: given })
       }))
 
     it.effect.each<readonly [string, Schema.JsonObject, string]>([
-      ["a property that has to be there", { ...base, limit: null, q: null }, `["q"]`],
+      ["a required property", { ...base, limit: null, q: null }, `["q"]`],
       ["an entry of a record", { ...base, weights: { a: null } }, `["weights"]["a"]`],
       ["an item of a list", { ...base, places: [null] }, `["places"][0]`],
-      ["a property that has to be there, in an object", { ...base, near: { city: null } }, `["near"]["city"]`]
-    ])("is none for %s", ([, params, place]) =>
+      ["a required property in an object", { ...base, near: { city: null } }, `["near"]["city"]`]
+    ])("is not accepted for %s", ([, params, place]) =>
       Effect.gen(function*() {
         const outcome = yield* search(params)
         assert.strictEqual(outcome._tag, "InvalidArguments")
         assert.include(outcome._tag === "InvalidArguments" ? outcome.message : "", `at ${place}`)
       }))
 
-    it.effect("is asked about, and no problem, as the handler would get it", () =>
+    it.effect("is left out for the approval rule and the check of arguments, as for the handler", () =>
       Effect.gen(function*() {
         const seen: Array<unknown> = []
         const pay = Tool.make("pay", {
@@ -153,12 +153,12 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
       [Schema.Struct({ at: Schema.Date }), { at: "2026-01-02T00:00:00.000Z" }, { at: "2026-01-02T00:00:00.000Z" }],
       [Schema.Struct({ a: Schema.Finite }), { a: 1, more: 2 }, { a: 1 }],
       [Schema.Unknown, [1, { b: null }], [1, { b: null }]]
-    ])("is what the tool's schema reads, as that writes it: %j", ([success, given, result]) =>
+    ])("is decoded and encoded again by the tool's schema: %j", ([success, given, result]) =>
       Effect.gen(function*() {
         assert.deepStrictEqual(yield* answered(Tool.make("ask", { success }), given), { result })
       }))
 
-    it.effect("is refused where its schema does not read it, and says where", () =>
+    it.effect("is refused when the schema does not accept it, saying where", () =>
       Effect.gen(function*() {
         const success = Schema.Struct({ answer: Schema.String })
         const words = yield* Effect.flip(answered(Tool.make("ask", { success }), { answer: 1 }))
@@ -169,14 +169,14 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         assert.strictEqual(none, "this agent has no such tool; the agent that asks has to decide with it")
       }))
 
-    it.effect("is cut, with the size that it had", () =>
+    it.effect("is truncated, with its original size", () =>
       Effect.gen(function*() {
         const given = yield* answered(Tool.make("ask", { success: Schema.String }), "x".repeat(100), 50)
         assert.strictEqual(given.originalSize, 100)
         assert.notStrictEqual(given.result, "x".repeat(100))
       }))
 
-    it.effect("is read with the services that the tool's handler has", () =>
+    it.effect("is decoded with the services of the tool's handler", () =>
       Effect.gen(function*() {
         const success = Schema.String.pipe(Schema.decodeTo(Schema.String, {
           decode: SchemaGetter.transformEffect((text: string) => Effect.map(Suffix, (suffix) => text + suffix)),
@@ -190,7 +190,7 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         assert.deepStrictEqual(given, { result: "yes!" })
       }))
 
-    it.effect("is needed where the tool says so, and then every call of it asks", () =>
+    it.effect("is needed when the tool says so, and then every call of it asks", () =>
       Effect.gen(function*() {
         const ask = Tool.make("ask", {}).annotate(NeedsResult, true)
         const handlers = { tools: { ask, other: Tool.make("other", {}) } } as unknown as ToolExecutor.Handlers

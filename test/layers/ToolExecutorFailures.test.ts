@@ -1,4 +1,4 @@
-/** What a call through a toolkit settles with where its handler fails, or does not end. */
+/** What a call through a toolkit settles with when its handler fails or does not end. */
 import { assert, describe, it } from "@effect/vitest"
 import * as AiError from "effect/ai/AiError"
 import * as Deferred from "effect/Deferred"
@@ -14,7 +14,7 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
   describe("a handler that fails", () => {
     const error = { code: 7, at: Schema.decodeSync(Schema.DateTimeUtcFromString)("2026-01-02T00:00:00.000Z") }
     it.effect.each(["returning", "failing"] as const)(
-      "typed, in the mode of %s, settles with its failure encoded",
+      "with a typed error in %s mode settles with that error encoded",
       (name) =>
         Effect.gen(function*() {
           const { outcome } = yield* execute(name, { [name]: () => Effect.fail(error) })
@@ -22,21 +22,21 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         })
     )
 
-    it.effect("with what its schema does not allow settles with a sentence", () =>
+    it.effect("with an error that its schema does not allow settles with a sentence", () =>
       Effect.gen(function*() {
         const { outcome } = yield* execute("failing", { failing: () => Effect.fail({ code: "x" }) })
         assert.strictEqual(outcome._tag, "Failed")
         assert.isTrue(outcome._tag === "Failed" && typeof outcome.result === "string")
       }))
 
-    it.effect("with what is nested too deeply settles with a sentence", () =>
+    it.effect("with an error nested too deeply settles with a sentence", () =>
       Effect.gen(function*() {
         const deep: unknown = JSON.parse("[".repeat(2000) + "]".repeat(2000))
         const { outcome } = yield* execute("plain", { plain: () => Effect.fail(deep) })
         assert.deepStrictEqual(outcome, ToolRun.failed("The tool failed: no reason given"))
       }))
 
-    it.effect("with what its schema cannot write at once settles with a sentence", () =>
+    it.effect("with an error that its schema cannot encode at once settles with a sentence", () =>
       Effect.gen(function*() {
         ToolRun.slow.writing = Effect.never
         const { outcome } = yield* Effect.ensuring(
@@ -48,19 +48,19 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         assert.deepStrictEqual(outcome, ToolRun.failed("The tool failed: no"))
       }))
 
-    it.effect("with what its schema does not allow settles NotEncodable in the mode of returning", () =>
+    it.effect("with an error that its schema does not allow settles NotEncodable in returning mode", () =>
       Effect.gen(function*() {
         const { outcome } = yield* execute("returning", { returning: () => Effect.fail({ code: "x" }) })
         assert.strictEqual(outcome._tag, "NotEncodable")
       }))
 
-    it.effect("with what a schema of its own did not allow settles NotEncodable", () =>
+    it.effect("with a schema error of its own settles NotEncodable", () =>
       Effect.gen(function*() {
         const { outcome } = yield* execute("plain", { plain: () => Schema.decodeUnknownEffect(Schema.String)(5) })
         assert.strictEqual(outcome._tag, "NotEncodable")
       }))
 
-    it.effect("with a reason of effect/ai settles with what that says", () =>
+    it.effect("with a reason of effect/ai settles with its message", () =>
       Effect.gen(function*() {
         const reason = new AiError.InternalProviderError({ description: "out of order" })
         const { outcome } = yield* execute("plain", { plain: () => Effect.fail(reason) })
@@ -74,7 +74,7 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
       new AiError.ToolNotFoundError({ toolName: "search", availableTools: ["find"] }),
       new AiError.ToolParameterValidationError({ toolName: "search", description: "no key" }),
       new AiError.InvalidToolResultError({ toolName: "search", description: "bad" })
-    ])("with what a call of its own met with has failed: $_tag", (reason) =>
+    ])("with an error of a nested call settles Failed: $_tag", (reason) =>
       Effect.gen(function*() {
         for (const module of ["LanguageModel", "Toolkit"]) {
           const error = AiError.make({ module, method: "search.handle", reason })
@@ -107,7 +107,7 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
       }))
 
     it.effect.each(thrown.slice(0, 6))(
-      "by throwing %s where it should give an effect settles with a sentence",
+      "by throwing %s instead of returning an effect settles with a sentence",
       ([, defect, words]) =>
         Effect.gen(function*() {
           const { outcome } = yield* execute("plain", {
@@ -121,7 +121,7 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         })
     )
 
-    it.effect("by giving no effect at all settles with a sentence", () =>
+    it.effect("by returning no effect at all settles Failed", () =>
       Effect.gen(function*() {
         const { outcome } = yield* execute("plain", { plain: () => "not an effect" })
         assert.strictEqual(outcome._tag, "Failed")
@@ -133,7 +133,7 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         assert.deepStrictEqual(outcome, ToolRun.failed("The tool interrupted itself."))
       }))
 
-    it.effect("keeps stacks out of what the model reads", () =>
+    it.effect("does not show its stack to the model", () =>
       Effect.gen(function*() {
         const { outcome } = yield* execute("plain", { plain: () => Effect.die(new Error("boom")) })
         assert.notInclude(JSON.stringify(outcome), import.meta.filename)
@@ -151,7 +151,7 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
       return { handler, started: Deferred.await(started), finalized: () => finalized }
     })
 
-    it.effect("is interrupted when its time is over, finalized, and settles TimedOut", () =>
+    it.effect("is interrupted at its timeout, finalized, and settles TimedOut", () =>
       Effect.gen(function*() {
         const { finalized, handler, started } = yield* waiting
         const fiber = yield* Effect.forkChild(execute("plain", { plain: handler }, { timeout: "10 seconds" }))
@@ -163,7 +163,7 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         assert.deepStrictEqual(leftBehind, [])
       }))
 
-    it.effect("passes our own interruption on to its finalizers", () =>
+    it.effect("is finalized when the call itself is interrupted", () =>
       Effect.gen(function*() {
         const { finalized, handler, started } = yield* waiting
         const fiber = yield* Effect.forkChild(execute("plain", { plain: handler }))
@@ -193,7 +193,7 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         })
     )
 
-    it.effect("in time is not held to anything longer", () =>
+    it.effect("has no limit with an infinite timeout", () =>
       Effect.gen(function*() {
         const { outcome } = yield* execute("plain", { plain: () => Effect.succeed(1) }, { timeout: Infinity })
         assert.deepStrictEqual(outcome, { _tag: "Succeeded", result: 1 })

@@ -10,7 +10,7 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
   const { execute } = ToolRun.by(way)
 
   describe("progress", () => {
-    it.effect("comes in order and before the outcome", () =>
+    it.effect("arrives in order", () =>
       Effect.gen(function*() {
         const { outcome, progress } = yield* execute("plain", {
           plain: (_: unknown, { preliminary }: { preliminary: (value: unknown) => Effect.Effect<void> }) =>
@@ -30,7 +30,7 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         assert.deepStrictEqual(progress, ["half"])
       }))
 
-    it.effect("that does not fit the schema settles NotEncodable, also where the handler does not mind", () =>
+    it.effect("that does not fit the schema settles NotEncodable even if the handler ignores it", () =>
       Effect.gen(function*() {
         const { outcome } = yield* execute("returning", {
           returning: (_: unknown, { preliminary }: { preliminary: (value: unknown) => Effect.Effect<void> }) =>
@@ -39,7 +39,7 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         assert.strictEqual(outcome._tag, "NotEncodable")
       }))
 
-    it.effect("of several fibers comes one after the other", () =>
+    it.effect("of several fibers arrives one after the other", () =>
       Effect.gen(function*() {
         const heard: Array<unknown> = []
         const [reached, release] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
@@ -63,7 +63,7 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
     it.effect.each(
       [["result", Effect.succeed("done"), "Succeeded"], ["failure", Effect.fail("done"), "Failed"]] as const
     )(
-      "that comes while the %s is written is not heard",
+      "made while the %s is encoded is dropped",
       ([, end, tag]) =>
         Effect.gen(function*() {
           const [reached, release] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
@@ -85,7 +85,7 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         })
     )
 
-    it.effect("that comes when the time of the handler is over is not heard", () =>
+    it.effect("made after the handler's timeout is dropped", () =>
       Effect.gen(function*() {
         let late: Effect.Effect<void> = Effect.void
         const fiber = yield* execute("plain", {
@@ -100,7 +100,7 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         assert.deepStrictEqual(progress, [])
       }))
 
-    it.effect("that comes when the handler has ended is not heard", () =>
+    it.effect("made after the handler has ended is dropped", () =>
       Effect.gen(function*() {
         let late: Effect.Effect<void> = Effect.void
         const { progress } = yield* execute("plain", {

@@ -18,7 +18,7 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
   const { execute, executed } = ToolRun.by(way)
 
   describe("a handler that succeeds", () => {
-    it.effect("settles with its result as its schema encodes it", () =>
+    it.effect("settles with its result encoded by its schema", () =>
       Effect.gen(function*() {
         const { outcome } = yield* execute("typed", {
           typed: () =>
@@ -30,7 +30,7 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         assert.deepStrictEqual(outcome, { _tag: "Succeeded", result: { at: "2026-01-02T00:00:00.000Z" } })
       }))
 
-    it.effect("is told its call", () =>
+    it.effect("can read its own call", () =>
       Effect.gen(function*() {
         const { outcome } = yield* execute("plain", {
           plain: () => Effect.map(ToolCall, ({ data, idempotencyKey }) => ({ data, idempotencyKey }))
@@ -38,19 +38,19 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         assert.deepStrictEqual(outcome, { _tag: "Succeeded", result: { data: { tenant: 1 }, idempotencyKey: "key" } })
       }))
 
-    it.effect("with nothing settles with null", () =>
+    it.effect("without a result settles with null", () =>
       Effect.gen(function*() {
         const { outcome } = yield* execute("nothing", { nothing: () => Effect.void }, { params: {} })
         assert.deepStrictEqual(outcome, { _tag: "Succeeded", result: null })
       }))
 
-    it.effect("with something to show settles with its text, and the names of its files", () =>
+    it.effect("with output for the model settles with its text and the names of its files", () =>
       Effect.gen(function*() {
         const { outcome } = yield* execute("drawing", { drawing: () => Effect.void }, { params: {} })
         assert.deepStrictEqual(outcome, { _tag: "Succeeded", result: Prompt.toolModelOutputToText(ToolRun.chart) })
       }))
 
-    it.effect("may write into its arguments, whatever was frozen of them", () =>
+    it.effect("may modify its arguments, even those given frozen", () =>
       Effect.gen(function*() {
         const params = { at: "2026-01-02T00:00:00.000Z", of: Object.freeze({ n: 1, in: Object.freeze([1]) }) }
         const noting = ({ at, of }: { readonly at: DateTime.Utc; readonly of: typeof params.of }) =>
@@ -64,11 +64,14 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         assert.deepStrictEqual<unknown>(params.of, { n: 1, in: [1] })
       }))
 
-    it.effect.each(["a text", [null], 5])("with %j to show settles NotEncodable", (shown) =>
-      Effect.gen(function*() {
-        const { outcome } = yield* execute("scribbling", { scribbling: () => Effect.succeed(shown) }, { params: {} })
-        assert.deepStrictEqual(outcome, { _tag: "NotEncodable", message: "its toModelOutput gave no list of parts" })
-      }))
+    it.effect.each(["a text", [null], 5])(
+      "with %j as output for the model settles NotEncodable",
+      (shown) =>
+        Effect.gen(function*() {
+          const { outcome } = yield* execute("scribbling", { scribbling: () => Effect.succeed(shown) }, { params: {} })
+          assert.deepStrictEqual(outcome, { _tag: "NotEncodable", message: "its toModelOutput gave no list of parts" })
+        })
+    )
 
     const plain: Array<[string, unknown, Schema.Json]> = [
       ["a text", "text", "text"],
@@ -118,7 +121,7 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         assert.strictEqual(outcome._tag, "NotEncodable")
       }))
 
-    it.effect("with what its schema does not allow settles NotEncodable", () =>
+    it.effect("with a result that its schema does not allow settles NotEncodable", () =>
       Effect.gen(function*() {
         const { outcome } = yield* execute("typed", { typed: () => Effect.succeed({ at: "tomorrow" }) })
         assert.strictEqual(outcome._tag, "NotEncodable")
@@ -126,13 +129,13 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
   })
 
   describe("a long result", () => {
-    it.effect("of 30,000 characters is left as it is", () =>
+    it.effect("of 30,000 characters is left unchanged", () =>
       Effect.gen(function*() {
         const { settlement } = yield* execute("plain", { plain: () => Effect.succeed("x".repeat(30_000)) })
         assert.deepStrictEqual(settlement, { outcome: { _tag: "Succeeded", result: "x".repeat(30_000) } })
       }))
 
-    it.effect("keeps its head and tail, says what is missing and how long it was", () =>
+    it.effect("keeps its head and tail, and says how much is missing and how long it was", () =>
       Effect.gen(function*() {
         const { settlement } = yield* execute("plain", { plain: () => Effect.succeed(`head${"x".repeat(50_000)}tail`) })
         assert.strictEqual(settlement.originalSize, 50_008)
@@ -174,7 +177,7 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         assert.isTrue(typeof result === "string" && result.length < 30_100, "a defect of 50,000 characters")
       }))
 
-    it.effect("has another limit where the application sets one", () =>
+    it.effect("has another limit when the application sets one", () =>
       Effect.gen(function*() {
         const { settlement } = yield* execute("plain", { plain: () => Effect.succeed("x".repeat(200)) }).pipe(
           Effect.provideService(ToolExecutorToolkit.ResultLimit, 100)
@@ -188,13 +191,13 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
     const paused = (plain: Effect.Effect<unknown, unknown>) =>
       Effect.map(executed("plain", { plain: () => plain }), ({ settlement }) => settlement)
 
-    it.effect("is no outcome, and names the runs and nothing else of them", () =>
+    it.effect("is no outcome, and holds only pointers to the runs", () =>
       Effect.gen(function*() {
         const result = { ...one, text: "words" }
         assert.deepStrictEqual(yield* paused(ToolCall.pause(result, two)), { waitsFor: [one, two] })
       }))
 
-    it.effect("passes by what a handler does about its failures, and by its finalizers", () =>
+    it.effect("is not caught by the handler's error handling, and runs its finalizers", () =>
       Effect.gen(function*() {
         let isClosed = false
         const handler = ToolCall.pause(one).pipe(
@@ -205,14 +208,14 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         assert.isTrue(isClosed)
       }))
 
-    it.effect("of several at once names each run once", () =>
+    it.effect("of several concurrent branches names each run once", () =>
       Effect.gen(function*() {
         const pause = ToolCall.pause(one)
         const all = Effect.all([pause, Effect.never, pause], { concurrency: "unbounded" })
         assert.deepStrictEqual(yield* paused(all), { waitsFor: [one] })
       }))
 
-    it.effect("is none where the handler dies of something else", () =>
+    it.effect("is none when the handler dies of something else", () =>
       Effect.gen(function*() {
         assert.property(yield* paused(Effect.die({ waitsFor: [one] })), "outcome")
       }))
@@ -221,7 +224,7 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
 
 class Unneeded extends Context.Service<Unneeded, {}>()("test/Unneeded") {}
 
-it.effect("the layer needs nothing and gives the executor", () =>
+it.effect("the layer needs nothing and provides the executor", () =>
   Effect.gen(function*() {
     const context = yield* Layer.build(ToolExecutorToolkit.layer)
     assert.isFalse(Context.getOption(context, Unneeded)._tag === "Some")
@@ -231,8 +234,8 @@ it.effect.each<readonly [string, ToolExecutor.Handlers["handle"], string]>([
   ["throws", () => {
     throw new Error("no effect at all")
   }, "The tool failed unexpectedly: no effect at all"],
-  ["gives nothing", () => Effect.succeed(Stream.empty), "The tool ended without a result."]
-])("a handle of somebody's own making that %s settles with a sentence", ([, handle, words]) =>
+  ["returns nothing", () => Effect.succeed(Stream.empty), "The tool ended without a result."]
+])("a custom handle that %s settles with a sentence", ([, handle, words]) =>
   Effect.gen(function*() {
     const handlers: ToolExecutor.Handlers = { tools: ToolRun.kit.tools, handle }
     const identity = { sessionId: "s", runId: "r", callId: "1.0", idempotencyKey: "k", attempt: 1, data: undefined }

@@ -1,5 +1,5 @@
 /**
- * A door to a Postgres that lends connections for a transaction each, as poolers in that mode do: what a client leaves on one,
+ * A proxy to a Postgres that lends connections per transaction, as poolers in that mode do: what a client leaves on one,
  * a prepared statement or a LISTEN, is not there on the next. Lets everybody in, and nobody without a password.
  */
 import * as Effect from "effect/Effect"
@@ -10,17 +10,17 @@ export interface TransactionPooler {
   readonly port: number
 }
 
-/** A message of the protocol, as it came: its type, and all of its bytes. */
+/** A message of the protocol as received: its type and all of its bytes. */
 interface Message {
   readonly type: string
   readonly bytes: Buffer
 }
 
-/** Cuts what comes into messages; the first of a client has no type, which is a space here. */
+/** Cuts the incoming bytes into messages; a client's first has no type, which is a space here. */
 const messages = (socket: Socket, isClient: boolean, take: (message: Message) => void) => {
   let pieces: Array<Buffer> = []
   let held = 0
-  /** bytes that make the next step: a head, or the message that it announced */
+  /** bytes needed for the next step: a head, or the message that it announced */
   let needed = 5
   let isTyped = !isClient
   socket.on("data", (piece: Buffer) => {
@@ -41,24 +41,24 @@ const messages = (socket: Socket, isClient: boolean, take: (message: Message) =>
   })
 }
 
-/** A connection to the server, and who has it. */
+/** A connection to the server, and its borrower. */
 interface Lent {
   readonly socket: Socket
-  /** what the server said when it let us in */
+  /** what the server sent on login */
   readonly greeting: Buffer
   to: Borrower | undefined
 }
 
 interface Borrower {
   readonly socket: Socket
-  /** questions that the server has not answered yet */
+  /** requests that the server has not answered yet */
   asked: number
   lent: Lent | undefined
-  /** what came while it waits for a connection */
+  /** what arrived while it waits for a connection */
   readonly waiting: Array<Message>
 }
 
-/** Takes turns among so many connections to the server. */
+/** Shares this many connections to the server in turn. */
 export const make = (port: number, connections = 2) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
