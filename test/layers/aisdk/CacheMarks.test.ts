@@ -13,12 +13,12 @@ const message = (role: Roles[number]): LanguageModelV4Message =>
 
 const call = (...roles: Roles): LanguageModelV4CallOptions => ({ prompt: roles.map(message) })
 
-/** The places of the messages that are marked. */
+/** The indexes of the marked messages. */
 const marked = (...roles: Roles) =>
   CacheMarks.add(call(...roles), "ephemeral").prompt.flatMap((one, at) => one.providerOptions === undefined ? [] : [at])
 
-describe("messages that are marked", () => {
-  it("are the last of the instructions, the last one before the last answer, and the last one", () => {
+describe("the marked messages", () => {
+  it("are the last system message, the one before the last answer, and the last one", () => {
     assert.deepStrictEqual(marked("system", "system", "user", "assistant", "tool", "assistant", "tool", "user"), [
       1,
       4,
@@ -28,16 +28,16 @@ describe("messages that are marked", () => {
     assert.deepStrictEqual(marked("user", "assistant", "user"), [0, 2])
   })
 
-  it("are none that a model said", () => {
+  it("are never a model's own", () => {
     assert.deepStrictEqual(marked("system", "assistant", "user", "assistant"), [0, 2])
   })
 
-  it("are none of instructions alone, and of nothing", () => {
+  it("are none for system messages alone and for an empty prompt", () => {
     assert.deepStrictEqual([marked("system"), marked()], [[], []])
   })
 })
 
-it("an application's own options stay, and win over the mark", () => {
+it("an application's own options stay and override the mark", () => {
   const own = { anthropic: { cacheControl: { type: "ephemeral", ttl: "1h" }, other: 1 }, openai: { a: 2 } }
   const prompt = [{ ...message("user"), providerOptions: own }]
   assert.deepStrictEqual(CacheMarks.add({ prompt }, "ephemeral").prompt[0]?.providerOptions, own)
@@ -45,7 +45,7 @@ it("an application's own options stay, and win over the mark", () => {
   assert.deepStrictEqual(added?.providerOptions, { ...own, bedrock: { cachePoint: { type: "default" } } })
 })
 
-it("the last of the tools that can have a mark has one", () => {
+it("the last tool that can have a mark has one", () => {
   const inputSchema = { type: "object" } as const
   const tools = [
     { type: "function", name: "a", inputSchema },

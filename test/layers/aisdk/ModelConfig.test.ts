@@ -1,4 +1,4 @@
-/** What a model of the AI SDK is authorised by is known, by whatever header that goes. */
+/** What authorises a model of the AI SDK is known, whatever its header. */
 import type { LanguageModelV4 } from "@ai-sdk/provider"
 import { assert, it } from "@effect/vitest"
 import * as ModelConfig from "../../../src/layers/aisdk/ModelConfig.ts"
@@ -9,7 +9,7 @@ it.each([
   ["cf-access-client-secret", "kkkk-11112222"],
   ["x-amz-security-token", "kkkk-11112222"],
   ["Cookie", "kkkk-11112222"]
-])("the value of %s is a secret of its model", (name, value) => {
+])("the value of the header %s is a secret of its model", (name, value) => {
   const model = { config: { headers: { [name]: value, "user-agent": "fiberloop-of-a-test" } } }
   assert.deepStrictEqual(ModelConfig.secrets(model as unknown as LanguageModelV4), ["kkkk-11112222"])
 })

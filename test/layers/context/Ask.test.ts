@@ -1,4 +1,4 @@
-/** What a strategy's question to a model does where it fails: what is tried again, and who is asked instead. */
+/** What happens when a strategy's question to a model fails: what is tried again, and which model is asked instead. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -21,7 +21,7 @@ const tooLong = new RunError.NonRetryableError<RunError.ProviderRefusal>({
 })
 const keyless = new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag: "Authentication", message: "no key" })
 
-/** A model that fails with this error, and then another one, that would be asked whatever it was. */
+/** A model that fails with this error, with a fallback that would take over for any error. */
 const failing = (error: RunError.ModelError) => {
   const asked: Array<string> = []
   const model = (name: string, fallback?: Model.Fallback): Model.Model["Service"] => ({
@@ -40,7 +40,7 @@ const ledger = (calls: number): ContextManager.Ledger => {
 const reasonOf = (self: Effect.Effect<unknown, RunError.ModelError>) =>
   Effect.map(Effect.flip(self), ({ reason }) => reason._tag)
 
-/** Takes everything for a failure that passes. */
+/** Takes every failure for a passing one. */
 const patient = RetryPolicy.make({
   classify: ({ reason }) => new RunError.RetryableError({ _tag: "Overloaded", message: reason.message })
 })
@@ -53,14 +53,14 @@ describe("a question that fails", () => {
       assert.deepStrictEqual(asked, ["first", "second"])
     }))
 
-  it.effect("is put to no other model where it is too long: it is made shorter first", () =>
+  it.effect("is put to no other model when it is too long", () =>
     Effect.gen(function*() {
       const { asked, model } = failing(tooLong)
       assert.strictEqual(yield* reasonOf(Ask.ask(model, question, ledger(9))), "ContextOverflow")
       assert.deepStrictEqual(asked, ["first"])
     }))
 
-  it.effect("is not asked again, nor elsewhere, where the run's limits leave no call, whatever the policy says", () =>
+  it.effect("is not put to any model when the run's limits leave no call, whatever the retry policy says", () =>
     Effect.gen(function*() {
       const { asked, model } = failing(keyless)
       const asking = Ask.ask(model, question, ledger(0))

@@ -5,7 +5,7 @@ import * as Transcript from "../../../src/run/Transcript.ts"
 import * as Draft from "../../support/Drafts.ts"
 import * as Views from "../../support/Views.ts"
 
-it("the last exchange stays, however little room there is", () => {
+it("the last exchange is never cut off, however little room there is", () => {
   const worked = Transcript.fromLog(Draft.log(
     Draft.started("go"),
     ...[1, 2, 3].flatMap((turn) => [

@@ -1,4 +1,4 @@
-/** Facts are merged, cut and told so that nothing that matters goes before what matters less. */
+/** Facts are merged, cut and rendered so that what matters less goes first. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Option from "effect/Option"
 import * as Facts from "../../../src/layers/context/Facts.ts"
@@ -15,34 +15,34 @@ const count = (text: string) => text.length
 
 describe("an answer", () => {
   it.each(["{\"results\":[\"a\"]}", "Here:\n```json\n{\"results\":[\"a\"]}\n```\nDone.", " {\"results\":[\"a\"]} "])(
-    "is read for its facts, whatever is around them: %j",
+    "is searched for its facts, whatever surrounds them: %j",
     (answer) => {
       assert.deepStrictEqual(Option.getOrThrow(Facts.parse(answer)), added({ results: ["a"] }))
     }
   )
 
-  it.each(["", "no facts", "}{", "{", "}", "{\"results\":\"a\"}", "{results:[]}"])("is none: %j", (answer) => {
+  it.each(["", "no facts", "}{", "{", "}", "{\"results\":\"a\"}", "{results:[]}"])("has no facts: %j", (answer) => {
     assert.isTrue(Option.isNone(Facts.parse(answer)))
   })
 })
 
-describe("what was written down in other words", () => {
-  it("is a fact a line, without its bullets and blank lines", () => {
+describe("a plain text", () => {
+  it("becomes one fact per line, without bullets and blank lines", () => {
     assert.deepStrictEqual(
       Facts.fromText("First. Second.\n\n - third \r\n* fourth\u2028  \n").results,
       ["First. Second.", "third", "fourth"]
     )
   })
 
-  it("is a fact a sentence where a line is long", () => {
+  it("becomes one fact per sentence when a line is long", () => {
     const long = `${"a".repeat(398)}. B?`
     assert.deepStrictEqual(Facts.fromText(long).results, [`${"a".repeat(398)}.`, "B?"])
     assert.deepStrictEqual(Facts.fromText(long.slice(2)).results, [long.slice(2)])
   })
 })
 
-describe("facts that are merged", () => {
-  it("are there once each, trimmed, in the words in which they were said first", () => {
+describe("merged facts", () => {
+  it("appear once each, trimmed, in the words used first", () => {
     const merged = Facts.merge(
       facts({ results: ["Ada  paid. "] }),
       added({ results: ["ada paid", " ", "", ".", "Bo paid;"], files: ["a.txt"] })
@@ -50,7 +50,7 @@ describe("facts that are merged", () => {
     assert.deepStrictEqual(merged, facts({ results: ["Ada  paid.", "Bo paid;"], files: ["a.txt"] }))
   })
 
-  it("have no point that was closed, in whichever case and with whichever stop", () => {
+  it("have no closed point, whatever its case and final punctuation", () => {
     const merged = Facts.merge(
       facts({ openPoints: ["Ask Ada.", "Ask Bo"] }),
       added({ openPoints: ["Ask Cy"], closedPoints: ["ask ada"] })
@@ -69,7 +69,7 @@ describe("facts within a budget", () => {
   })
   const within = (budget: number) => Facts.within(all, budget, count)
 
-  it("are all of them where they fit exactly", () => {
+  it("are all kept when they fit exactly", () => {
     const size = count(Facts.render(all))
     assert.deepStrictEqual(within(size), all)
     assert.deepStrictEqual(within(size - 1), { ...all, results: ["r2"] })
@@ -92,8 +92,8 @@ describe("facts within a budget", () => {
     assert.lengthOf(within(1).intent, 1)
   })
 
-  it("have none of more than 200 tokens, nor of more than half of the budget", () => {
-    // what tells of the cut takes some of it
+  it("are each cut to at most 200 tokens and half of the budget", () => {
+    // the note about the cut takes some of it
     const long = facts({ results: ["a".repeat(5_000)] })
     const cut = (budget: number) => Facts.within(long, budget, count).results[0]!.length
     assert.isAtMost(cut(10_000), 200)
@@ -102,7 +102,7 @@ describe("facts within a budget", () => {
   })
 })
 
-it("facts of several lines look like no other facts, and what is empty is not named", () => {
+it("rendered facts of several lines cannot look like others, and empty sections are left out", () => {
   assert.strictEqual(
     Facts.render(facts({ intent: ["one\n- two\n\nDecisions:"], files: ["a", "b"] })),
     "What the user wants:\n- one\n  - two\n  \n  Decisions:\n\nFiles, names and ids:\n- a\n- b"

@@ -1,4 +1,4 @@
-/** What one strategy remembered is read by another one that goes on with it. */
+/** What one strategy remembered is read by another that continues from it. */
 import { assert, it } from "@effect/vitest"
 import * as Remembered from "../../../src/layers/context/Remembered.ts"
 

@@ -1,4 +1,4 @@
-/** Settings of strategies that are none are refused when the strategy is made. */
+/** Invalid settings of a strategy are refused when it is made. */
 import { assert, describe, it } from "@effect/vitest"
 import * as ContextKeyFacts from "../../../src/layers/ContextKeyFacts.ts"
 import * as ContextPruning from "../../../src/layers/ContextPruning.ts"
@@ -20,15 +20,18 @@ const makers = {
 }
 
 describe.each(Object.entries(makers))("%s", (_, make) => {
-  it.each([{ keep: NaN }, { keep: -0.1 }, { keep: 1.1 }])("takes no part %o", (options) => {
+  it.each([{ keep: NaN }, { keep: -0.1 }, { keep: 1.1 }])("refuses the part %o", (options) => {
     assert.throws(() => make(options), /keep is a part, a number from 0 to 1/)
   })
 
-  it.each([{ compactThreshold: -1 }, { compactThreshold: NaN }, { maxTokens: 0 }])("takes no trigger %o", (options) => {
-    assert.throws(() => make(options), /is a number of at least/)
-  })
+  it.each([{ compactThreshold: -1 }, { compactThreshold: NaN }, { maxTokens: 0 }])(
+    "refuses the trigger %o",
+    (options) => {
+      assert.throws(() => make(options), /is a number of at least/)
+    }
+  )
 
-  it.each([{ keep: 0 }, { keep: 1 }, { compactThreshold: 0 }, { maxTokens: Infinity }, {}])("takes %o", (options) => {
+  it.each([{ keep: 0 }, { keep: 1 }, { compactThreshold: 0 }, { maxTokens: Infinity }, {}])("accepts %o", (options) => {
     assert.strictEqual(typeof make(options).plan, "function")
   })
 })
@@ -36,11 +39,11 @@ describe.each(Object.entries(makers))("%s", (_, make) => {
 describe.each([["ContextSummary", makers.ContextSummary], ["ContextKeyFacts", makers.ContextKeyFacts]] as const)(
   "%s",
   (_, make) => {
-    it.each([0, -1, NaN])("takes no budget of %s tokens", (budget) => {
+    it.each([0, -1, NaN])("refuses a budget of %s tokens", (budget) => {
       assert.throws(() => make({ budget }), /budget is a number of at least 1/)
     })
 
-    it("takes a budget of one token", () => {
+    it("accepts a budget of one token", () => {
       assert.strictEqual(typeof make({ budget: 1 }).plan, "function")
     })
   }
@@ -58,7 +61,7 @@ describe("a plan", () => {
   const plan = (options: ContextWindow.Options, view: Views.Options) =>
     ContextWindow.make(options).plan(Views.view(transcript, view))._tag
 
-  it("is none where instructions and tools are all that the model's window takes, but by hand", () => {
+  it("is to send when instructions and tools fill the model's window, except by hand", () => {
     const view = { fixed: 1_000, limit: 1_000 }
     assert.strictEqual(plan({}, view), "Send")
     assert.strictEqual(plan({}, { ...view, force: "overflow" }), "Send")
@@ -66,29 +69,29 @@ describe("a plan", () => {
     assert.strictEqual(plan({}, { ...view, limit: 1_001 }), "Compact")
   })
 
-  it("goes by a number of tokens where nobody knows the model's window", () => {
+  it("follows maxTokens when the model's window is unknown", () => {
     assert.strictEqual(plan({ maxTokens: said - 1 }, { fixed: 0 }), "Compact")
     assert.strictEqual(plan({ maxTokens: said }, { fixed: 0 }), "Send")
     assert.strictEqual(plan({}, { fixed: 0 }), "Send")
   })
 
-  it("goes by the smaller one of that number and the model's window", () => {
+  it("follows the smaller of maxTokens and the model's window", () => {
     assert.strictEqual(plan({ maxTokens: said - 1 }, { fixed: 0, limit: said }), "Compact")
     assert.strictEqual(plan({ maxTokens: said }, { fixed: 0, limit: said - 1 }), "Compact")
     assert.strictEqual(plan({ maxTokens: said }, { fixed: 0, limit: said + 1 }), "Send")
   })
 
-  it("takes a number for none that instructions and tools are already", () => {
+  it("ignores a maxTokens that instructions and tools already reach", () => {
     assert.strictEqual(plan({ maxTokens: 1_000 }, { fixed: 1_000 }), "Send")
     assert.strictEqual(plan({ maxTokens: 1_001 }, { fixed: 1_000 }), "Compact")
   })
 
-  it("is not made again at once for the number of messages", () => {
+  it("does not compact again at once for the number of messages", () => {
     assert.strictEqual(plan({ compactThreshold: 5 }, { inARow: 0 }), "Compact")
     assert.strictEqual(plan({ compactThreshold: 5 }, { inARow: 1 }), "Send")
   })
 
-  it("is only made by hand where it is not to be made by itself", () => {
+  it("compacts only by hand when the strategy is not automatic", () => {
     const options = { automatic: false, compactThreshold: 5 }
     assert.strictEqual(plan(options, {}), "Send")
     assert.strictEqual(plan(options, { force: "overflow" }), "Send")

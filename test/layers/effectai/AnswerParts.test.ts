@@ -1,4 +1,4 @@
-/** Every part of an effect/ai answer as ours, with what the provider attached to it. */
+/** Every part of an effect/ai answer is converted to ours, with the provider's metadata. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Response from "effect/ai/Response"
 import * as AnswerParts from "../../../src/layers/effectai/AnswerParts.ts"
@@ -14,7 +14,7 @@ const unknownUsage = new Response.Usage({
 })
 const bytes = new Uint8Array([0, 1, 255])
 
-/** What a provider may attach something to. */
+/** The parts that may carry a provider's metadata. */
 const annotated: ReadonlyArray<
   readonly [{ readonly type: string; readonly [field: string]: unknown }, Model.ModelPart]
 > = [
@@ -77,13 +77,13 @@ const metadata = { test: { signature: "s" } }
 const fromPart = (part: object) => AnswerParts.fromPart(part as AnswerParts.StreamPart)
 
 describe.each([...annotated, ...others])("a part $type", (given, made) => {
-  it("is ours, without what nobody attached", () => {
+  it("is converted without empty metadata", () => {
     assert.deepStrictEqual(fromPart({ ...given, metadata: {} }), made)
   })
 })
 
-describe.each(annotated)("a part $type that says more", (given, made) => {
-  it("keeps that", () => {
+describe.each(annotated)("a part $type with metadata", (given, made) => {
+  it("keeps it", () => {
     assert.deepStrictEqual<object>(fromPart({ ...given, metadata }), { ...made, metadata })
   })
 })

@@ -1,4 +1,4 @@
-/** Prompts of conversations that grow, change and are told by several agents with the same instructions. */
+/** Prompts of conversations that grow, change and share their instructions with others. */
 import { assert, describe, it } from "@effect/vitest"
 import * as GrowingPrompt from "../../../src/layers/effectai/GrowingPrompt.ts"
 import * as PromptMessages from "../../../src/layers/effectai/PromptMessages.ts"
@@ -14,7 +14,7 @@ describe("the prompt of a conversation", () => {
   const hello = user("hello")
   const hi = assistant("hi")
 
-  it("has what it began with as it was sent before", () => {
+  it("reuses the messages of the previous prompt", () => {
     const promptOf = GrowingPrompt.make()
     const first = promptOf([system, hello])
     const second = promptOf([system, hello, hi, user("more")])
@@ -22,14 +22,14 @@ describe("the prompt of a conversation", () => {
     first.content.forEach((message, i) => assert.strictEqual(second.content[i], message))
   })
 
-  it("leaves the prompts before it as they are", () => {
+  it("leaves earlier prompts unchanged", () => {
     const promptOf = GrowingPrompt.make()
     const first = promptOf([hello])
     promptOf([hello, hi])
     assert.deepStrictEqual(first.content, converted([hello]))
   })
 
-  it("says what its messages say where some were replaced or are gone", () => {
+  it("matches its messages after some were replaced or removed", () => {
     const promptOf = GrowingPrompt.make()
     promptOf([system, hello, hi, user("more"), assistant("yes")])
     const pruned = [system, hello, assistant("..."), user("other")]
@@ -39,7 +39,7 @@ describe("the prompt of a conversation", () => {
     assert.deepStrictEqual(promptOf([]).content, [])
   })
 
-  it("says what its messages say where they are added to the same array", () => {
+  it("matches its messages when the same array is changed", () => {
     const promptOf = GrowingPrompt.make()
     const messages = [hello]
     promptOf(messages)
@@ -49,7 +49,7 @@ describe("the prompt of a conversation", () => {
     assert.deepStrictEqual(promptOf(messages).content, converted([hello, assistant("no")]))
   })
 
-  it("is kept beside that of another with the same instructions", () => {
+  it("is kept beside that of another conversation with the same instructions", () => {
     const promptOf = GrowingPrompt.make()
     const [first] = promptOf([system, hello, hi]).content.slice(1)
     promptOf([system, user("another")])

@@ -8,7 +8,7 @@ import * as Json from "../../../src/layers/provider/Json.ts"
 const pieces = (text: string, length: number): ReadonlyArray<string> =>
   Array.from({ length: Math.ceil(text.length / length) }, (_, i) => text.slice(i * length, (i + 1) * length))
 
-/** The calls of a provider that says index and name with every fragment, and how many characters were parsed for them. */
+/** The calls of a provider that repeats index and name in every fragment, and how many characters were parsed. */
 const named = (text: string) => {
   const parse = vi.spyOn(JSON, "parse")
   try {
@@ -29,14 +29,14 @@ describe("arguments that come with the name in every fragment", () => {
     ["many brackets", JSON.stringify({ rows: Array.from({ length: 1000 }, () => [{}]) })],
     ["quoted brackets", JSON.stringify({ content: "\\\"}{".repeat(2000) })],
     ["spaces after them", `{"a":1}   `]
-  ])("are parsed where they may end and nowhere else: %s", (_, text) => {
+  ])("are parsed only where they may end: %s", (_, text) => {
     const { calls, parsed } = named(text)
     assert.deepStrictEqual(calls, [text])
     assert.isAtMost(parsed, text.length)
   })
 })
 
-describe("the end of a document", () => {
+describe("the end of a JSON document", () => {
   it.each([
     `{"a":[1,{"b":"}]"}],"c":"\\"{"}`,
     ` \n[ "]", "\\\\" ] \t`,
@@ -48,7 +48,7 @@ describe("the end of a document", () => {
     `true`,
     `}`,
     ``
-  ])("is where a prefix is one, however it is cut: %s", (text) => {
+  ])("is found exactly where a prefix is complete, however it is cut: %s", (text) => {
     for (const length of [1, 2, 3, text.length]) {
       const end = new JsonEnd()
       let read = ""

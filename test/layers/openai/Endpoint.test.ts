@@ -1,4 +1,4 @@
-/** Where requests go and with which key: options, the environment, and what is refused. */
+/** Where requests go, and with which key: options, the environment, and what is refused. */
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Layer, Redacted } from "effect"
@@ -35,7 +35,7 @@ describe("settings", () => {
       })
   )
 
-  it.effect("credentials in the base URL are refused, and not repeated", () =>
+  it.effect("credentials in the base URL are refused without repeating them", () =>
     Effect.gen(function*() {
       const { message } = yield* refusal({ OPENAI_BASE_URL: "http://me:hunter2@localhost:1/v1" })
       assert.include(message, "has a user or a password in it")
@@ -43,7 +43,7 @@ describe("settings", () => {
     }))
 
   it.effect.each(["sk-ü", "sk-a\nb", "“sk-a”"])(
-    "the key %o, which no header can hold, is refused, and not repeated",
+    "the key %o, which no header can hold, is refused without repeating it",
     (key) =>
       Effect.gen(function*() {
         const { message } = yield* refusal({ OPENAI_API_KEY: key })
@@ -52,7 +52,7 @@ describe("settings", () => {
       })
   )
 
-  it.effect("the environment names server and key; a trailing slash and the query are kept in order", () =>
+  it.effect("the environment sets server and key, and a base URL may have a trailing slash and a query", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(OpenAi.events(hello, OpenAi.data(OpenAi.finish("stop", counts))))
       const env = { OPENAI_BASE_URL: `${server.baseUrl}/?api-version=1`, OPENAI_API_KEY: "sk-env\n" }
@@ -62,14 +62,14 @@ describe("settings", () => {
       assert.strictEqual(request?.headers.authorization, "Bearer sk-env")
     }))
 
-  it.effect("another server needs no key, and gets no header for one", () =>
+  it.effect("another server needs no key, and is sent no header for one", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(OpenAi.events(hello, OpenAi.data(OpenAi.finish("stop", counts))))
       yield* Effect.provide(OpenAi.outcome(), build({}, { baseUrl: server.baseUrl }))
       assert.isUndefined(server.requests[0]?.headers.authorization)
     }))
 
-  it.effect("options go before the environment", () =>
+  it.effect("options take precedence over the environment", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(OpenAi.events(hello, OpenAi.data(OpenAi.finish("stop", counts))))
       const options = { baseUrl: server.baseUrl, apiKey: Redacted.make("sk-option") }

@@ -1,4 +1,4 @@
-/** Events are read whole, wherever the network cuts their stream, and in every form that servers give them. */
+/** Events are read whole, wherever the network cuts their stream, and in every form that servers send. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as EventStream from "../../../src/layers/openai/EventStream.ts"
@@ -6,7 +6,7 @@ import * as OpenAi from "../../support/OpenAiServer.ts"
 
 const whole = ["", ": ping", "", "data: {\"a\":[1,{\"b\":2}]}", "", "data: <b>", "", "data: [DONE]", ""].join("\r\n")
 
-/** What is read of these pieces, one after the other. */
+/** What is read from these pieces, one after the other. */
 const read = (...pieces: ReadonlyArray<string>) => {
   const events: Array<string> = []
   const stream = EventStream.make(({ data }) => events.push(data))
@@ -36,12 +36,12 @@ describe("the event stream", () => {
     ["comments and pings", [": OPENROUTER PROCESSING\n\n", "event: ping\ndata: {}\n\n", "data:\n\n", whole]],
     ["a retry line", [`retry: 3000\n\n${hello}retry: 10\n\n`, whole.slice(hello.length)]],
     ["CRLF", [whole.replaceAll("\n", "\r\n")]],
-    ["CRLF in pieces of a byte", bytes(whole.replaceAll("\n", "\r\n"))],
+    ["CRLF, byte by byte", bytes(whole.replaceAll("\n", "\r\n"))],
     ["CR", [whole.replaceAll("\n", "\r")]],
     ["all three in turn", [whole.split("\n").reduce((text, line, n) => text + ["\r\n", "\n", "\r"][n % 3] + line)]],
     ["a byte order mark", ["\uFEFF" + whole]],
     ["comments within an event", [whole.replaceAll("data: ", ": so far\n:\ndata: ").replaceAll("\n\n", "\n: end\n\n")]],
-    ["a data line that is empty", [whole.replaceAll("\n\n", "\ndata\n\n").replace("[DONE]\ndata", "[DONE]")]],
+    ["an empty data line", [whole.replaceAll("\n\n", "\ndata\n\n").replace("[DONE]\ndata", "[DONE]")]],
     ["blanks around the end", [whole.replace("data: [DONE]", "data:  [DONE] ")]],
     ["no space after the colon", [whole.replaceAll("data: ", "data:")]],
     ["other fields", [whole.replaceAll("data: ", "id: 1\nevent: message\nfoo: bar\ndata: ")]],
@@ -60,21 +60,21 @@ describe("the event stream", () => {
       }
     }))
 
-  it.effect("characters of several bytes may be cut anywhere", () =>
+  it.effect("may be cut inside characters of several bytes", () =>
     Effect.gen(function*() {
       const body = OpenAi.data(OpenAi.delta({ content: "Grüße, 世界 👋" }), OpenAi.finish("stop", counts))
       const { parts } = yield* OpenAi.answer(OpenAi.events(...bytes(body)))
       assert.strictEqual(OpenAi.text(parts), "Grüße, 世界 👋")
     }))
 
-  it.effect("an event of more than 10 MiB is an invalid response", () =>
+  it.effect("is an invalid response with an event of more than 10 MiB", () =>
     Effect.gen(function*() {
       const { error } = yield* OpenAi.answer(OpenAi.open("data: ", "x".repeat(11 * 1024 * 1024)))
       assert.strictEqual(error?.reason._tag, "InvalidResponseError")
       assert.include(error?.message, "more than 10 MiB")
     }))
 
-  it.effect("an event that is not JSON is an invalid response that does not repeat it", () =>
+  it.effect("is an invalid response with an event that is not JSON, which is not repeated", () =>
     Effect.gen(function*() {
       const { error, parts } = yield* OpenAi.answer(OpenAi.events(hello, "data: {oops secret\n\n"))
       assert.strictEqual(error?.reason._tag, "InvalidResponseError")

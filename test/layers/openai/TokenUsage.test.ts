@@ -1,4 +1,4 @@
-/** What providers count, in every way that they tell it. */
+/** Token usage in every form that providers report it. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as OpenAi from "../../support/OpenAiServer.ts"
@@ -6,7 +6,7 @@ import * as OpenAi from "../../support/OpenAiServer.ts"
 const hello = OpenAi.data(OpenAi.delta({ role: "assistant", content: "Hel" }), OpenAi.delta({ content: "lo" }))
 const counts = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 }
 
-describe("usage", () => {
+describe("token usage", () => {
   const usageOf = (...chunks: ReadonlyArray<unknown>) =>
     Effect.map(OpenAi.answer(OpenAi.events(hello, OpenAi.data(...chunks), OpenAi.done)), ({ parts }) => {
       const usage = OpenAi.finishOf(parts)?.usage
@@ -74,18 +74,21 @@ describe("usage", () => {
       9,
       undefined
     ], [undefined, undefined, undefined]]
-  ])("%s", ([, fields, [total, uncached, cacheRead, cacheWrite], [output, text, reasoning]]) =>
-    Effect.gen(function*() {
-      assert.deepStrictEqual(yield* usageOf(OpenAi.finish("stop"), OpenAi.usage(fields)), {
-        total,
-        uncached,
-        cacheRead,
-        cacheWrite,
-        output: { total: output, text, reasoning }
+  ])(
+    "is read from %s",
+    ([, fields, [total, uncached, cacheRead, cacheWrite], [output, text, reasoning]]) =>
+      Effect.gen(function*() {
+        assert.deepStrictEqual(yield* usageOf(OpenAi.finish("stop"), OpenAi.usage(fields)), {
+          total,
+          uncached,
+          cacheRead,
+          cacheWrite,
+          output: { total: output, text, reasoning }
+        })
       })
-    }))
+  )
 
-  it.effect("usage in every chunk counts once", () =>
+  it.effect("is counted once when it is in every chunk", () =>
     Effect.gen(function*() {
       const found = yield* usageOf(
         { ...OpenAi.delta({ content: "a" }), usage: { prompt_tokens: 10, completion_tokens: 1 } },
@@ -96,7 +99,7 @@ describe("usage", () => {
     }))
 
   it.effect.each([{}, null, { queue_time: 1 }])(
-    "usage that counts nothing, %j, takes none back",
+    "is not reset by a later usage without counts: %j",
     (usage) =>
       Effect.gen(function*() {
         const found = yield* usageOf(
@@ -110,13 +113,13 @@ describe("usage", () => {
   it.effect.each<readonly [string, object]>([
     ["x_groq", { ...OpenAi.finish("stop"), x_groq: { usage: counts } }],
     ["the choice", { choices: [{ index: 0, delta: {}, finish_reason: "stop", usage: counts }] }]
-  ])("usage is found under %s", ([, chunk]) =>
+  ])("is found under %s", ([, chunk]) =>
     Effect.gen(function*() {
       const found = yield* usageOf(chunk)
       assert.deepStrictEqual([found.total, found.output.total], [10, 4])
     }))
 
-  it.effect("what a server never says is undefined, and its own fields are kept as metadata", () =>
+  it.effect("is undefined when never reported, and the server's own fields are kept as metadata", () =>
     Effect.gen(function*() {
       const silent = yield* usageOf(OpenAi.finish("stop"))
       assert.deepStrictEqual([silent.total, silent.output.total], [undefined, undefined])

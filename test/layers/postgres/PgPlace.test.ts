@@ -1,4 +1,4 @@
-/** What a URL of Postgres says of its server. */
+/** What a URL of Postgres says about its server. */
 import { assert, it } from "@effect/vitest"
 import * as Redacted from "effect/Redacted"
 import * as PgPlace from "../../../src/layers/postgres/PgPlace.ts"
@@ -10,7 +10,7 @@ it.each<readonly [string, ReturnType<typeof PgPlace.ofServer>]>([
   ["postgres://ann@x/app?host=/run/postgresql", { host: "/run/postgresql", port: 5432, database: "app" }],
   ["postgres://x/y?host=db&port=1234&dbname=z%20z&user=u", { host: "db", port: 1234, database: "z z" }],
   ["postgres://ann@db/app?port=many", { host: "db", database: "app" }]
-])("of %s are host, port and database told", (text, server) => {
+])("host, port and database are read from %s", (text, server) => {
   const url = Redacted.make(text)
   const place = PgPlace.ofUrl(url)
   assert.isDefined(place)

@@ -1,4 +1,4 @@
-/** How often who watches a session looks by itself, seldom where it is told of what others append; and what is told. */
+/** How often watchers of a session poll (seldom when notified of appends), and what is notified. */
 import type * as PgConnection from "@effect/sql-pg/PgConnection"
 import { assert, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -9,7 +9,7 @@ import * as PgSignals from "../../../src/layers/postgres/PgSignals.ts"
 
 type Told = PgConnection.Notification
 
-it.effect("four times a second where nothing listens, as behind a pooler", () =>
+it.effect("without notifications, as behind a pooler, watchers poll four times a second", () =>
   Effect.gen(function*() {
     const signals = yield* PgSignals.make({ send: () => Effect.void, receive: Effect.never })
     yield* signals.listen("s")
@@ -17,7 +17,7 @@ it.effect("four times a second where nothing listens, as behind a pooler", () =>
     assert.strictEqual(signals.pollEvery(), "250 millis")
   }))
 
-it.effect("every other second while something listens, and woken by what it is told", () =>
+it.effect("with notifications, watchers poll every two seconds and are woken by each", () =>
   Effect.gen(function*() {
     const queue = yield* Queue.unbounded<Told, SqlError.SqlError>()
     const signals = yield* PgSignals.make({ send: () => Effect.void, receive: Effect.succeed(queue) })
@@ -29,7 +29,7 @@ it.effect("every other second while something listens, and woken by what it is t
     yield* latch.await
   }))
 
-it.effect("of sessions that changed together, those are sent whose id a notification holds", () =>
+it.effect("of sessions that changed together, only those whose id fits a notification are sent", () =>
   Effect.gen(function*() {
     const sent = yield* Deferred.make<ReadonlyArray<string>>()
     const send = (sessionIds: ReadonlyArray<string>) => Deferred.succeed(sent, sessionIds)

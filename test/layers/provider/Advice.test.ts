@@ -25,7 +25,7 @@ it.each([[0, "try again later"], [200, "try again in 1s"], [60_000, "try again i
   60_001,
   "try again in 1m 1s"
 ]])(
-  "a limit of calls that ends in %i ms, in whole seconds",
+  "a rate limit that ends in %i ms is given in whole seconds",
   (millis, advice) => {
     assert.strictEqual(Advice.of("rateLimit", { retryAfter: Duration.millis(millis), key: "THE_KEY" }), advice)
   }

@@ -1,4 +1,4 @@
-/** What was sent is not told again, however a provider quotes it. */
+/** What was sent is redacted, however a provider quotes it. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Echo from "../../../src/layers/provider/Echo.ts"
 import * as Sentence from "../../../src/layers/provider/Sentence.ts"
@@ -27,7 +27,7 @@ const repr = (text: string): string => {
   return quote + inner + quote
 }
 
-/** As Go writes JSON, and PHP. */
+/** As Go and PHP write JSON. */
 const go = (text: string): string =>
   JSON.stringify(text).replace(/[<>&]/g, (char) => `\\u00${char.charCodeAt(0).toString(16).toUpperCase()}`)
 const php = (text: string): string => ascii(text).replaceAll("/", "\\/")
@@ -36,8 +36,8 @@ const php = (text: string): string => ascii(text).replaceAll("/", "\\/")
 const ascii = (text: string): string =>
   JSON.stringify(text).replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
 
-describe("what was sent", () => {
-  it.for(texts)("is not told as JSON, in JSON in a text, or as Python writes it: %j", (text) => {
+describe("a text that was sent", () => {
+  it.for(texts)("is redacted as JSON, as JSON in a string, and as Python, Go and PHP write it: %j", (text) => {
     const json = JSON.stringify(text)
     for (const quote of [text, json, JSON.stringify(json), repr(text), repr(json), ascii(text), go(text), php(text)]) {
       const said = `not allowed: {'content': ${quote}}, try again`
@@ -47,7 +47,7 @@ describe("what was sent", () => {
     }
   })
 
-  it("is left out alone, as often as it is there, also where one is in another", () => {
+  it("is redacted at every occurrence, also inside another one, and nothing else is", () => {
     const said = `a "line\\nof mine" b line\nof mine c \\"mine and more\\" d`
     assert.strictEqual(
       Echo.without(said, ["line\nof mine", "of mine", "mine and more"]),
@@ -57,12 +57,12 @@ describe("what was sent", () => {
     assert.strictEqual(Echo.without("nothing \\n of it", ["not there"]), "nothing \\n of it")
   })
 
-  it("that is longer than what is said is not looked for", () => {
+  it("is not searched for in a shorter message", () => {
     const secrets = Array.from({ length: 2_000 }, () => "a line\n".repeat(1_000_000))
     assert.strictEqual(Echo.without("no", secrets), "no")
   })
 
-  it("is not told where it ends the sentence with a period of its own", () => {
+  it("is redacted at the end of a sentence, with its own period", () => {
     const redact = (text: string) => Echo.without(text, ["My diagnosis is gout."])
     const said = (message: string) => Sentence.of("request", { host: "h", key: "K", message }, redact)
     assert.notInclude(said("Invalid content: My diagnosis is gout."), "gout")
@@ -70,8 +70,8 @@ describe("what was sent", () => {
   })
 })
 
-describe("what stands in headers", () => {
-  it("is a secret as it is, and without the scheme before it", () => {
+describe("a header's value", () => {
+  it("is a secret with and without its scheme", () => {
     assert.deepStrictEqual(Echo.ofHeaders({ authorization: "Bearer abcdefghij", host: "api.openai.test" }), [
       "Bearer abcdefghij",
       "abcdefghij"

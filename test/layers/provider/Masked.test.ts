@@ -1,4 +1,4 @@
-/** What begins as keys do is told by nobody, also where nobody knows that it was sent. */
+/** What looks like a key is masked, even if it is not known to have been sent. */
 import { assert, it } from "@effect/vitest"
 import * as Masked from "../../../src/layers/provider/Masked.ts"
 
@@ -7,6 +7,6 @@ it.each([
   ["Groq", "gsk_abcdefgh12345678"],
   ["Google", "AIzaSyA-1234567890abcdefghijklmnopqrstu"],
   ["AWS", "AKIAIOSFODNN7EXAMPLE"]
-])("a key of %s is kept out of what others say", (_, key) => {
+])("a key of %s is masked in any message", (_, key) => {
   assert.strictEqual(Masked.keys(`the key ${key} is not valid`), "the key <redacted> is not valid")
 })

@@ -1,4 +1,4 @@
-/** How a span ends that an adapter makes: by a tag, without words. */
+/** An adapter's spans end with a tag, without words. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Exit from "effect/Exit"
 import * as QuietEnd from "../../../src/layers/provider/QuietEnd.ts"

@@ -1,4 +1,4 @@
-/** What is done to a session by the row that was read of it is not done once its fence has moved: it is another one's then. */
+/** A session is not changed on the strength of a row read before its fence moved: it then belongs to another writer. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Reactivity from "effect/reactivity/Reactivity"
@@ -14,7 +14,7 @@ import * as SqliteErrors from "../../../src/layers/sqlite/SqliteErrors.ts"
 import * as SqliteClient from "../../../src/layers/SqliteClient.ts"
 import { temporaryFolder } from "../../support/Processes.ts"
 
-/** The row of a session "s" that was free when it was read, and that somebody has taken since. */
+/** The row of a session "s" that was free when read, and that somebody has taken since. */
 const taken = Effect.gen(function*() {
   const filename = join(yield* temporaryFolder, "s.db")
   const sql = yield* Effect.provide(SqliteClient.make({ filename }), Reactivity.layer)
@@ -30,14 +30,14 @@ const taken = Effect.gen(function*() {
   return { claims, row, sql, owner: Effect.map(statements.look("s", 0), (row) => row?.owner), statements }
 })
 
-it.effect("a session that holds nothing is not taken away for another one to have its id", () =>
+it.effect("an empty session taken since is not removed to free its id", () =>
   Effect.gen(function*() {
     const { owner, row, statements } = yield* taken
     yield* statements.removeEmpty(row)
     assert.strictEqual(yield* owner, "somebody")
   }))
 
-it.effect("a session that is to be removed is busy", () =>
+it.effect("removing a session taken since fails with SessionBusy", () =>
   Effect.gen(function*() {
     const { claims, owner, row, sql } = yield* taken
     const { remove } = SessionList.make(sql, { ...claims, get: () => Effect.succeed(row) })

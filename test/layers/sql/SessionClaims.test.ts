@@ -1,4 +1,4 @@
-/** What becomes of a session whose writer left while the database could not be written to. */
+/** What becomes of a session whose writer left while the database could not be written. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -13,7 +13,7 @@ import { temporaryFolder } from "../../support/Processes.ts"
 
 const options = { runId: "run-1", create: true }
 
-/** A session "s" that was closed while another connection held a lock, which it has given back; and a second store. */
+/** A session "s" closed while another connection held a lock, since released; and a second store. */
 const left = Effect.fnUntraced(function*(isWritten: boolean) {
   const filename = join(yield* temporaryFolder, "s.db")
   const make = SessionStoreSqlite.make({ filename, busyTimeout: "100 millis" })
@@ -35,7 +35,7 @@ const left = Effect.fnUntraced(function*(isWritten: boolean) {
 })
 
 for (const isWritten of [true, false]) {
-  it.effect(`its own store opens it at once, ${isWritten ? "written" : "unwritten"}`, () =>
+  it.effect(`its own store reopens a session that it could not give back at once, ${isWritten ? "written" : "unwritten"}`, () =>
     Effect.gen(function*() {
       const { store } = yield* left(isWritten)
       const session = yield* store.open("s", options)
@@ -44,7 +44,7 @@ for (const isWritten of [true, false]) {
       assert.strictEqual((yield* store.info("s"))?.head, isWritten ? 2 : 1)
     }))
 
-  it.effect(`other stores open it soon, ${isWritten ? "written" : "unwritten"}`, () =>
+  it.effect(`other stores can soon open a session that could not be given back, ${isWritten ? "written" : "unwritten"}`, () =>
     Effect.gen(function*() {
       const { other, second } = yield* left(isWritten)
       yield* TestClock.adjust("1 second")
@@ -54,7 +54,7 @@ for (const isWritten of [true, false]) {
     }))
 }
 
-it.effect("closing the store does not wait for the database", () =>
+it.effect("closing a store does not wait for the database", () =>
   Effect.gen(function*() {
     const scope = yield* Scope.make()
     yield* Scope.provide(left(true), scope)

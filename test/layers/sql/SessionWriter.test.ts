@@ -1,4 +1,4 @@
-/** What a writer makes of appends of which the outcome is not known, on a real database whose answers get lost. */
+/** What a writer does about appends of unknown outcome, on a real database whose answers get lost. */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -35,7 +35,7 @@ const lost = Effect.fail(
   new SqlError.SqlError({ reason: new SqlError.ConnectionError({ cause: new Error("reset"), message: "reset" }) })
 )
 
-/** A session "s" whose `n`-th append becomes what `answer` makes of it, and another connection to its database. */
+/** A session "s" whose `n`-th append is changed by `answer`, and another connection to its database. */
 const writing = Effect.fnUntraced(function*(answer: (n: number, store: Store) => Store) {
   const filename = join(yield* temporaryFolder, "s.db")
   const options = { filename, busyTimeout: "10 millis" } as const
@@ -54,7 +54,7 @@ const writing = Effect.fnUntraced(function*(answer: (n: number, store: Store) =>
   return { session, other, store, log: Stream.runCollect(store.read("s")), tries: () => n }
 })
 
-it.effect("an append that was stored and reported as lost has succeeded", () =>
+it.effect("an append that was stored but reported as lost succeeds", () =>
   Effect.gen(function*() {
     const { log, session, tries } = yield* writing((_, store) => Effect.andThen(store, lost))
     yield* session.append(notices(1, 2))
@@ -63,7 +63,7 @@ it.effect("an append that was stored and reported as lost has succeeded", () =>
     assert.strictEqual(tries(), 2)
   }))
 
-it.effect("an append that was lost on its way is made again", () =>
+it.effect("an append that was lost on its way is retried", () =>
   Effect.gen(function*() {
     const { log, session } = yield* writing((n, store) => n === 2 ? lost : store)
     yield* session.append(notices(1, 2))
@@ -71,7 +71,7 @@ it.effect("an append that was lost on its way is made again", () =>
     assert.deepStrictEqual(yield* log, notices(1, 3))
   }))
 
-it.effect("one that is lost again and again is given up, and can be made again", () =>
+it.effect("an append that is lost again and again is given up, and can be repeated", () =>
   Effect.gen(function*() {
     const { log, session } = yield* writing((n, store) => n > 3 ? store : lost)
     assert.strictEqual((yield* reasonOf(session.append(notices(1, 2))))._tag, "StoreRefused")
@@ -80,7 +80,7 @@ it.effect("one that is lost again and again is given up, and can be made again",
     assert.deepStrictEqual(yield* log, notices(1, 3))
   }))
 
-it.effect("one that arrives after it was made again is not stored twice", () =>
+it.effect("an append that arrives after its retry is not stored twice", () =>
   Effect.gen(function*() {
     let late: Store | undefined
     const { log, session } = yield* writing((n, store) => {
@@ -94,7 +94,7 @@ it.effect("one that arrives after it was made again is not stored twice", () =>
     assert.deepStrictEqual(yield* log, notices(1, 3))
   }))
 
-it.effect("one that arrives after it was given up is not stored", () =>
+it.effect("an append that arrives after it was given up is not stored", () =>
   Effect.gen(function*() {
     const late: Array<Store> = []
     const { session, store } = yield* writing((_, store) => {
@@ -107,7 +107,7 @@ it.effect("one that arrives after it was given up is not stored", () =>
   }))
 
 for (const isStored of [true, false]) {
-  it.effect(`where the database tells nothing, one that was ${isStored ? "" : "not "}stored is settled by the next`, () =>
+  it.effect(`an append that was ${isStored ? "" : "not "}stored, and could not be read back, is settled by the next`, () =>
     Effect.gen(function*() {
       let lock = Effect.void
       const { log, other, session } = yield* writing((n, store) =>
@@ -125,7 +125,7 @@ for (const isStored of [true, false]) {
     }))
 }
 
-it.effect("what another append brings in place of one that was stored, and reported as failed, is not taken for it", () =>
+it.effect("a different append in place of one that was stored but reported as failed is not taken for it", () =>
   Effect.gen(function*() {
     let lock = Effect.void
     const { log, other, session } = yield* writing((n, store) =>
@@ -141,7 +141,7 @@ it.effect("what another append brings in place of one that was stored, and repor
     assert.deepStrictEqual(yield* log, notices(1, 2))
   }))
 
-it.effect("a writer that was taken over meanwhile is stale", () =>
+it.effect("a writer whose session was taken over meanwhile is stale", () =>
   Effect.gen(function*() {
     const { session, store } = yield* writing((n, store) => n === 1 ? store : lost)
     yield* session.append(notices(1, 2))
@@ -149,7 +149,7 @@ it.effect("a writer that was taken over meanwhile is stale", () =>
     assert.strictEqual((yield* reasonOf(session.append([notice({ seq: 3 })])))._tag, "StaleWriter")
   }))
 
-it.effect("a closed writer stores nothing more, also what it had left open and could not give back", () =>
+it.effect("a closed writer stores nothing more, even if it left an append unsettled and could not give back its session", () =>
   Effect.gen(function*() {
     let lock = Effect.void
     const { other, store } = yield* writing((n, append) => n > 1 ? append : Effect.andThen(lock, lost))
@@ -182,7 +182,7 @@ const clients: Record<string, Effect.Effect<Client, SqlError.SqlError, Reactivit
   })
 }
 it.effect.each(Object.entries(clients))(
-  "one that arrives after its session was given back is not stored: %s",
+  "an append that arrives after its session was given back is not stored: %s",
   ([, client]) =>
     Effect.gen(function*() {
       const { append, sql } = yield* Effect.provide(client, Reactivity.layer)
@@ -205,7 +205,7 @@ it.effect.each(Object.entries(clients))(
     })
 )
 
-it.effect("any number of appends at once are stored in their order", () =>
+it.effect("any number of concurrent appends are stored in order", () =>
   Effect.gen(function*() {
     const { log, session } = yield* writing((n, store) => n > 1 ? store : Effect.andThen(Effect.yieldNow, store))
     const events = notices(1, 5000)
@@ -213,7 +213,7 @@ it.effect("any number of appends at once are stored in their order", () =>
     assert.deepStrictEqual(yield* log, events)
   }))
 
-it.effect("one that dies does not keep the next from being stored", () =>
+it.effect("an append that dies does not keep the next from being stored", () =>
   Effect.gen(function*() {
     const { log, session } = yield* writing((n, store) => n === 1 ? Effect.die("a bug") : store)
     const circular: Record<string, unknown> = {}

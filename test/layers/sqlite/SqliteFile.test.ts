@@ -22,16 +22,16 @@ const opened = Effect.gen(function*() {
   return { db, exec, folder, file, write: () => exec("INSERT INTO t VALUES (1)") }
 })
 
-/** In use for longer than file systems take to tell a change from the one before. */
+/** A database in use for longer than file systems need to tell two changes apart. */
 const inUse = Effect.gen(function*() {
   const database = yield* opened
-  // of the file system's clock, which no test moves
+  // on the file system's clock, which no test can move
   yield* Effect.sleep("50 millis")
   database.write()
   return database
 })
 
-/** On a file system that says of every change of its folder that it was at `changedAt`, where the time of day is `day`. */
+/** A database on a file system that dates every change of its folder `changedAt`, at the time of day `day`. */
 const withTimes = Effect.fnUntraced(function*(changedAt: number, day: number) {
   const database = yield* opened
   const times = { day, elapsed: 0 }
@@ -63,7 +63,7 @@ const withTimes = Effect.fnUntraced(function*(changedAt: number, day: number) {
   return { ...database, times }
 })
 
-/** Changes what is at the place of a database, and gives what undoes it. */
+/** Changes what is at a database's path, and returns what undoes it. */
 const changes: Readonly<Record<string, (place: { readonly folder: string; readonly file: string }) => () => void>> = {
   "its file is moved away": ({ file }) => {
     renameSync(file, `${file}.old`)
@@ -75,7 +75,7 @@ const changes: Readonly<Record<string, (place: { readonly folder: string; readon
     renameSync(`${file}.new`, file)
     return () => renameSync(`${file}.old`, file)
   },
-  "its log of changes is moved away": ({ file }) => {
+  "its write-ahead log is moved away": ({ file }) => {
     renameSync(`${file}-wal`, `${file}-kept`)
     return () => renameSync(`${file}-kept`, `${file}-wal`)
   },
@@ -95,7 +95,7 @@ const changes: Readonly<Record<string, (place: { readonly folder: string; readon
 
 describe("a database that has been in use for a while", () => {
   for (const [name, change] of Object.entries(changes)) {
-    it.live(`is not written to when ${name}, and is again when that is undone`, () =>
+    it.live(`is not written to while ${name}, and works again once that is undone`, () =>
       Effect.gen(function*() {
         const { write, ...place } = yield* inUse
         const undo = change(place)
@@ -106,7 +106,7 @@ describe("a database that has been in use for a while", () => {
       }))
   }
 
-  it.live("goes on when other files come and go beside it", () =>
+  it.live("keeps working when other files come and go beside it", () =>
     Effect.gen(function*() {
       const { folder, write } = yield* inUse
       writeFileSync(join(folder, "other"), "")
@@ -116,13 +116,13 @@ describe("a database that has been in use for a while", () => {
     }))
 })
 
-describe("a database whose folder does not tell that it was changed", () => {
+describe("a database whose folder does not show that it was changed", () => {
   const replaced = "is not the file that was opened"
   const soon = 1_000_000_000_123
   const wholeSecond = 1_000_000_000_000
 
   it.effect.each([["goes on", 1000], ["is set back", -3_600_000]] as const)(
-    "is looked at again a second after it was found, where the time of day %s",
+    "is checked again a second after the last check, even if the time of day %s",
     ([, passed]) =>
       Effect.gen(function*() {
         const { file, times, write } = yield* withTimes(soon, soon + 31)
@@ -139,7 +139,7 @@ describe("a database whose folder does not tell that it was changed", () => {
     ["to the millisecond", soon, 30],
     ["to the second", wholeSecond, 3000]
   ])(
-    "is looked at each time for as long as its times, %s, may be those of another change",
+    "is checked every time while its timestamps, exact %s, may hide another change",
     ([, changedAt, after]) =>
       Effect.gen(function*() {
         const { file, write } = yield* withTimes(changedAt, changedAt + after)
@@ -148,7 +148,7 @@ describe("a database whose folder does not tell that it was changed", () => {
       })
   )
 
-  it.effect("is looked at where it is another folder", () =>
+  it.effect("is checked when its folder is a different one", () =>
     Effect.gen(function*() {
       const { folder, write } = yield* withTimes(soon, soon + 31)
       renameSync(folder, `${folder}.old`)
@@ -157,8 +157,8 @@ describe("a database whose folder does not tell that it was changed", () => {
     }))
 })
 
-describe("a database whose file is moved away within a transaction", () => {
-  it.live("lets it end, and takes no other", () =>
+describe("a database whose file is moved away during a transaction", () => {
+  it.live("lets that transaction end, and begins no other", () =>
     Effect.gen(function*() {
       const { db, exec, file } = yield* inUse
       exec("BEGIN")

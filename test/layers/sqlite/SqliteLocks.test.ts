@@ -1,4 +1,4 @@
-/** What waits for a lock of another connection, and what does not. */
+/** What waits for another connection's lock, and what does not. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -28,7 +28,7 @@ const connections = Effect.gen(function*() {
   return { attempt, counter, db, other }
 })
 
-it.effect("what fails for another reason than a lock is run once", () =>
+it.effect("a statement that fails for another reason than a lock runs once", () =>
   Effect.gen(function*() {
     const { attempt, counter } = yield* connections
     yield* attempt("INSERT INTO t VALUES (1)")
@@ -37,14 +37,14 @@ it.effect("what fails for another reason than a lock is run once", () =>
     assert.strictEqual(counter.runs, 2)
   }))
 
-it.effect("a transaction that another one went past fails at once: no wait lets it write", () =>
+it.effect("a transaction that another has overtaken fails at once, as waiting cannot help", () =>
   Effect.gen(function*() {
     const { attempt, counter, db, other } = yield* connections
     db.exec("BEGIN; SELECT * FROM t")
     other.exec("INSERT INTO t VALUES (1)")
     const fiber = yield* Effect.forkChild(Effect.flip(attempt("INSERT INTO t VALUES (2)")))
     yield* Effect.yieldNow
-    // nobody moves the clock
+    // the clock does not move
     assert.isDefined(fiber.pollUnsafe())
     assert.include(String((yield* Fiber.join(fiber)).reason.cause), "locked")
     assert.strictEqual(counter.runs, 1)

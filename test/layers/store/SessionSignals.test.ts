@@ -1,9 +1,9 @@
-/** Who waits for a session is woken while it waits, and not kept afterwards. */
+/** Watchers of a session are woken while they wait, and forgotten afterwards. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as SessionSignals from "../../../src/layers/store/SessionSignals.ts"
 
-it.effect("a watcher that left is forgotten, and those that stay are woken", () =>
+it.effect("a watcher that has left is forgotten, and those that stay are woken", () =>
   Effect.gen(function*() {
     const signals = SessionSignals.make()
     const stays = yield* signals.listen("s")

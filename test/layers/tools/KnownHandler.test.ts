@@ -34,12 +34,12 @@ const numbers = (length: number) => Array.from({ length }, (_, i) => i)
 describe.each([2, 6, 7, 20])("a handler of an agent with %i services", (count) => {
   const ofAgent = contextWith("the agent's", numbers(count))
 
-  it("sees those that the caller has not", () => {
+  it("sees those that the caller does not have", () => {
     const { values } = seen(ofAgent, Context.empty() as Context.Context<never>)
     assert.deepStrictEqual(values, numbers(20).map((i) => i < count ? "the agent's" : "default"))
   })
 
-  it("sees the caller's over them, also one that is undefined", () => {
+  it("sees the caller's instead of them, even an undefined one", () => {
     const given = Context.add(contextWith("the caller's", [1, 19]), settings[0]!, undefined)
     const { values } = seen(ofAgent, given)
     assert.deepStrictEqual(
@@ -51,7 +51,7 @@ describe.each([2, 6, 7, 20])("a handler of an agent with %i services", (count) =
     )
   })
 
-  it("sees its own call, and not the one before", () => {
+  it("sees its own call, not an earlier one", () => {
     const given = contextWith("the caller's", [0])
     assert.deepStrictEqual(["1.0", "1.1"].map((id) => seen(ofAgent, given, id).callId), ["1.0", "1.1"])
   })

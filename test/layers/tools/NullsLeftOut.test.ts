@@ -1,4 +1,4 @@
-/** Nulls of a model in strict mode, from its answer to the handler and the log. */
+/** Nulls that a model in strict mode writes, from its answer to the handler and the log. */
 import { assert, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
@@ -19,7 +19,7 @@ const find = Tool.make("find", {
 }).annotate(Tool.Strict, true)
 const toolkit = Toolkit.make(find)
 
-it.live("the handler gets what the model left out, and the log and the model have what it wrote", () =>
+it.live("the handler gets nulls as left out, while the log and the model keep them as written", () =>
   Effect.gen(function*() {
     const { data, events, finish, toolCalls } = OpenAi
     const call = { index: 0, id: "a", function: { name: "find", arguments: "{\"q\":\"cats\",\"limit\":null}" } }

@@ -1,4 +1,4 @@
-/** How a tool reads and writes is its own, whatever other tools of its name do. */
+/** A tool decodes and encodes by its own schemas, whatever other tools of its name do. */
 import { assert, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
@@ -16,7 +16,7 @@ const other = Tool.make("pay", {
   failureMode: "return"
 })
 
-it.effect("tools of the same name have each their own schemas", () =>
+it.effect("tools of the same name each have their own schemas", () =>
   Effect.gen(function*() {
     const at = Schema.decodeSync(Schema.DateTimeUtcFromString)("2026-01-02T00:00:00.000Z")
     for (const _ of ["made", "known"]) {
@@ -28,11 +28,11 @@ it.effect("tools of the same name have each their own schemas", () =>
     }
   }))
 
-it("a tool's are made once", () => {
+it("a tool's codecs are made once", () => {
   assert.strictEqual(ToolCodecs.of(named), ToolCodecs.of(named))
 })
 
-it.effect("where more does not fit than a null that may be left out, that is what is told", () =>
+it.effect("what does not fit besides a null that may be left out is what is reported", () =>
   Effect.gen(function*() {
     const parameters = Schema.Struct({ limit: Schema.optionalKey(Schema.Int), to: Schema.String, by: Schema.Int })
     const { decode } = ToolCodecs.of(Tool.make("ask", { parameters }))
@@ -42,7 +42,7 @@ it.effect("where more does not fit than a null that may be left out, that is wha
     assert.include(yield* told({ limit: null, to: null, by: 1 }), `["to"]`)
   }))
 
-it.effect("many such nulls are left out at once", () =>
+it.effect("many nulls are left out at once", () =>
   Effect.gen(function*() {
     const Item = Schema.Struct({ n: Schema.Int, note: Schema.optionalKey(Schema.String) })
     const { decode } = ToolCodecs.of(Tool.make("add", { parameters: Schema.Struct({ items: Schema.Array(Item) }) }))
@@ -50,7 +50,7 @@ it.effect("many such nulls are left out at once", () =>
     assert.deepStrictEqual(yield* decode({ items }), { items: items.map(({ n }) => ({ n })) })
   }))
 
-it.effect("many nulls that have to be something cost no more each than few", () =>
+it.effect("many nulls for required values are reported in linear time", () =>
   Effect.gen(function*() {
     const Item = Schema.Struct({ n: Schema.Int, note: Schema.optionalKey(Schema.String) })
     const { decode } = ToolCodecs.of(Tool.make("add", { parameters: Schema.Struct({ items: Schema.Array(Item) }) }))

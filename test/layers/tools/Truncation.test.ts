@@ -10,7 +10,7 @@ const limits = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 120 }))
 
 const marker = /\n… \[(\d+) of (\d+) characters left out\] …\n/
 
-/** Head, tail and what the marker says. */
+/** Head, tail and the numbers in the marker. */
 const cut = (text: string, limit: number) => {
   const truncated = truncate(text, limit)
   const found = marker.exec(truncated.text)
@@ -20,7 +20,7 @@ const cut = (text: string, limit: number) => {
   return { head, tail, left: Number(found![1]), size: Number(found![2]), originalSize: truncated.originalSize }
 }
 
-/** Text of `length` units at least, of the given pieces. */
+/** Text of at least `length` units, made of the given pieces. */
 const textOf = (pieces: ReadonlyArray<string>, length: number, seed: number) => {
   const die = dice(seed)
   let text = ""
@@ -31,7 +31,7 @@ const textOf = (pieces: ReadonlyArray<string>, length: number, seed: number) => 
 const plain = ["a", "b", " ", "\n", "\u{1f600}", "\u{1f469}\u200d\u{1f4bb}", "é", "\\", "\\u", "\\u12", "\"", "{}"]
 
 describe("a short text", () => {
-  it.prop("stays as it is, and has no size to tell", [Schema.String], ([text]) => {
+  it.prop("stays unchanged, without an original size", [Schema.String], ([text]) => {
     assert.deepStrictEqual(truncate(text, text.length), { text })
     assert.deepStrictEqual(truncate(text, text.length + 1), { text })
     assert.deepStrictEqual(truncate(text, 30_000), { text })
@@ -39,7 +39,7 @@ describe("a short text", () => {
 })
 
 describe("a long text", () => {
-  it.prop("keeps at most so many characters, from its beginning and its end", [seed, limits], ([seed, limit]) => {
+  it.prop("keeps at most the limit, from its beginning and its end", [seed, limits], ([seed, limit]) => {
     const text = textOf(plain, limit + 1, seed)
     const { head, tail } = cut(text, limit)
     assert.isAtMost(head.length + tail.length, limit)
@@ -47,13 +47,13 @@ describe("a long text", () => {
     assert.isTrue(text.endsWith(tail))
   }, check(500))
 
-  it.prop("keeps nearly as many as it may, half of them at each end", [seed, limits], ([seed, limit]) => {
+  it.prop("keeps nearly the whole limit, half of it at each end", [seed, limits], ([seed, limit]) => {
     const { head, tail } = cut(textOf(plain, limit + 20, seed), limit)
     assert.isAtLeast(head.length, Math.ceil(limit / 2) - 6)
     assert.isAtLeast(tail.length, Math.floor(limit / 2) - 6)
   }, check(500))
 
-  it.prop("says how much there was and how much is left out", [seed, limits], ([seed, limit]) => {
+  it.prop("says its size and how much is left out", [seed, limits], ([seed, limit]) => {
     const text = textOf(plain, limit + 1, seed)
     const { head, left, originalSize, size, tail } = cut(text, limit)
     assert.deepStrictEqual([originalSize, size, left], [
@@ -63,7 +63,7 @@ describe("a long text", () => {
     ])
   }, check(500))
 
-  it.prop("has no half of a surrogate pair", [seed, limits], ([seed, limit]) => {
+  it.prop("never has half a surrogate pair", [seed, limits], ([seed, limit]) => {
     const { head, tail } = cut(textOf(plain, limit + 1, seed), limit)
     assert.isTrue(head.isWellFormed(), "head")
     assert.isTrue(tail.isWellFormed(), "tail")
@@ -71,7 +71,7 @@ describe("a long text", () => {
 
   const sequences = ["\u001b[31m", "\u001b[0m", "\u001b[1;38;5;208m", "\u001b[2K", "\u001b]8;;http://x.y\u0007"]
 
-  it.prop("has no half of a terminal's escape sequence", [seed, limits], ([seed, limit]) => {
+  it.prop("never has half a terminal escape sequence", [seed, limits], ([seed, limit]) => {
     const text = textOf([...sequences, "a", "\n", "\u{1f600}"], limit + 20, seed)
     const { head, tail } = cut(text, limit)
     const rest = (part: string) => sequences.reduce((left, each) => left.replaceAll(each, ""), part)
@@ -83,7 +83,7 @@ describe("a long text", () => {
     assert.match(rest(JSON.parse(`"${asJson.tail}"`)), /^[a\n\u{1f600}]*$/u)
   }, check(1000))
 
-  it.prop("that is JSON has no half of an escape", [seed, limits], ([seed, limit]) => {
+  it.prop("that is JSON never has half an escape", [seed, limits], ([seed, limit]) => {
     const pieces = ["a", "\n", "\"", "\\", "\\\\", "\u001b", "\u0001", "\u001f", "\ud800", "\u{1f600}", "u", "n"]
     const json = JSON.stringify(textOf(pieces, limit + 1, seed)).slice(1, -1)
     const { head, tail } = cut(json, limit)
@@ -108,12 +108,12 @@ describe("a long text", () => {
     }
   })
 
-  it("that ends in what looks like an escape counts right", () => {
+  it("that ends in what looks like an escape is counted correctly", () => {
     const { left } = cut(`${"a".repeat(10)}\\u`, 2)
     assert.isAtMost(left, 12)
   })
 
-  it("may be left out whole", () => {
+  it("may be left out entirely", () => {
     assert.deepStrictEqual(cut("abc", 0), { head: "", tail: "", left: 3, size: 3, originalSize: 3 })
   })
 
