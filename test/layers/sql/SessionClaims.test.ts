@@ -35,7 +35,7 @@ const left = Effect.fnUntraced(function*(isWritten: boolean) {
 })
 
 for (const isWritten of [true, false]) {
-  it.effect(`its own store reopens a session that it could not give back at once, ${isWritten ? "written" : "unwritten"}`, () =>
+  it.effect(`a session that could not be given back reopens at once in its own store, ${isWritten ? "written" : "unwritten"}`, () =>
     Effect.gen(function*() {
       const { store } = yield* left(isWritten)
       const session = yield* store.open("s", options)
@@ -44,7 +44,7 @@ for (const isWritten of [true, false]) {
       assert.strictEqual((yield* store.info("s"))?.head, isWritten ? 2 : 1)
     }))
 
-  it.effect(`other stores can soon open a session that could not be given back, ${isWritten ? "written" : "unwritten"}`, () =>
+  it.effect(`a session that could not be given back soon opens in other stores, ${isWritten ? "written" : "unwritten"}`, () =>
     Effect.gen(function*() {
       const { other, second } = yield* left(isWritten)
       yield* TestClock.adjust("1 second")
