@@ -1,4 +1,4 @@
-/** The front door as README.md shows it: a program, its test, and what a client's inputs are held against. */
+/** The front door as README.md shows it: a program, its test, and what a client's inputs are checked for. */
 import { assert, describe, it } from "@effect/vitest"
 import { parsePartialJson } from "ai"
 import * as Tool from "effect/ai/Tool"
@@ -56,7 +56,7 @@ describe("the README's agent", () => {
       assert.deepStrictEqual(pieces, ["It is ", "Rome."])
     }).pipe(Effect.provide(AssistantLive.pipe(Test))))
 
-  it.effect("tells the model its instructions, its tools and what they found", () =>
+  it.effect("tells the model its instructions, its tools and their results", () =>
     Effect.gen(function*() {
       yield* (yield* Assistant).run({ input: "Oslo or Rome?" })
       const [first, second] = yield* (yield* ScriptedModel.Script).requests
@@ -69,7 +69,7 @@ describe("the README's agent", () => {
       assert.deepStrictEqual(last?.role === "tool" ? last.content.map((part) => part.result) : [], [{ celsius: 4 }])
     }).pipe(Effect.provide(AssistantLive.pipe(Test))))
 
-  it.effect("goes on with a session's conversation", () =>
+  it.effect("continues a session's conversation", () =>
     Effect.gen(function*() {
       const { agent, script } = yield* TestAgent.make([ScriptedModel.text("I am Bo."), ScriptedModel.text("Bo.")])
       yield* agent.run({ sessionId: "s", input: "Who are you?" })
@@ -79,7 +79,7 @@ describe("the README's agent", () => {
     }))
 })
 
-describe("a bad input is refused by name and before anything is stored", () => {
+describe("a bad input is refused by name before anything is stored", () => {
   const bad: Record<string, RunInput.RunInput> = {
     input: { input: "  \n" },
     sessionId: { input: "x", sessionId: "" },
@@ -128,7 +128,7 @@ describe("a bad input is refused by name and before anything is stored", () => {
       assert.deepStrictEqual(yield* store.service.list(), [])
     }))
 
-  it.effect("a history in a session that has messages", () =>
+  it.effect("a history for a session that already has messages", () =>
     Effect.gen(function*() {
       const { agent } = yield* TestAgent.make([ScriptedModel.text("a")])
       yield* agent.run({ input: "x", sessionId: "s", history: [{ role: "user", content: "before" }] })
@@ -143,7 +143,7 @@ describe("a run's input", () => {
   it.effect.each<readonly [string, Partial<RunInput.RunInput>]>([
     ["says nothing of them", {}],
     ["says more", { data: { tenant: 1 } }]
-  ])("has the agent's limits and policy as JSON holds them, where it %s", ([, more]) =>
+  ])("holds the agent's limits and policy as JSON can hold them when it %s", ([, more]) =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make([ScriptedModel.text("ok")], {
         agent: {
@@ -163,7 +163,7 @@ describe("a run's input", () => {
       })
     }))
 
-  it.effect("cuts and orders the tools that are offered", () =>
+  it.effect("narrows and orders the tools that are offered", () =>
     Effect.gen(function*() {
       const offered = Effect.fnUntraced(function*(input: Omit<RunInput.RunInput, "input">) {
         const { agent, script } = yield* TestAgent.make([ScriptedModel.text("a")])
@@ -188,7 +188,7 @@ describe("a run's input", () => {
       assert.strictEqual(second?.messages[0]?.role, "user")
     }))
 
-  it.effect("without tools has no tool choice, and a call in the answer is an unknown tool", () =>
+  it.effect("with no tools has no tool choice, and a call in the answer is to an unknown tool", () =>
     Effect.gen(function*() {
       const { agent, script, store } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("b")])
       yield* agent.run({ input: "x", sessionId: "s", toolPolicy: { enabled: false } })
@@ -228,7 +228,7 @@ describe("a typed answer", () => {
     return { agent, script }
   })
 
-  it.effect("is decoded, also out of a fence", () =>
+  it.effect("is decoded, even inside a fence", () =>
     Effect.gen(function*() {
       const { agent, script } = yield* typed([ScriptedModel.text("```json\n{\"total\": 3}\n```")])
       const result = yield* agent.run({ input: "1 + 2" })
@@ -238,7 +238,7 @@ describe("a typed answer", () => {
       assert.include(system?.role === "system" ? system.content : "", "\"total\"")
     }))
 
-  it.effect("that does not fit gets one corrective turn", () =>
+  it.effect("that does not fit the schema gets one corrective turn", () =>
     Effect.gen(function*() {
       const { agent, script } = yield* typed([ScriptedModel.text("three"), ScriptedModel.text("{\"total\": 3}")])
       const result = yield* agent.run({ input: "1 + 2" })
@@ -247,7 +247,7 @@ describe("a typed answer", () => {
       assert.strictEqual(second?.messages.at(-1)?.role, "user")
     }))
 
-  it.effect("that a content filter cut off fails the run, also where it was to call something", () =>
+  it.effect("that a content filter cuts off fails the run, even when it was to be a call", () =>
     Effect.gen(function*() {
       const filtered = ScriptedModel.finish("content-filter")
       for (const said of [ScriptedModel.text("three"), ScriptedModel.call("add", {})]) {
@@ -263,7 +263,7 @@ describe("a typed answer", () => {
       }
     }))
 
-  it.effect("is asked for by its whole schema, with what that refers to", () =>
+  it.effect("is requested with its whole schema, including the definitions it refers to", () =>
     Effect.gen(function*() {
       interface Part {
         readonly name: string
@@ -294,7 +294,7 @@ describe("a typed answer", () => {
       assert.deepStrictEqual($defs.Part.properties.parts, { type: "array", items: { $ref: "#/$defs/Part" } })
     }))
 
-  it.effect("is shown as it grows, the corrected one anew", () =>
+  it.effect("is shown as it grows; a corrected one starts over", () =>
     Effect.gen(function*() {
       const Trip = Schema.Struct({ city: Schema.String, days: Schema.Array(Schema.Finite) })
       const turns = [
@@ -323,7 +323,7 @@ describe("a typed answer", () => {
       ])
     }))
 
-  it.effect("is one JSON text, as a page with useObject of the AI SDK reads it", () =>
+  it.effect("is one JSON text, as a page using useObject of the AI SDK reads it", () =>
     Effect.gen(function*() {
       const { agent } = yield* typed([ScriptedModel.text("{\"to", "tal\"", ":3", "4", "}")])
       const pieces = yield* agent.stream({ input: "30 + 4" }).pipe(RunEvents.text, Stream.runCollect)
@@ -333,7 +333,7 @@ describe("a typed answer", () => {
       assert.deepStrictEqual(values, [{}, {}, { total: 3 }, { total: 34 }, { total: 34 }])
     }))
 
-  it.effect("that does not fit twice fails the run", () =>
+  it.effect("that does not fit the schema twice fails the run", () =>
     Effect.gen(function*() {
       const { agent, script } = yield* typed([ScriptedModel.text("three"), ScriptedModel.text("four")])
       const error = yield* Effect.flip(agent.run({ input: "1 + 2" }))
@@ -341,7 +341,7 @@ describe("a typed answer", () => {
       assert.strictEqual((yield* script.requests).length, 2)
     }))
 
-  it.effect("of a run that is told again, and does not fit the schema of today, is an error that says why", () =>
+  it.effect("of a replayed run that no longer fits the schema is an error that says why", () =>
     Effect.gen(function*() {
       const ask = { sessionId: "s", runId: "r", input: "1 + 2" }
       const of = (output: Schema.ConstraintCodec<unknown, unknown, never, never>) =>
@@ -358,7 +358,7 @@ describe("a typed answer", () => {
       ScriptedModel.layer([ScriptedModel.text("{\"total\":3}")])
     ))))
 
-  it.effect("has the schema's types, also those that JSON has not", () =>
+  it.effect("has the schema's types, including those that JSON lacks", () =>
     Effect.gen(function*() {
       const text = ScriptedModel.text("{\"on\":\"2026-01-02T00:00:00.000Z\",\"cents\":\"7\"}")
       const below = Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, ScriptedModel.layer([text]))
@@ -371,7 +371,7 @@ describe("a typed answer", () => {
       assert.deepStrictEqual(answer, { on: new Date("2026-01-02"), cents: 7n })
     }))
 
-  it.effect("that a content filter cut fails the run, since there is no answer to type", () =>
+  it.effect("that a content filter cuts fails the run, since there is no answer to type", () =>
     Effect.gen(function*() {
       const { agent } = yield* typed([[ScriptedModel.text("{\"tot"), ScriptedModel.finish("content-filter")]])
       const error = yield* Effect.flip(agent.run({ input: "1 + 2" }))
@@ -380,7 +380,7 @@ describe("a typed answer", () => {
 })
 
 describe("a session", () => {
-  it.effect("may go on with another agent, which reads what was said to the first", () =>
+  it.effect("may continue with another agent, which reads what the first was told", () =>
     Effect.gen(function*() {
       const sales = yield* Agent.make({ name: "sales", instructions: "Sell." })
       const support = yield* Agent.make({ name: "support", instructions: "Help." })

@@ -1,4 +1,4 @@
-/** What an agent and its tools see of the world: the layer's services, and settings of options, caller and layer. */
+/** What an agent and its tools see of the world: the layer's services, and settings from options, caller and layer. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
@@ -44,7 +44,7 @@ class Books extends Context.Service<Books, { readonly name: string }>()("test/Bo
 const search = Tool.make("search", { success: Schema.String, dependencies: [Books] })
 const services = Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer)
 
-/** The result of the last tool call that the model was told of. */
+/** The result of the last tool call that the model was given. */
 const told = Effect.map(ScriptedModel.Script, (script) => script.requests).pipe(
   Effect.flatten,
   Effect.map((requests) => {
@@ -59,7 +59,7 @@ describe("two agents in one app", () => {
   class South extends Agent.Service<South>()("test/South", { instructions: "", toolkit: kit }) {}
   const handler = (text: string) => kit.toLayer({ search: () => Effect.succeed(text) })
 
-  it.effect("with a tool of the same name each call their own", () =>
+  it.effect("each call their own tool of the same name", () =>
     Effect.gen(function*() {
       const [north, south] = [yield* North, yield* South]
       const events = yield* Effect.all([
@@ -102,7 +102,7 @@ describe("a tool", () => {
       assert.strictEqual(yield* Effect.provide(told, context), "the layer's")
     }))
 
-  it.effect("with a service of Effect itself uses the layer's too", () =>
+  it.effect("with a service of Effect itself also uses the layer's", () =>
     Effect.gen(function*() {
       const named = (name: string) => FileSystem.makeNoop({ readFileString: () => Effect.succeed(name) })
       const kit = Toolkit.make(Tool.make("search", { success: Schema.String, dependencies: [FileSystem.FileSystem] }))
@@ -120,7 +120,7 @@ describe("a tool", () => {
       assert.strictEqual(yield* Effect.provide(told, context), "the layer's")
     }))
 
-  it.effect("with a service of ours uses the layer's too: the sessions of its tenant, and its model", () =>
+  it.effect("with a service of ours also uses the layer's: its tenant's sessions, and its model", () =>
     Effect.gen(function*() {
       const dependencies = [SessionStore, Model, Runs, ContextManager]
       const all = Effect.all([SessionStore, Model, Runs, ContextManager])
@@ -141,7 +141,7 @@ describe("a tool", () => {
       assert.deepStrictEqual(own.map((service, i) => service === theirs[i]), [false, false, false, false])
     }))
 
-  it.effect("is told who it is called for", () =>
+  it.effect("is told on whose behalf it is called", () =>
     Effect.gen(function*() {
       const calls: Array<ToolCall["Service"]> = []
       const { agent } = yield* TestAgent.make([
@@ -157,7 +157,7 @@ describe("a tool", () => {
       assert.include(idempotencyKey, "s")
     }))
 
-  it.effect("has an idempotency key of its own in every session and run, whatever their ids look like", () =>
+  it.effect("has its own idempotency key in every session and run, whatever their ids look like", () =>
     Effect.gen(function*() {
       const keys: Array<string> = []
       const ids = [["s", "r/1"], ["s/r", "1"], ["s", "r"], ["s/r/1", "1.0"]]
@@ -168,7 +168,7 @@ describe("a tool", () => {
       assert.strictEqual(new Set(keys).size, ids.length, keys.join(", "))
     }))
 
-  it.effect("that runs another agent has its own call, and the other's tools have theirs", () =>
+  it.effect("that runs another agent has its own call, and the other agent's tools have theirs", () =>
     Effect.gen(function*() {
       const seen: Array<string> = []
       const note = Effect.map(ToolCall, ({ sessionId }) => `${seen.push(sessionId)}`)
@@ -182,13 +182,13 @@ describe("a tool", () => {
 })
 
 describe("an agent", () => {
-  it.effect("that was made while a call ran spends nothing of that call's run", () =>
+  it.effect("made while a call is running spends nothing from that call's run", () =>
     Effect.gen(function*() {
       const around = AgentContext.surround(Context.make(Place.Around, {} as Budget), {})
       assert.isUndefined(yield* around(Effect.service(Place.Around)))
     }))
 
-  it.effect("has its layer's service where the name of that only begins as a setting's does", () =>
+  it.effect("gets its layer's service when the service's name only begins like a setting's", () =>
     Effect.gen(function*() {
       class Traced extends Context.Service<Traced, string>()("effect/TracerX") {}
       const around = AgentContext.surround(Context.make(Traced, "the layer's"), {})
@@ -200,7 +200,7 @@ describe("an agent", () => {
 describe("a toolkit made by an effect", () => {
   const kit = Toolkit.make(Tool.make("search", { success: Schema.String }))
 
-  it.effect("is made once, when the agent is", () =>
+  it.effect("is made once, together with the agent", () =>
     Effect.gen(function*() {
       let made = 0
       const source = Effect.suspend(() => {
@@ -221,7 +221,7 @@ describe("a toolkit made by an effect", () => {
       assert.strictEqual(made, 1)
     }))
 
-  it.effect("fails the making of the agent with its own error", () =>
+  it.effect("fails the construction of the agent with its own error", () =>
     Effect.gen(function*() {
       const context = yield* Layer.build(Layer.merge(services, ScriptedModel.layer([])))
       const error = yield* Effect.flip(
@@ -233,7 +233,7 @@ describe("a toolkit made by an effect", () => {
 
 describe("a setting", () => {
   const policy = (millis: number) => RetryPolicy.make({ base: millis, cap: millis, maxRunTime: Infinity })
-  /** The delay before a retry, in units of the policy that made it. */
+  /** The delay before a retry, which identifies the policy that set it. */
   const delayOf = Effect.fnUntraced(function*(from: ReadonlyArray<"options" | "caller" | "layer">) {
     const isIn = (place: "options" | "caller" | "layer") => from.includes(place)
     const building = TestAgent.make([Overloaded.fail(), ScriptedModel.text("ok")], {
@@ -252,7 +252,7 @@ describe("a setting", () => {
     return Math.round(Math.log10(delay))
   })
 
-  it.effect("of the agent's options comes first, then the caller's, then the layer's, then the default", () =>
+  it.effect("from the agent's options comes first, then the caller's, then the layer's, then the default", () =>
     Effect.gen(function*() {
       assert.strictEqual(yield* delayOf(["options", "caller", "layer"]), 5)
       assert.strictEqual(yield* delayOf(["caller", "layer"]), 7)
@@ -260,7 +260,7 @@ describe("a setting", () => {
       assert.strictEqual(yield* delayOf([]), 3)
     }))
 
-  it.effect("that the caller says is nothing is nothing, whatever the layer says", () =>
+  it.effect("that the caller sets to undefined is undefined, whatever the layer says", () =>
     Effect.gen(function*() {
       const around = AgentContext.surround(Context.make(References.UnhandledLogLevel, "Debug"), {})
       const said = around(Effect.service(References.UnhandledLogLevel))
@@ -268,7 +268,7 @@ describe("a setting", () => {
       assert.isUndefined(yield* Effect.provideService(said, References.UnhandledLogLevel, undefined))
     }))
 
-  it.effect("for ids is the caller's before the layer's", () =>
+  it.effect("for ids comes from the caller before the layer", () =>
     Effect.gen(function*() {
       const numbered = (prefix: string) => {
         let n = 0
@@ -308,7 +308,7 @@ describe("a setting", () => {
       assert.deepStrictEqual(limits, [7, undefined])
     }))
 
-  it.effect("that are no timeouts refuses a run before anything of it is stored", () =>
+  it.effect("with an invalid timeout refuses a run before anything is stored", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make([])
       const error = yield* Effect.provideService(Effect.flip(agent.run({ input: "go" })), Timeouts, { tool: 0 })
@@ -316,7 +316,7 @@ describe("a setting", () => {
       assert.deepStrictEqual(yield* store.service.list(), [])
     }))
 
-  it.effect("for the grace period is the layer's where the caller has none", () =>
+  it.effect("for the grace period comes from the layer when the caller has none", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const stuck = { ...gate, wait: Effect.uninterruptible(gate.wait) }

@@ -1,4 +1,4 @@
-/** Whatever an export from elsewhere says: it is refused in words, or is a session like any other. */
+/** However an export from elsewhere is damaged, it is refused in words or becomes a session like any other. */
 import { assert, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -17,7 +17,7 @@ import * as Logs from "./support/Logs.ts"
 import * as TestAgent from "./support/TestAgent.ts"
 import * as TestStore from "./support/TestStore.ts"
 
-/** Any golden one, and the one that reading begins in the midst of as often as all others. */
+/** Any golden one; the one whose reading begins in the middle comes up as often as all the others together. */
 const sessionOf = (seed: number) =>
   GoldenSession.all.find(({ name }) => seed % 2 === 0 && name.endsWith("compaction")) ??
     GoldenSession.all[seed % GoldenSession.all.length]!
@@ -25,7 +25,7 @@ const sessionOf = (seed: number) =>
 const importing = (store: SessionStore.SessionStore["Service"], lines: ReadonlyArray<string>) =>
   Effect.provideService(SessionLines.fromLines(Stream.fromIterable(lines)), SessionStore.SessionStore, store)
 
-/** It succeeds, or fails with an error that its type names, and not that of a defect. */
+/** It succeeds, or fails with an error that its type names, other than that of a defect. */
 const isTold = <A>(what: string, effect: Effect.Effect<A, RunError.RunError | SessionStore.StoreError>) =>
   Effect.map(Effect.exit(effect), (exit) => {
     if (Exit.isSuccess(exit)) return exit.value
@@ -35,7 +35,7 @@ const isTold = <A>(what: string, effect: Effect.Effect<A, RunError.RunError | Se
   })
 
 it.effect.prop(
-  "a damaged export is refused, or its session is answered, decided, resumed, made smaller and exported again",
+  "a damaged export is refused, or its session can be answered, decided, resumed, compacted and exported again",
   [Logs.seed],
   ([seed]) =>
     Effect.gen(function*() {
@@ -65,12 +65,12 @@ it.effect.prop(
 const commands = ["show", "stats", "approvals", "context", "fork", "resume", "compact", "export"]
 
 it.effect.prop(
-  "the command says of a damaged export what is wrong, or shows it, forks it, and goes on with it",
+  "the command says what is wrong with a damaged export, or shows it, forks it and continues it",
   [Logs.seed],
   ([seed]) =>
     Effect.gen(function*() {
       const { lines, what } = Damage.of(sessionOf(seed).lines, seed)
-      // of the command's own agent, whatever it was
+      // of the command's own agent, whatever it was before
       const own = lines.map((line) => line.replace(/(?<="agent":)"(?:[^"\\]|\\.)*"/, "\"fiberloop/cli/CliAgent\""))
       const folder = yield* sandbox({ "damaged.jsonl": own.join("\n") })
       const db = `${folder}/sessions.db`

@@ -1,4 +1,4 @@
-/** Each number of the presets holds, and gives way to what an agent, a run or a caller says. */
+/** Every number of the presets applies, and yields to what an agent, a run or a caller says. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -23,7 +23,7 @@ type Preset = typeof Presets.development
 type Script = Parameters<typeof ScriptedModel.layer>[0]
 type Options = Partial<Agent.Options<typeof TestAgent.kit.tools, string>>
 
-/** An agent on a preset, watched in a run, in a caller's context where one is given. */
+/** An agent on a preset, watched during a run, in a caller's context if one is given. */
 const watched = Effect.fnUntraced(function*(
   preset: Preset,
   script: Script,
@@ -49,7 +49,7 @@ const history = (messages: number) =>
     (_, i) => ({ role: (messages - i) % 2 === 0 ? "user" : "assistant", content: `${i}` }) as const
   )
 
-/** Time goes on until the run is over. */
+/** Time passes until the run is over. */
 const passes = (watch: Watch.Watch) =>
   Effect.raceFirst(
     watch.over,
@@ -70,7 +70,7 @@ describe.each(presets)("the preset $name", ({ messages, preset, retries, seconds
       assert.strictEqual(RunLog.only(seen, "AssistantMessage").length, turns)
     }))
 
-  it.effect(`compacts a conversation of more than ${messages} messages, and no shorter one`, () =>
+  it.effect(`compacts a conversation of more than ${messages} messages, and none that is shorter`, () =>
     Effect.gen(function*() {
       const answer = [ScriptedModel.text("ok")]
       const short = yield* watched(preset, answer, { history: history(messages - 1) })
@@ -82,7 +82,7 @@ describe.each(presets)("the preset $name", ({ messages, preset, retries, seconds
       assert.strictEqual(RunLog.endOf(long.seen), "RunCompleted(stop)")
     }))
 
-  it.effect(`tries a model call again ${retries} times`, () =>
+  it.effect(`retries a model call ${retries} times`, () =>
     Effect.gen(function*() {
       const watch = yield* watched(preset, Array.from({ length: retries + 1 }, () => Overloaded.fail()))
       const exit = yield* passes(watch)
@@ -104,7 +104,7 @@ describe.each(presets)("the preset $name", ({ messages, preset, retries, seconds
     }))
 })
 
-describe("a number of a preset", () => {
+describe("a number in a preset", () => {
   const turnsOf = (given: Parameters<typeof watched>[2]) =>
     Effect.gen(function*() {
       const { over, seen } = yield* watched(Presets.development, works(9), given)
@@ -112,7 +112,7 @@ describe("a number of a preset", () => {
       return RunLog.only(seen, "AssistantMessage").length
     })
 
-  it.effect("gives way to the caller's Reference, that to the agent's options, and those to the run's input", () =>
+  it.effect("yields to the caller's Reference, that to the agent's options, and those to the run's input", () =>
     Effect.gen(function*() {
       const caller = Layer.succeed(Limits, { maxTurns: 2 })
       const agent = { limits: { maxTurns: 3 } }
@@ -122,7 +122,7 @@ describe("a number of a preset", () => {
       assert.strictEqual(yield* turnsOf({ caller, agent, limits: { maxTurns: 4 } }), 4)
     }))
 
-  it.effect("holds for an agent that is a service, provided as Fiberloop.layer would be", () =>
+  it.effect("applies to an agent that is a service, provided as Fiberloop.layer would be", () =>
     Effect.gen(function*() {
       class Worker extends Agent.Service<Worker>()("test/Worker", { instructions: "", toolkit: TestAgent.kit }) {}
       const live = Worker.layer.pipe(
@@ -133,7 +133,7 @@ describe("a number of a preset", () => {
       assert.strictEqual(turns, 5)
     }))
 
-  it.effect("leaves the defaults of what it does not name", () =>
+  it.effect("leaves the defaults for what it does not name", () =>
     Effect.gen(function*() {
       const { seen, until } = yield* watched(Presets.development, works(5))
       yield* until("RunLimited")
@@ -141,7 +141,7 @@ describe("a number of a preset", () => {
       assert.deepStrictEqual(started?.input.limits, { maxTurns: 5, maxErrors: 20, maxCompactions: 3 })
     }))
 
-  it.effect("for time gives way to the agent's options", () =>
+  it.effect("for time yields to the agent's options", () =>
     Effect.gen(function*() {
       const slow = [ScriptedModel.text("Once "), ScriptedModel.delay("10 minutes")]
       const { until } = yield* watched(Presets.production, [slow, ScriptedModel.text("ok")], {

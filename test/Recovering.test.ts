@@ -1,4 +1,4 @@
-/** The layer that takes up, again and again, what was left by processes that died. */
+/** The layer that repeatedly takes up what dead processes left behind. */
 import { assert, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -19,7 +19,7 @@ import * as Traces from "./support/Traces.ts"
 
 class Held extends Context.Service<Held, Agent.Client<string>>()("test/Held") {}
 
-it.effect("looks at once, and every half minute for what was left since", () =>
+it.effect("looks at once, then every half minute for what was left behind since", () =>
   Effect.gen(function*() {
     const store = yield* TestStore.make()
     yield* DeadRun.write(store, "s1", DeadRun.unanswered("test/Tested", "s1"))
@@ -39,7 +39,7 @@ it.effect("looks at once, and every half minute for what was left since", () =>
     yield* completed("s2")
   }))
 
-it.effect("says once of each what cannot go on, and goes on looking whatever becomes of a look", () =>
+it.effect("reports each run that cannot continue once, and keeps looking whatever a look ends with", () =>
   Effect.gen(function*() {
     const said: Array<unknown> = []
     const refused = [{ sessionId: "s", error: RunError.invalidInput("input", "it is broken") }]
@@ -56,11 +56,11 @@ it.effect("says once of each what cannot go on, and goes on looking whatever bec
     yield* TestClock.adjust("6 minutes")
     assert.strictEqual(looks, 7)
     const of = (text: string) => said.filter((message) => JSON.stringify(message).includes(text)).length
-    // after a look in which it was not refused, it is news
+    // it counts as news again after a look that did not refuse it
     assert.deepStrictEqual([of("it is broken"), of("not all runs"), said.length], [2, 3, 5])
   }))
 
-it.effect("what goes on is no part of how the layer was made", () =>
+it.effect("the span of a run that continues has no parent in the layer's construction", () =>
   Effect.gen(function*() {
     const { spans, tracer } = Traces.make()
     const store = yield* TestStore.make()

@@ -1,4 +1,4 @@
-/** Sessions as lines of JSON: out of each store and into each, and what is refused without a trace. */
+/** Sessions as lines of JSON: out of and into each store, and what is refused without leaving a trace. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -34,7 +34,7 @@ const exported = (store: Store, sessionId = "s") =>
 const imported = (store: Store, lines: Lines, options?: SessionLines.Options) =>
   on(store)(SessionLines.fromLines(Stream.fromIterable(lines), options))
 
-/** The lines of a log that no store held. */
+/** The lines of a log that no store has held. */
 const linesOf = (events: ReadonlyArray<RunEvent.Durable>) =>
   Effect.gen(function*() {
     const store = yield* SessionStoreMemory.make
@@ -46,7 +46,7 @@ const { answer, completed, notice, started } = Fixtures
 const strange = { _tag: "FromTomorrow", ...Fixtures.base({ seq: 2 }), payload: { deep: [1, null, "\ud800\0"] } }
 const log = [started({ seq: 1 }), strange as unknown as RunEvent.Durable, answer({ seq: 3 }), completed({ seq: 4 })]
 
-/** A refusal, after which there is no session, and what it says. */
+/** A refusal that leaves no session behind, and what it says. */
 const refusal = (lines: Lines, options?: SessionLines.Options) =>
   Effect.gen(function*() {
     const store = yield* SessionStoreMemory.make
@@ -64,7 +64,7 @@ const messageOf = (reason: RunError.RunReason | RunError.RunRefusal, tag: string
 
 describe("an export", () => {
   for (const [name, make] of Object.entries(stores)) {
-    it.effect(`of ${name} is a header and an event a line, whatever its type`, () =>
+    it.effect(`of ${name} is a header and one line for each event, whatever its type`, () =>
       Effect.gen(function*() {
         const store = yield* make
         yield* on(store)(Fixtures.write("s", log as unknown as SessionLines.Decoded["events"]))
@@ -82,7 +82,7 @@ describe("an export", () => {
       }))
   }
 
-  it.effect("of a session that goes on ends with what there was when it began", () =>
+  it.effect("of a session that is still growing ends with what was there when the export began", () =>
     Effect.gen(function*() {
       const store = yield* SessionStoreSqlite.make({ filename: ":memory:" })
       const session = yield* store.open("s", { runId: "r", create: true })
@@ -96,13 +96,13 @@ describe("an export", () => {
       assert.strictEqual((yield* imported(yield* SessionStoreMemory.make, lines)).head, 2000)
     }))
 
-  it.effect("of a session that is not there is SessionNotFound", () =>
+  it.effect("of a session that does not exist is SessionNotFound", () =>
     Effect.gen(function*() {
       const store = yield* SessionStoreMemory.make
       assert.strictEqual((yield* Fixtures.reasonOf(exported(store)))._tag, "SessionNotFound")
     }))
 
-  it.effect("of a session of a newer version is refused", () =>
+  it.effect("of a session from a newer version is refused", () =>
     Effect.gen(function*() {
       const store = yield* SessionStoreMemory.make
       yield* on(store)(Fixtures.write("s", [{ ...notice({ seq: 1 }), version: RunEvent.version + 1 }]))
@@ -131,7 +131,7 @@ describe("an import", () => {
   }
 
   for (const [name, make] of Object.entries(stores)) {
-    it.effect(`to another id in ${name} differs in the header only, and is listed as the session it was`, () =>
+    it.effect(`under another id in ${name} differs only in the header, and is listed like the original`, () =>
       Effect.gen(function*() {
         const store = yield* make
         const lines = yield* linesOf(log)
@@ -154,14 +154,14 @@ describe("an import", () => {
       }))
   }
 
-  it.effect("is one append, so that nobody sees a part of it", () =>
+  it.effect("is one append, so that nobody sees part of it", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make()
       yield* imported(store.service, yield* linesOf(Fixtures.notices(1, 3000)))
       assert.deepStrictEqual(store.appends.map((batch) => batch.length), [3000])
     }))
 
-  it.effect("that the store refuses leaves nothing", () =>
+  it.effect("that the store refuses leaves nothing behind", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make(TestStore.failing(() => true))
       const reason = yield* Fixtures.reasonOf(imported(store.service, yield* linesOf(log)))
@@ -169,14 +169,14 @@ describe("an import", () => {
       assert.deepStrictEqual(yield* store.service.list(), [])
     }))
 
-  it.effect("takes lines that an editor ended with carriage returns", () =>
+  it.effect("accepts lines that an editor ended with carriage returns", () =>
     Effect.gen(function*() {
       const store = yield* SessionStoreMemory.make
       yield* imported(store, (yield* linesOf(log)).map((line) => `${line}\r`))
       assert.deepStrictEqual<unknown>(yield* Stream.runCollect(store.read("s")), log)
     }))
 
-  it.effect("passes over blank lines after the last one", () =>
+  it.effect("skips blank lines after the last one", () =>
     Effect.gen(function*() {
       const store = yield* SessionStoreMemory.make
       assert.strictEqual((yield* imported(store, [...(yield* linesOf(log)), "", " \r"])).head, 4)
@@ -190,7 +190,7 @@ describe("an import", () => {
       assert.include(messageOf(reason, "InvalidInput"), "there are more")
     }))
 
-  it.effect("of older events stores them as this version writes them", () =>
+  it.effect("of older events stores them in this version's form", () =>
     Effect.gen(function*() {
       const store = yield* SessionStoreMemory.make
       const lines = (yield* linesOf(log)).map((line, at) =>
@@ -203,7 +203,7 @@ describe("an import", () => {
     }))
 })
 
-describe("an import under an id that no run may have is refused, and leaves nothing", () => {
+describe("an import under an id that no run may have is refused, and leaves nothing behind", () => {
   const renamed = Effect.map(
     linesOf(Draft.log(Draft.started("go"))),
     ([header, ...events]) => [header!.replace("\"s\"", JSON.stringify("red\u001b[31m")), ...events]
@@ -223,7 +223,7 @@ describe("an import under an id that no run may have is refused, and leaves noth
   }
 
   it.effect.each([["of its lines", undefined], ["of its caller", ""]] as const)(
-    "%s, also where that is blank, which is no advice to leave it out",
+    "%s, even if that is blank, without advice to leave it out",
     ([, to]) =>
       Effect.gen(function*() {
         const [header, ...events] = yield* linesOf(Draft.log(Draft.started("go")))
@@ -233,16 +233,16 @@ describe("an import under an id that no run may have is refused, and leaves noth
       })
   )
 
-  it.effect("unless its caller gives another", () =>
+  it.effect("unless the caller gives another", () =>
     Effect.gen(function*() {
       const store = yield* SessionStoreMemory.make
       assert.strictEqual((yield* imported(store, yield* renamed, { to: "plain" })).sessionId, "plain")
     }))
 })
 
-describe("an import of an id that is in use", () => {
+describe("an import under an id that is in use", () => {
   for (const [name, make] of Object.entries(stores)) {
-    it.effect(`is refused by ${name}, which takes it from nobody, and changes nothing`, () =>
+    it.effect(`is refused by ${name}, which overwrites nobody's session and changes nothing`, () =>
       Effect.gen(function*() {
         const store = yield* make
         yield* on(store)(Fixtures.write("s", Fixtures.notices(1, 2)))
@@ -253,7 +253,7 @@ describe("an import of an id that is in use", () => {
         assert.deepStrictEqual(yield* exported(store), before)
       }))
 
-    it.effect(`is busy in ${name} while somebody has it open`, () =>
+    it.effect(`is busy in ${name} while somebody has the session open`, () =>
       Effect.scoped(Effect.gen(function*() {
         const store = yield* make
         yield* store.open("s", { runId: "r", create: true })
@@ -295,27 +295,27 @@ describe("an import of a log that ends inside a run", () => {
       ["after a person's yes to a call", allowed, "RunSuspended"]
     ] as const
   ) {
-    it.effect(`${claim} is taken under its own id`, () =>
+    it.effect(`${claim} is accepted under its own id`, () =>
       Effect.gen(function*() {
         const store = yield* SessionStoreMemory.make
         assert.strictEqual((yield* imported(store, yield* linesOf(log), { to: "s" })).end, end)
         assert.deepStrictEqual(yield* Stream.runCollect(store.read("s")), [...log])
       }))
 
-    it.effect(`${claim} is refused under another, where its calls could be made twice`, () =>
+    it.effect(`${claim} is refused under another id, where its calls could run twice`, () =>
       Effect.gen(function*() {
         const message = messageOf(yield* refusal(yield* linesOf(log), { to: "copy" }), "InvalidInput")
         for (const words of ["session \"s\"", "under its own id"]) assert.include(message, words)
       }))
   }
 
-  it.effect("and waits for no tool is taken under any id", () =>
+  it.effect("and waits for no tool is accepted under any id", () =>
     Effect.gen(function*() {
       const store = yield* SessionStoreMemory.make
       assert.strictEqual((yield* imported(store, yield* linesOf(between), { to: "copy" })).head, 2)
     }))
 
-  it.effect("and waits for a person, or heard a no, is taken under any id", () =>
+  it.effect("and waits for a person, or was denied, is accepted under any id", () =>
     Effect.gen(function*() {
       for (const answer of [[], [Draft.approvalResolved("1.0", false)]]) {
         const store = yield* SessionStoreMemory.make
@@ -325,7 +325,7 @@ describe("an import of a log that ends inside a run", () => {
     }))
 })
 
-describe("lines that are no session are refused, named by their number, and leave nothing", () => {
+describe("lines that are not a session are refused by line number, and leave nothing behind", () => {
   const at = (line: number, change: (text: string) => string) => (lines: Lines) =>
     lines.map((text, index) => index === line - 1 ? change(text) : text)
   const replaced = (line: number, from: string | RegExp, to: string) => at(line, (text) => text.replace(from, to))
@@ -388,14 +388,14 @@ describe("lines that are no session are refused, named by their number, and leav
     return Effect.map(lines, (lines) => lines.map((line) => line.replace("\"data\":\"deep\"", data)))
   }
 
-  it.effect("data nested deeper than a run may give it, which could be read here and not written there", () =>
+  it.effect("data nested deeper than a run may give it, which can be read here but not written there", () =>
     Effect.gen(function*() {
       const message = messageOf(yield* refusal(yield* nested(1100)), "InvalidInput")
       assert.include(message, "Line 2 holds a RunStarted that is nested too deeply")
       assert.strictEqual((yield* imported(yield* SessionStoreMemory.make, yield* nested(1000))).head, 2)
     }))
 
-  it.effect("a snapshot that is not what the lines before it make", () =>
+  it.effect("a snapshot that differs from what the lines before it make", () =>
     Effect.gen(function*() {
       const compacted = Compactions.withSnapshots(Draft.log(
         Draft.started("go"),
@@ -424,21 +424,21 @@ describe("lines that are no session are refused, named by their number, and leav
       ["an event", replaced(3, "\"version\":1", "\"version\":2")]
     ] as const
   ) {
-    it.effect(`${claim} of a newer version`, () =>
+    it.effect(`${claim} from a newer version`, () =>
       Effect.gen(function*() {
         const message = messageOf(yield* refusal(damage(yield* linesOf(log))), "StoreRefused")
         for (const part of ["version 2", "up to version 1", "Update fiberloop"]) assert.include(message, part)
       }))
   }
 
-  it.effect("an event that is larger than a store takes", () =>
+  it.effect("an event larger than a store accepts", () =>
     Effect.gen(function*() {
       const large = `"text":"${"x".repeat(SessionStore.maxEventBytes)}"`
       const lines = (yield* linesOf([notice({ seq: 1 })])).map((line) => line.replace("\"text\":\"notice\"", large))
       assert.strictEqual((yield* refusal(lines))._tag, "EventTooLarge")
     }))
 
-  it.effect("without telling what they hold", () =>
+  it.effect("without revealing what they hold", () =>
     Effect.gen(function*() {
       const lines = (yield* linesOf(log)).map((line) => line.replace("\"attempt\":1", "\"attempt\":\"secret\""))
       assert.notInclude(messageOf(yield* refusal(lines), "InvalidInput"), "secret")

@@ -1,4 +1,4 @@
-/** Where sessions stand, as whoever has no agent finds out. */
+/** Where sessions stand, for a caller that has no agent. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -22,7 +22,7 @@ const asking = Effect.map(
   (all) => all.map(({ approvals, session }) => [session.sessionId, ...approvals.map(({ id }) => id)])
 )
 
-it.effect("what waits in all sessions is found, the session that asked last first, and is over once it is answered", () =>
+it.effect("what waits in all sessions is found, the most recent question first, until it is answered", () =>
   Effect.gen(function*() {
     const { agent, store } = yield* TestAgent.make(
       [TestAgent.work(1), [TestAgent.work(1), TestAgent.work(2)], ScriptedModel.text("done")],
@@ -40,7 +40,7 @@ it.effect("what waits in all sessions is found, the session that asked last firs
     assert.deepStrictEqual(yield* found, [["two", "r2/1.1"]])
   }))
 
-it.effect("a question below a call is found once, where it is decided, and in the session around it", () =>
+it.effect("a question below a call is found once, in its own session, and also by way of the session around it", () =>
   Effect.gen(function*() {
     const made = yield* Family.make()
     yield* made.root({ turns: [[{ turns: [[{ by: "buy" }]] }]] })
@@ -60,7 +60,7 @@ it.effect("a session that cannot be read hides none of the others", () =>
     assert.deepStrictEqual(yield* Effect.provideService(asking, SessionStore, store.service), [["s", "r/1.0"]])
   }))
 
-it.effect("a session is as its log says, also after a compaction", () =>
+it.effect("a session is what its log says, also after a compaction", () =>
   Effect.gen(function*() {
     const { agent, store } = yield* TestAgent.make([ScriptedModel.text("one"), ScriptedModel.text("two")])
     const current = Effect.provideService(Sessions.current("s"), SessionStore, store.service)
@@ -80,7 +80,7 @@ it.effect("a session is as its log says, also after a compaction", () =>
     assert.strictEqual((yield* Effect.flip(unknown)).reason._tag, "SessionNotFound")
   }))
 
-it.effect("all of many sessions are listed, and no more pages are asked for than are taken", () =>
+it.effect("every one of many sessions is listed, and no more pages are fetched than are used", () =>
   Effect.gen(function*() {
     const store = yield* TestStore.make()
     const ids = Array.from({ length: 250 }, (_, n) => `s${n}`)

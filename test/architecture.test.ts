@@ -17,12 +17,12 @@ const ai = "effect/ai belongs to"
 const types = "Types only here"
 const builtin = "no-nodejs-modules"
 
-/** The rooms of the loop: one imports those before it. */
+/** The rooms of the loop: each imports only those before it. */
 const rooms = ["log", "observe", "env", "round", "turn", "open", "drive", "start"]
 
 type Case = readonly [statement: string, report: string | undefined]
 
-/** By file: a statement with the words of the report it must cause, or with `undefined` when it is legal. */
+/** By file: a statement with the words of the report it must cause, or with `undefined` if it is legal. */
 const imports: Record<string, ReadonlyArray<Case>> = {
   "src/run/Case.ts": [
     [`import "effect/Effect"`, undefined],
@@ -255,7 +255,7 @@ beforeAll(async () => {
 
 afterAll(() => FileSystem.rmSync(folder, { recursive: true, force: true }))
 
-/** What was reported for a file, or for one line of it, as `rule: message`; unused names of the cases aside. */
+/** What was reported for a file, or for one line of it, as `rule: message`; unused names in the cases aside. */
 const reported = (file: string, line?: number) =>
   reports
     .filter((_) => _.filename === file && (line === undefined || _.labels.some(({ span }) => span.line === line)))
@@ -263,7 +263,7 @@ const reported = (file: string, line?: number) =>
     .filter((_) => !_.startsWith("eslint(no-unused-vars)"))
 
 for (const [file, lines] of Object.entries(imports)) {
-  it(`${file} may import this and not that`, () => {
+  it(`${file} may import this but not that`, () => {
     const found = lines.map(([statement, report], index) => {
       const all = reported(file, index + 1)
       return [statement, report !== undefined && all.some((_) => _.includes(report)) ? report : all.join() || undefined]
@@ -278,7 +278,7 @@ for (const [file, [, report]] of Object.entries(files)) {
   })
 }
 
-it("a long file is a warning", () => {
+it("a long file gets a warning", () => {
   assert.deepStrictEqual(reports.filter((_) => _.code.includes("max-lines")).map((_) => _.severity), ["warning"])
 })
 
@@ -286,14 +286,14 @@ it("a long file is a warning", () => {
 const unseen = (source: string) =>
   [...source.matchAll(/\bimport\(\s*[^"'?\s].*|\bcreateRequire\b/g)].map(([found]) => found)
 
-it("an import that oxlint cannot follow is seen", () => {
+it("an import that oxlint cannot follow is detected", () => {
   assert.deepStrictEqual(unseen("await import(`../loop/drive/Drive.ts`)"), ["import(`../loop/drive/Drive.ts`)"])
   assert.deepStrictEqual(unseen("await import(name)"), ["import(name)"])
   assert.deepStrictEqual(unseen("createRequire(import.meta.url)"), ["createRequire"])
   assert.deepStrictEqual(unseen(`await import("../loop/drive/Drive.ts")`), [])
 })
 
-it("the sources import by names that oxlint can follow", () => {
+it("the sources only import by names that oxlint can follow", () => {
   const found = FileSystem.globSync("src/**/*.ts", { cwd: root }).flatMap((file) =>
     unseen(FileSystem.readFileSync(join(root, file), "utf8")).map((_) => `${file}: ${_}`)
   )

@@ -22,7 +22,7 @@ const page = (path: string) => {
 
 const readme = () => page("README.md")
 
-/** What tsc says about all snippets of all pages, written beside a tsconfig that extends ours; empty when they compile. */
+/** What tsc says about all snippets of all pages, written beside a tsconfig that extends ours; empty if all compile. */
 const check = async (pages: Record<string, string>): Promise<string> => {
   FileSystem.mkdirSync(join(root, ".tmp"), { recursive: true })
   const folder = FileSystem.mkdtempSync(join(root, ".tmp/readme-"))
@@ -63,7 +63,7 @@ describe("the documentation", () => {
   })
 })
 
-/** Holds the named blocks of a page against the examples of that name. */
+/** Checks the named blocks of a page against the examples of that name. */
 const showsExamples = (markdown: string): ReadonlyArray<string> => {
   const named = snippets(markdown).filter(({ file }) => !file.startsWith("line-"))
   for (const { file, source } of named) assert.strictEqual(source, page(`examples/${file}`))
@@ -75,11 +75,11 @@ describe("README.md", () => {
     assert.deepStrictEqual(showsExamples(readme()), ["hello.ts", "hello.test.ts"])
   })
 
-  it("says where the machine is", () => {
+  it("says where the machine is documented", () => {
     assert.include(readme(), "(docs/machine.md)")
   })
 
-  it("names tests that there are, for every guarantee", () => {
+  it("names existing tests for every guarantee", () => {
     const [, part = ""] = readme().split("\n## What you can rely on\n")
     const rows = [...part.split("\n## ")[0]!.matchAll(/^\| (\w[^|]*) \| .* \| ([^|]*) \|$/gm)]
       .filter(([, guarantee]) => guarantee !== "guarantee")
@@ -143,7 +143,7 @@ describe("docs/events.md", () => {
     assert.deepStrictEqual(rowsOf("Transient events"), fieldsOf(RunEvent.Transient.members, ["runId"]))
   })
 
-  it("marks the fields that may be absent, and no others", () => {
+  it("marks exactly the fields that may be absent", () => {
     const isOptional = (schema: unknown) =>
       (schema as { readonly ast: { readonly context?: { readonly isOptional: boolean } } }).ast.context?.isOptional ===
         true
@@ -162,7 +162,7 @@ describe("docs/events.md", () => {
     assert.deepStrictEqual(rowsOf("Outcomes of a call"), fieldsOf(ToolOutcome.ToolOutcome.members, []))
   })
 
-  it("names every reason of an end, a notice and a call that was not executed", () => {
+  it("names every reason of an end, of a notice and of a call that was not executed", () => {
     const { fields: notice } = RunEvent.Durable.members.find(({ fields }) =>
       fields._tag.schema.literal === "NoticeAdded"
     )!
@@ -208,7 +208,7 @@ describe("a ts block", () => {
     "```"
   ].join("\n")
 
-  it("is a file named by its fence or its line, unless it is a fragment", () => {
+  it("is a file named by its fence or its first line, unless it is a fragment", () => {
     assert.deepStrictEqual(snippets(markdown).map((_) => _.file), ["one.ts", "line-7.ts"])
     assert.throws(() => snippets("```ts fragmnet\n```"), /line 1: .* is neither a file name nor "fragment"/)
   })

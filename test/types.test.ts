@@ -50,7 +50,7 @@ type Services =
   | Runs
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? [] : ["not the same"]
-/** Compiles where both types are the same; `any` is only itself. */
+/** Compiles if both types are the same; `any` equals only itself. */
 declare const same: <A>() => <B>(...proof: Same<A, B>) => void
 declare const run: <A, E>(program: Effect.Effect<A, E>) => void
 type LayerOf<T> = T extends { readonly layer: infer L } ? L : never
@@ -143,7 +143,7 @@ export const programs = {
         })
     }),
 
-  // what is asked is what is decided about, in any process that has the agent
+  // what is listed is what is decided about, in any process that has the agent
   decidesFromAnywhere: () => {
     const decide = Effect.gen(function*() {
       const payer = yield* Payer
@@ -225,15 +225,15 @@ export const programs = {
     // @ts-expect-error an agent without tools has none to exempt
     Agent.make({ instructions: "", doomLoop: { exempt: ["search"] } })
     Agent.make({ instructions: "", toolkit: Kit, timeouts: { tools: { pay: "1 minute" } } })
-    // @ts-expect-error calls of a tool that there is not have no time
+    // @ts-expect-error calls of an unknown tool have no timeout
     Agent.make({ instructions: "", toolkit: Kit, timeouts: { tools: { search: "1 minute" } } })
-    // @ts-expect-error an agent without tools has none to time
+    // @ts-expect-error an agent without tools has no tool timeouts
     Agent.make({ instructions: "", timeouts: { tools: { search: "1 minute" } } })
     // @ts-expect-error there is no such limit
     Agent.make({ instructions: "", limits: { maxTurn: 3 } })
   },
 
-  // what a configuration leaves undefined is handed on as it is
+  // what a configuration leaves undefined is passed on as it is
   configured: (config: {
     readonly number: number | undefined
     readonly tools: typeof Kit | undefined
@@ -283,14 +283,14 @@ export const programs = {
         afterToolCall: ({ outcome }) => Effect.succeed({ outcome })
       }]
     })
-    // what a hook fails with is not the agent's error, and it brings no needs
+    // a hook's failure is not the agent's error, and a hook adds no requirements
     same<typeof agent>()<Effect.Effect<Agent.Client<string>, never, Services>>()
     Effect.provideService(agent, Hooks, [{ name: "h" }])
     // @ts-expect-error a hook has a name
     Agent.make({ instructions: "", hooks: [{ afterModelCall: () => Effect.void }] })
     // @ts-expect-error there is no such decision
     Agent.make({ instructions: "", hooks: [{ name: "h", beforeToolCall: () => Effect.succeed({ _tag: "Allow" }) }] })
-    // @ts-expect-error what a hook needs it has been given before
+    // @ts-expect-error what a hook needs was provided to it before
     Agent.make({ instructions: "", hooks: [{ name: "h", afterModelCall: () => Effect.asVoid(ToolCall) }] })
   },
 

@@ -1,4 +1,4 @@
-/** Runs that wait, or that a process left, ended from the command line. */
+/** Runs that wait, or that a process left behind, aborted from the command line. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import * as SessionAgent from "../../src/cli/SessionAgent.ts"
@@ -19,7 +19,7 @@ const waiting = [
 
 const died = [...called, { ...Drafts.toolStarted("1.0", writing), tool: "write_file" }]
 
-/** A place with a session of an agent, whose log goes on with `rest`. */
+/** A place with one agent's session, whose log continues with `rest`. */
 const left = Effect.fnUntraced(function*(rest: ReadonlyArray<Drafts.Placed>, agent = SessionAgent.own) {
   const place = yield* workplace()
   const log = Drafts.log({ ...Drafts.started("write it down"), agent }, ...rest)
@@ -36,7 +36,7 @@ const left = Effect.fnUntraced(function*(rest: ReadonlyArray<Drafts.Placed>, age
 })
 
 describe("fiberloop abort", () => {
-  it.effect("ends a run that waits: nothing is asked any more, and its call does not run", () =>
+  it.effect("ends a run that waits: its question is gone, and its call does not run", () =>
     Effect.gen(function*() {
       const { events, on } = yield* left(waiting)
       const { code, stderr, stdout } = yield* on("abort", ["left-o"])
@@ -49,7 +49,7 @@ describe("fiberloop abort", () => {
       assert.match((yield* on("sessions")).stdout, /^left-one {2}aborted /)
     }))
 
-  it.effect("ends one whose process died, which recover leaves alone then", () =>
+  it.effect("ends a run whose process died, which recover then leaves alone", () =>
     Effect.gen(function*() {
       const { events, on } = yield* left(died)
       assert.strictEqual((yield* on("abort", ["left-one"])).code, 0)
@@ -57,7 +57,7 @@ describe("fiberloop abort", () => {
       assert.strictEqual((yield* on("recover")).stderr, "Nothing was left behind.\n")
     }))
 
-  it.effect("takes those of other programs, and says what goes on with them", () =>
+  it.effect("ends runs of other programs, and says how to continue them", () =>
     Effect.gen(function*() {
       const { events, on } = yield* left(waiting, "app/Support")
       const { code, stderr } = yield* on("abort", ["left-one"])
@@ -68,7 +68,7 @@ describe("fiberloop abort", () => {
       assert.strictEqual(RunLog.endOf(yield* events), "RunAborted(requested)")
     }))
 
-  it.effect("leaves one as it is that is over, and says how it ended", () =>
+  it.effect("leaves a finished run as it is, and says how it ended", () =>
     Effect.gen(function*() {
       const { id, on } = yield* withSession()
       const before = yield* on("show", [id, "--json"])
@@ -77,14 +77,14 @@ describe("fiberloop abort", () => {
       assert.strictEqual((yield* on("show", [id, "--json"])).stdout, before.stdout)
     }))
 
-  it.effect("prints the session for programs", () =>
+  it.effect("prints the session for programs with --json", () =>
     Effect.gen(function*() {
       const { on } = yield* left(waiting)
       const { stdout } = yield* on("abort", ["left-one", "--json"])
       assert.deepInclude(JSON.parse(stdout), { sessionId: "left-one", end: "RunAborted", title: "write it down" })
     }))
 
-  it.effect("leaves alone what another process drives, and what is not there", () =>
+  it.effect("leaves alone what another process drives, and what does not exist", () =>
     Effect.gen(function*() {
       const { events, on, store } = yield* left(waiting)
       const before = yield* events

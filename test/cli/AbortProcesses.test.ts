@@ -1,4 +1,4 @@
-/** Ctrl-C and SIGTERM while a command of the agent's runs: the run has its end, and none of the command's processes is left. */
+/** Ctrl-C and SIGTERM while one of the agent's commands runs: the run ends, and no process of the command is left. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { join } from "node:path"
@@ -27,7 +27,7 @@ const logOf = (cwd: string) =>
     Effect.orDie
   )
 
-/** The command while a command of its agent runs. */
+/** The command while one of its agent's commands runs. */
 const running = Effect.fnUntraced(function*(script: string) {
   const { line, path } = yield* beacon
   const params = JSON.stringify({ command: ["sh", "-c", script, "sh", path] })

@@ -1,4 +1,4 @@
-/** Ctrl-C and SIGTERM where the command waits for others: for its provider, for a person. */
+/** Ctrl-C and SIGTERM while the command waits for others: for its provider, for a person. */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
 import { join } from "node:path"
@@ -9,11 +9,11 @@ import * as Replies from "./Replies.ts"
 import * as Terminal from "./Terminal.ts"
 import { sandbox } from "./tools/files/Sandbox.ts"
 
-/** How the last run of a folder ended, as `show` tells it. */
+/** How the last run in a folder ended, according to `show`. */
 const shown = (cwd: string, id: string) => Effect.map(Child.run(["show", id], { cwd }), ({ stdout }) => stdout)
 
 describe("a signal while the command waits", () => {
-  it.live("for its provider to answer at all aborts the run and closes the connection", () =>
+  it.live("for its provider's answer to begin aborts the run and closes the connection", () =>
     Effect.gen(function*() {
       const server = yield* OpenAiServer.make(OpenAiServer.silence)
       const cwd = yield* sandbox()
@@ -25,7 +25,7 @@ describe("a signal while the command waits", () => {
       assert.include(yield* shown(cwd, /--session (\S+)/.exec(stderr)![1]!), "aborted")
     }))
 
-  it.live("for its store, and hears of the terminal's end twice, aborts the run all the same", () =>
+  it.live("for its store aborts the run, even if SIGHUP arrives twice", () =>
     Effect.gen(function*() {
       const server = yield* OpenAiServer.make(OpenAiServer.silence)
       const cwd = yield* sandbox()
@@ -42,7 +42,7 @@ describe("a signal while the command waits", () => {
       assert.include(yield* shown(cwd, /--session (\S+)/.exec(stderr)![1]!), "aborted")
     }))
 
-  it.live("for a person's word aborts the run, and nothing is done", () =>
+  it.live("for a person's answer aborts the run, and nothing is done", () =>
     Effect.gen(function*() {
       const server = yield* OpenAiServer.make(Replies.calls(["write_file", { path: "new.txt", content: "x" }]))
       const cwd = yield* sandbox()

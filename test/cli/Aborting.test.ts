@@ -20,7 +20,7 @@ const workerOf = (client: Worker.Worker["client"]): Worker.Worker => ({
 })
 
 describe("a signal", () => {
-  it.effect("aborts the run under way where an older one left a question, and its end is shown", () =>
+  it.effect("aborts the run under way, not an older one that left a question, and its end is shown", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.gate(gate)], {
@@ -53,7 +53,7 @@ describe("a signal", () => {
       assert.strictEqual(RunLog.endOf(shown), "RunAborted(requested)")
     }))
 
-  it.effect("aborts a run that nobody reads on, and does not say that it had not begun", () =>
+  it.effect("aborts a run that nobody reads any more, and does not say that it had not begun", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent } = yield* TestAgent.make([ScriptedModel.gate(gate)])

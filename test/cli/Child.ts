@@ -1,4 +1,4 @@
-/** The command, bundled as users have it, as a process of its own, in a folder of its own, killed with its scope. */
+/** The command, bundled as users have it, in its own process and folder, killed with its scope. */
 import { Effect, type Scope } from "effect"
 import { type ChildProcess, spawn, type SpawnOptions } from "node:child_process"
 import { mkdtempSync } from "node:fs"
@@ -23,7 +23,7 @@ export interface Ended {
 export interface Child {
   readonly process: ChildProcess
   readonly ended: Effect.Effect<Ended>
-  /** Awaits the end of the process, also when its output was not read. */
+  /** Awaits the end of the process, even if its output was not read. */
   readonly exited: Effect.Effect<void>
   /** Awaits a text on standard output or error, or the end. */
   readonly says: (text: string) => Effect.Effect<void>
@@ -35,7 +35,7 @@ export interface Options {
   readonly spawn?: SpawnOptions
 }
 
-/** The environment of a shell that knows neither a provider nor settings of ours. What is compiled goes with the run. */
+/** The environment of a shell that knows no provider and none of our settings. Compiled files go with the run. */
 export const environment = {
   ...Object.fromEntries(
     Object.entries(process.env).filter(([name]) =>

@@ -9,7 +9,7 @@ import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Watch from "../support/Watch.ts"
 
-it.effect("leaves a model the time that it takes to think, and to write a long file without a word meanwhile", () =>
+it.effect("gives a model time to think, and to write a long file without a word meanwhile", () =>
   Effect.gen(function*() {
     const gates = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
     const below = Layer.mergeAll(

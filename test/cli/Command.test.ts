@@ -28,7 +28,7 @@ const log = (cwd: string): Effect.Effect<ReadonlyArray<RunEvent.Durable>> =>
   }).pipe(Effect.provide(sessions(cwd)), Effect.orDie)
 
 describe("fiberloop run", () => {
-  it.effect("names the longest files and leaves the session below the current folder", () =>
+  it.effect("names the longest files and keeps the session below the current folder", () =>
     Effect.gen(function*() {
       const cwd = yield* sandbox({
         "src/one.ts": text(30),
@@ -51,7 +51,7 @@ describe("fiberloop run", () => {
       assert.strictEqual(readFileSync(join(cwd, ".fiberloop/.gitignore"), "utf8"), "*\n")
     }))
 
-  it.effect.runIf(process.platform !== "win32")("what it keeps is for its user alone", () =>
+  it.effect.runIf(process.platform !== "win32")("keeps its files private to its user", () =>
     Effect.gen(function*() {
       const cwd = yield* sandbox()
       const { stderr } = yield* Child.run(["run", "2+2"], { cwd })
@@ -61,7 +61,7 @@ describe("fiberloop run", () => {
       const forOthers = (file: string) => statSync(join(cwd, file)).mode & 0o077
       const files = [".fiberloop", ".fiberloop/sessions.db", "own.db", "session.jsonl", "imported.db"]
       assert.deepStrictEqual(files.filter(forOthers), [])
-      // what stands beside the file while it is open
+      // the files beside it while it is open
       const beside = Effect.gen(function*() {
         yield* (yield* SessionStore.SessionStore).list()
         return [".fiberloop/sessions.db-wal", ".fiberloop/sessions.db-shm"].filter(forOthers)
@@ -69,7 +69,7 @@ describe("fiberloop run", () => {
       assert.deepStrictEqual(yield* Effect.provide(beside, sessions(cwd)), [])
     }))
 
-  it.effect("a database that is there keeps its mode", () =>
+  it.effect("leaves the mode of an existing database alone", () =>
     Effect.gen(function*() {
       const cwd = yield* sandbox()
       yield* Child.run(["run", "2+2", "--db", "own.db"], { cwd })
@@ -78,7 +78,7 @@ describe("fiberloop run", () => {
       assert.strictEqual(statSync(join(cwd, "own.db")).mode & 0o777, 0o640)
     }))
 
-  it.effect("--json is a line of JSON an event, the last one RunCompleted", () =>
+  it.effect("with --json prints one line of JSON for each event, the last one RunCompleted", () =>
     Effect.gen(function*() {
       const cwd = yield* sandbox({ a: text(1) })
       const { code, stdout } = yield* Child.run(["run", "--json", "list files"], { cwd })
@@ -86,7 +86,7 @@ describe("fiberloop run", () => {
       assert.deepStrictEqual([code, events.at(-1)._tag], [0, "RunCompleted"])
     }))
 
-  it.live("takes the task from a pipe where it is a dash, all of its lines", () =>
+  it.live("reads the whole task from a pipe when it is given a dash", () =>
     Effect.gen(function*() {
       const model = yield* OpenAiServer.make(Replies.says("Fine."))
       const options = { cwd: yield* sandbox(), env: Replies.env(model), spawn: { stdio: "pipe" as const } }
@@ -97,7 +97,7 @@ describe("fiberloop run", () => {
       assert.strictEqual(model.requests[0]!.body.messages.at(-1).content, "review this:\n\n-a\n+ü")
     }))
 
-  it.live("refuses what comes from a pipe and is no task", () =>
+  it.live("refuses piped input that is not a task", () =>
     Effect.gen(function*() {
       const options = { cwd: yield* sandbox(), spawn: { stdio: "pipe" as const } }
       for (
@@ -111,7 +111,7 @@ describe("fiberloop run", () => {
       }
     }))
 
-  it.effect("bad input and wrong usage are one line, without a stack trace, and leave nothing", () =>
+  it.effect("reports bad input and wrong usage on one line, without a stack trace, and leaves nothing behind", () =>
     Effect.gen(function*() {
       const cwd = yield* sandbox()
       const [bad, wrong] = yield* Effect.all([
@@ -126,7 +126,7 @@ describe("fiberloop run", () => {
       assert.isFalse(existsSync(join(cwd, ".fiberloop")))
     }))
 
-  it.effect("a folder for sessions that cannot be made is named", () =>
+  it.effect("names a folder for sessions that cannot be created", () =>
     Effect.gen(function*() {
       const cwd = yield* sandbox({ ".fiberloop": "a file in its place" })
       const { code, stderr } = yield* Child.run(["run", "2+2"], { cwd })
@@ -134,7 +134,7 @@ describe("fiberloop run", () => {
       assert.match(stderr, /^fiberloop: [^\n]*"\.fiberloop[^\n]*\n$/)
     }))
 
-  it.effect("a current folder that was removed is no bug of ours", () =>
+  it.effect("does not report a removed current folder as a bug of ours", () =>
     Effect.gen(function*() {
       const cwd = yield* sandbox()
       const removed = ["-c", "rmdir \"$PWD\" && exec \"$0\" \"$@\"", process.execPath, Child.main, "run", "2+2"]
@@ -145,14 +145,14 @@ describe("fiberloop run", () => {
       )
     }))
 
-  it.effect("an answer that is larger than a pipe arrives whole", () =>
+  it.effect("writes an answer larger than a pipe completely", () =>
     Effect.gen(function*() {
       const cwd = yield* sandbox({ "a.txt": `${"x".repeat(119)}\n`.repeat(900) })
       const { code, stdout } = yield* Child.run(["run", "show a.txt"], { cwd })
       assert.deepStrictEqual([code, stdout.length], [0, 108_000])
     }))
 
-  it.effect("looks for an expression in a thread of its own", () =>
+  it.effect("evaluates a regular expression in its own thread", () =>
     Effect.gen(function*() {
       const search = Replies.calls(["search_text", { text: "TO+DO", regex: true }])
       const server = yield* OpenAiServer.make(search, Replies.says("In a.ts."))
@@ -165,7 +165,7 @@ describe("fiberloop run", () => {
       assert.match(stderr, /● search_text .*✓ 1 line of 1 file/)
     }))
 
-  it.effect("an output that cannot be written ends it with code 1, and is said", () =>
+  it.effect("ends with code 1 and says so when its output cannot be written", () =>
     Effect.gen(function*() {
       const cwd = yield* sandbox({ a: text(1) })
       const file = yield* Effect.acquireRelease(
@@ -179,7 +179,7 @@ describe("fiberloop run", () => {
       }
     }))
 
-  it.effect("a reader that leaves ends it quietly", () =>
+  it.effect("ends quietly when its reader leaves", () =>
     Effect.gen(function*() {
       const cwd = yield* sandbox({ a: text(1) })
       const child = yield* Child.start(["run", "--json", "list files"], { cwd })
@@ -193,7 +193,7 @@ describe("fiberloop run", () => {
 describe("a signal", () => {
   const hanging = OpenAiServer.make(OpenAiServer.open(OpenAiServer.data(OpenAiServer.delta({ content: "Once upon" }))))
 
-  /** The command while its provider hangs after the first words. */
+  /** The command while its provider hangs after its first words. */
   const hung = Effect.gen(function*() {
     const server = yield* hanging
     const cwd = yield* sandbox()
@@ -219,7 +219,7 @@ describe("a signal", () => {
       }))
   }
 
-  it.live("fiberloop abort ends the run of another process, and returns when that has its end", () =>
+  it.live("fiberloop abort ends a run in another process, and returns once that run has its end", () =>
     Effect.gen(function*() {
       const { child, cwd, server } = yield* hung
       const { sessionId } = JSON.parse((yield* Child.run(["sessions", "--json"], { cwd })).stdout)
@@ -236,7 +236,7 @@ describe("a signal", () => {
       assert.deepStrictEqual([code, JSON.parse(stdout.trimEnd().split("\n").at(-1)!)._tag], [130, "RunAborted"])
     }))
 
-  it.live("is obeyed also when nobody reads what was written", () =>
+  it.live("is obeyed even when nobody reads the output", () =>
     Effect.gen(function*() {
       const cwd = yield* sandbox({ "a.txt": `${"x".repeat(350)}\n`.repeat(1_000) })
       const sessionId = idOf(yield* Child.run(["run", "2+2"], { cwd }))
@@ -257,7 +257,7 @@ describe("a signal", () => {
       assert.strictEqual(child.process.exitCode, 130)
     }))
 
-  it.effect("the second one leaves at once, whatever the first one still waits for", () =>
+  it.effect("that comes second exits at once, whatever the first still waits for", () =>
     Effect.gen(function*() {
       const { child, cwd } = yield* hung
       const filename = join(cwd, ".fiberloop/sessions.db")
@@ -277,7 +277,7 @@ describe("a signal", () => {
 })
 
 describe("the entry", () => {
-  it("is started by a node that does not warn of SQLite", () => {
+  it("is started by a node that does not warn about SQLite", () => {
     assert.strictEqual(
       readFileSync(Child.main, "utf8").split("\n")[0],
       "#!/usr/bin/env -S node --disable-warning=ExperimentalWarning"

@@ -1,4 +1,4 @@
-/** The terminal that docs/command.md shows is what a terminal shows: the same commands and keys, on a provider that is scripted. */
+/** The terminal in docs/command.md shows what a real terminal shows: same commands and keys, on a scripted provider. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readFileSync } from "node:fs"
@@ -29,7 +29,7 @@ const model = OpenAiServer.make(
   Replies.says("Then it stays. Both files are as you want them.")
 )
 
-/** What stands in the page, from one command to the next. */
+/** The part of the page from one command to the next. */
 const shown = (): ReadonlyArray<{ readonly args: ReadonlyArray<string>; readonly screen: string }> => {
   const page = readFileSync(join(import.meta.dirname, "../../docs/command.md"), "utf8")
   const block = /^```console\n([^]*?)^```$/m.exec(page)?.[1] ?? ""
@@ -43,7 +43,7 @@ const shown = (): ReadonlyArray<{ readonly args: ReadonlyArray<string>; readonly
 const typed = (screen: string): ReadonlyArray<string> =>
   [...screen.matchAll(/^(?:Allow\?.*)?› (.+)$/gm)].map(([, line]) => line!)
 
-/** Without what differs from one time to the next. */
+/** Without what differs from run to run. */
 const lasting = (screen: string): string =>
   screen
     .replaceAll(/[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[\da-f]{4}-[\da-f]{12}/g, "<id>")

@@ -1,4 +1,4 @@
-/** Conversations that are shortened, by hand and by themselves, and what is left of them, in this process. */
+/** Conversations shortened by hand and automatically, and what is left of them, in this process. */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Stream } from "effect"
 import * as Transcript from "../../src/run/Transcript.ts"
@@ -11,7 +11,7 @@ import * as Replies from "./Replies.ts"
 
 const lines = (n: number) => Array.from({ length: n }, (_, i) => `line ${i} of the file that is read\n`).join("")
 
-/** A workplace with a session "s" in which these messages were said to a model that gives these replies. */
+/** A workplace with a session "s" in which these messages were sent to a model that gives these replies. */
 const talked = Effect.fnUntraced(function*(
   inputs: ReadonlyArray<string>,
   ...replies: ReadonlyArray<OpenAiServer.Reply>
@@ -47,7 +47,7 @@ const reads = [read("a.txt"), read("b.txt"), Replies.says("Read.")]
 const bodyOf = (server: OpenAiServer.Server, at: number): string => JSON.stringify(server.requests.at(at)!.body)
 
 describe("fiberloop compact", () => {
-  it.effect("has the session's model sum up, tells what it did and how to go on, and the next request says it", () =>
+  it.effect("has the session's model sum up, says so and how to continue, and the next request has the summary", () =>
     Effect.gen(function*() {
       const { compact, id, log, root, say, server } = yield* talked(chat, ...answers, sumsUp, Replies.says("Yellow."))
       const { code, stderr, stdout } = yield* compact()
@@ -64,7 +64,7 @@ describe("fiberloop compact", () => {
       assert.deepStrictEqual(RunLog.violations(yield* log), [])
     }))
 
-  it.effect("leaves old output of tools out first, which asks no model, and sums up when it is asked again", () =>
+  it.effect("first drops old tool output without asking a model, and sums up when asked again", () =>
     Effect.gen(function*() {
       const { compact, server } = yield* talked(["read both"], ...reads, sumsUp)
       const first = yield* compact()
@@ -92,7 +92,7 @@ describe("fiberloop compact", () => {
       assert.match((yield* on("compact", [id])).stdout, /from 8 to 5 messages, .*\n {2}by the strategy "window"\n$/)
     }))
 
-  it.effect("says what is in the way where nothing can be left out, and changes nothing", () =>
+  it.effect("says why nothing can be left out, and changes nothing", () =>
     Effect.gen(function*() {
       const { compact, id, log } = yield* talked(["hi"], Replies.says("Hello."))
       const before = yield* log
@@ -106,7 +106,7 @@ describe("fiberloop compact", () => {
       assert.deepStrictEqual(yield* log, before)
     }))
 
-  it.effect("says what the model said where that fails, and changes nothing", () =>
+  it.effect("reports what the model said when it fails, and changes nothing", () =>
     Effect.gen(function*() {
       const broken = OpenAiServer.status(401, { error: { message: "wrong key" } })
       const { compact, id, log } = yield* talked(chat, ...answers, broken)
@@ -120,7 +120,7 @@ describe("fiberloop compact", () => {
       assert.deepStrictEqual(yield* log, before)
     }))
 
-  it.effect("names the run that the session is busy with", () =>
+  it.effect("names the run that keeps the session busy", () =>
     Effect.gen(function*() {
       const { compact, id, log, run } = yield* talked(chat, ...answers)
       const hanging = yield* OpenAiServer.make(OpenAiServer.open())
@@ -134,7 +134,7 @@ describe("fiberloop compact", () => {
       assert.include(stderr, `session "${id}" is busy with the run ${runId}, which sees to its context itself`)
     }))
 
-  it.effect("a signal stops it, and the session is as it was", () =>
+  it.effect("stops at a signal, with the session unchanged", () =>
     Effect.gen(function*() {
       const { id, log, on, root } = yield* talked(chat, ...answers)
       const hanging = yield* OpenAiServer.make(OpenAiServer.open())
@@ -148,7 +148,7 @@ describe("fiberloop compact", () => {
       assert.deepStrictEqual(yield* log, before)
     }))
 
-  it.effect("says which sessions there are not", () =>
+  it.effect("says which sessions do not exist", () =>
     Effect.gen(function*() {
       const { on } = yield* talked(["hi"], Replies.says("Hello."))
       const { code, stderr } = yield* on("compact", ["nosuchsession"])
@@ -158,7 +158,7 @@ describe("fiberloop compact", () => {
 })
 
 describe("with --context-window", () => {
-  it.effect("a run shortens what would not fit before it asks, and says so", () =>
+  it.effect("a run compacts what would not fit before it asks the model, and says so", () =>
     Effect.gen(function*() {
       const { log, say, server } = yield* talked(["read both"], ...reads, Replies.says("Hello."))
       const { code, stderr } = yield* say("hello", ["--context-window", "6000"])
@@ -171,7 +171,7 @@ describe("with --context-window", () => {
       assert.deepStrictEqual(RunLog.only(yield* log, "ContextCompacted").map(({ cause }) => cause), ["window"])
     }))
 
-  it.effect("the environment may say it, and what is no number is refused by both names", () =>
+  it.effect("may come from the environment, and a value that is not a number is refused under either name", () =>
     Effect.gen(function*() {
       const { on } = yield* workplace()
       const flags = ["2+2", "--context-window", "0"]
@@ -201,7 +201,7 @@ describe("fiberloop show --context", () => {
       assert.deepStrictEqual([tokens.messages.length, tokens.total], [messages.length, sum])
     }))
 
-  it.effect("shows it to people, with what is remembered and how much of the window it takes", () =>
+  it.effect("shows it to people, with what is remembered and how much of the window it takes up", () =>
     Effect.gen(function*() {
       const { compact, context, id } = yield* talked(chat, ...answers, sumsUp)
       yield* compact()
@@ -223,7 +223,7 @@ go on
       assert.match(stdout, last)
     }))
 
-  it.effect("shows what the model reads in the place of output that was left out", () =>
+  it.effect("shows what the model reads in place of output that was left out", () =>
     Effect.gen(function*() {
       const { compact, context } = yield* talked(["read both"], ...reads)
       assert.notInclude((yield* context()).stdout, "were left out")
@@ -235,7 +235,7 @@ go on
       )
     }))
 
-  it.effect("takes for too much what a provider said was, of which the run keeps a fifth of the window free", () =>
+  it.effect("counts what a provider refused as too much, of which the run keeps a fifth of the window free", () =>
     Effect.gen(function*() {
       const { on, store } = yield* workplace()
       const log = Drafts.log(
@@ -255,11 +255,11 @@ go on
           on("show", ["full", "--context", "--json", ...flags]),
           ({ stdout }) => JSON.parse(stdout).tokens.total
         )
-      // 400 as they are counted are 800, which is all that is sent of 1,000
+      // 400 as counted are 800 here, which is all that is sent of 1,000
       assert.strictEqual(yield* total("--context-window", "1000"), 2 * (yield* total()))
     }))
 
-  it.effect("takes nothing, and a run may go on meanwhile", () =>
+  it.effect("does not take the session, so that a run may continue meanwhile", () =>
     Effect.gen(function*() {
       const { context, id, log, run } = yield* talked(chat, ...answers)
       const hanging = yield* OpenAiServer.make(OpenAiServer.open())

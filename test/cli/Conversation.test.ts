@@ -1,4 +1,4 @@
-/** A conversation in a real terminal, and what is done with it afterwards: the command as a person sees it. */
+/** A conversation in a real terminal, and what can be done with it afterwards: the command as a person sees it. */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
 import { readFileSync, writeFileSync } from "node:fs"
@@ -27,7 +27,7 @@ const place = Effect.fnUntraced(function*(...replies: ReadonlyArray<OpenAiServer
   }
 })
 
-/** Three messages: a change that is allowed, a command that is not, and an answer cut off by Ctrl-C, which then leaves. */
+/** Three messages: an allowed change, a denied command, and an answer cut off by Ctrl-C, which then leaves. */
 const conversation = Effect.gen(function*() {
   const here = yield* place(
     Replies.calls(edit),
@@ -57,11 +57,11 @@ const conversation = Effect.gen(function*() {
   return { ...here, code, screen, id: /chat --session (\S+)/.exec(screen)?.[1] ?? "" }
 })
 
-/** The results that the last request told the model. */
+/** The results in the last request to the model. */
 const told = (model: OpenAiServer.Server) => JSON.stringify(Replies.results(model))
 
 describe("a conversation of three messages", () => {
-  it.live("shows what it asks for, does what was allowed, and not what was denied", () =>
+  it.live("shows what it asks for, does what was allowed, and does not do what was denied", () =>
     Effect.gen(function*() {
       const { code, cwd, model, screen } = yield* conversation
       assert.strictEqual(code, 0)
@@ -73,7 +73,7 @@ describe("a conversation of three messages", () => {
       assert.include(told(model), "the user said: I need it")
     }))
 
-  it.live("is shown with the denied call and its reason, and the ends", () =>
+  it.live("is shown with the denied call, its reason and the ends", () =>
     Effect.gen(function*() {
       const { id, run } = yield* conversation
       const { code, screen } = yield* run("show", id)
@@ -90,7 +90,7 @@ describe("a conversation of three messages", () => {
       assert.match(screen, /\n✗ .*aborted.*\n[^]*── session \S+ · 3 runs/)
     }))
 
-  it.live("goes on where it was aborted", () =>
+  it.live("continues where it was aborted", () =>
     Effect.gen(function*() {
       const { id, model, run } = yield* conversation
       const { code, screen } = yield* run("resume", id, "--model", "m")
@@ -99,7 +99,7 @@ describe("a conversation of three messages", () => {
       assert.include(told(model), "the user said: I need it")
     }))
 
-  it.live("is forked, and the copy resumed by itself", () =>
+  it.live("is forked, and the copy is resumed on its own", () =>
     Effect.gen(function*() {
       const { id, run } = yield* conversation
       const fork = yield* run("fork", id)
@@ -112,8 +112,8 @@ describe("a conversation of three messages", () => {
     }))
 })
 
-describe("a file that somebody writes while the question about it waits", () => {
-  /** What the model is told, and what the file holds, when the yes comes after the work of another. */
+describe("a file that somebody else writes while the question about it waits", () => {
+  /** What the model is told and what the file holds if the yes comes after somebody else's change. */
   const allowed = Effect.fnUntraced(function*(name: string, call: readonly [name: string, params: object]) {
     const { cwd, model, start } = yield* place(Replies.calls(call), Replies.says("I look again."))
     const chat = yield* start("chat", "--model", "m")
@@ -129,7 +129,7 @@ describe("a file that somebody writes while the question about it waits", () => 
     return { screen, result: told(model), content: readFileSync(join(cwd, name), "utf8") }
   })
 
-  it.live("is kept where a new file was shown", () =>
+  it.live("is kept if a new file was shown", () =>
     Effect.gen(function*() {
       const { content, result, screen } = yield* allowed("notes.md", [
         "write_file",
@@ -140,7 +140,7 @@ describe("a file that somebody writes while the question about it waits", () => 
       assert.include(result, "changed after it was shown")
     }))
 
-  it.live("is kept where a diff against the older content was shown", () =>
+  it.live("is kept if a diff against the older content was shown", () =>
     Effect.gen(function*() {
       const { content, result, screen } = yield* allowed("list.md", edit)
       assert.include(screen, "-milk\n+oat milk\nAllow?")
@@ -150,7 +150,7 @@ describe("a file that somebody writes while the question about it waits", () => 
 })
 
 describe("Ctrl-C at a question", () => {
-  it.live("is no yes: the answer is aborted, and nothing was run", () =>
+  it.live("is not a yes: the answer is aborted and nothing runs", () =>
     Effect.gen(function*() {
       const { cwd, start } = yield* place(Replies.calls(remove), Replies.says("Hello."))
       const chat = yield* start("chat", "--model", "m")
@@ -171,7 +171,7 @@ describe("Ctrl-C at a question", () => {
 })
 
 describe("Ctrl-C at an answer", () => {
-  it.live("does not hide that the terminal is said to end meanwhile", () =>
+  it.live("does not hide that the terminal closes meanwhile", () =>
     Effect.gen(function*() {
       const { cwd, start } = yield* place(half)
       const chat = yield* start("chat", "--model", "m")
@@ -191,7 +191,7 @@ describe("Ctrl-C at an answer", () => {
 })
 
 describe("fiberloop resume at a terminal", () => {
-  it.live("goes on with a conversation that left nothing open", () =>
+  it.live("continues a conversation that left nothing open", () =>
     Effect.gen(function*() {
       const { model, run, start } = yield* place(Replies.says("Hello."), Replies.says("Still here."))
       const { screen } = yield* run("run", "--model", "m", "hi")
@@ -211,7 +211,7 @@ describe("fiberloop resume at a terminal", () => {
 })
 
 describe("what is typed while an answer is shown", () => {
-  /** What came of a conversation in which these keys are pressed in the middle of the first answer. */
+  /** What becomes of a conversation if these keys are pressed in the middle of the first answer. */
   const typedAhead = Effect.fnUntraced(function*(keys: string) {
     const slow = OpenAiServer.open(
       OpenAiServer.data(OpenAiServer.delta({ content: "Once upon" }), OpenAiServer.finish("stop"))
@@ -226,14 +226,14 @@ describe("what is typed while an answer is shown", () => {
     return { ...(yield* chat.ended), messages: model.requests.map(({ body }) => body.messages.at(-1).content) }
   })
 
-  it.live("leaves after the answer where it is Ctrl-D", () =>
+  it.live("leaves after the answer if it is Ctrl-D", () =>
     Effect.gen(function*() {
       const { code, messages, screen } = yield* typedAhead(ctrl.d)
       assert.deepStrictEqual([code, messages], [0, ["tell a story"]])
       assert.include(screen, "✓ completed")
     }))
 
-  it.live("is the next message, also where Ctrl-D follows", () =>
+  it.live("is the next message, even if Ctrl-D follows", () =>
     Effect.gen(function*() {
       const { code, messages, screen } = yield* typedAhead(`hi\r${ctrl.d}`)
       assert.deepStrictEqual([code, messages], [0, ["tell a story", "hi"]])
@@ -242,7 +242,7 @@ describe("what is typed while an answer is shown", () => {
 })
 
 describe("a line in the terminal", () => {
-  it.live("is edited, goes on in the next after a backslash, and comes back with Up", () =>
+  it.live("can be edited, continues after a backslash, and comes back with Up", () =>
     Effect.gen(function*() {
       const { model, start } = yield* place(Replies.says("One."), Replies.says("Two."))
       const chat = yield* start("chat", "--model", "m")
@@ -259,7 +259,7 @@ describe("a line in the terminal", () => {
       assert.deepStrictEqual(typed, ["first\nsecond", "first\nsecond"])
     }))
 
-  it.live("comes without control codes to a terminal that knows none", () =>
+  it.live("has no control codes on a terminal that supports none", () =>
     Effect.gen(function*() {
       const { cwd, env } = yield* place(Replies.says("One."))
       const chat = yield* Terminal.start(["chat", "--model", "m"], { cwd, env: { ...env, TERM: "dumb" } })

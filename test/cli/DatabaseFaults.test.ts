@@ -1,4 +1,4 @@
-/** The command on databases that it cannot use: one line that names the file, nothing changed; when mended, it works. */
+/** The command on unusable databases: one line that names the file, nothing changed; once mended, it works. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Stream } from "effect"
 import { TestClock } from "effect/testing"
@@ -35,7 +35,7 @@ const assertLine = (stderr: string, db: string, says: string) => {
   assert.include(stderr, says)
 }
 
-/** A session goes on where it was. */
+/** A session continues where it stopped. */
 const assertGoesOn = Effect.fnUntraced(function*({ goOn, log }: Place) {
   const { code, stdout } = yield* goOn
   assert.deepStrictEqual([code, stdout], [0, "3+3 = 6\n"])
@@ -56,7 +56,7 @@ describe("a database that is damaged", () => {
       ["at its end, which is missing", (bytes: Buffer) => bytes.subarray(0, 5000), "is damaged"]
     ] as const
   ) {
-    it.effect(`${where} is refused, left as it is, and used when a backup is there`, () =>
+    it.effect(`${where} is refused, left as it is, and used once a backup is restored`, () =>
       Effect.gen(function*() {
         const place = yield* withSession()
         const { db, goOn, on } = place
@@ -74,7 +74,7 @@ describe("a database that is damaged", () => {
   }
 })
 
-it.effect("a database of another program is refused, and left as it is, by every command", () =>
+it.effect("a database of another program is refused by every command, and left as it is", () =>
   Effect.gen(function*() {
     const { db, on, run } = yield* Invoke.workplace()
     const other = new DatabaseSync(db)
@@ -88,14 +88,14 @@ it.effect("a database of another program is refused, and left as it is, by every
     assert.isTrue(before.equals(readFileSync(db)))
   }))
 
-describe("a database that may not be written", () => {
+describe("a database without write permission", () => {
   for (
     const [claim, forbid] of [
       ["because of its file", (db: string) => chmodSync(db, 0o444)],
       ["because of its folder", (db: string) => chmodSync(dirname(db), 0o555)]
     ] as const
   ) {
-    it.effect(`${claim} is refused, and used when it may`, () =>
+    it.effect(`${claim} is refused, and used once permitted`, () =>
       Effect.gen(function*() {
         const place = yield* withSession()
         const { db, goOn } = place
@@ -114,7 +114,7 @@ describe("a database that may not be written", () => {
   }
 })
 
-it.effect("a database that another program has locked is waited for, then named, and used when it is free", () =>
+it.effect("a database locked by another program is waited for, then named, and used once it is free", () =>
   Effect.gen(function*() {
     const place = yield* withSession()
     const unlock = yield* faults["locked by another program"]!.begin(place.db)
@@ -127,7 +127,7 @@ it.effect("a database that another program has locked is waited for, then named,
     yield* assertGoesOn(place)
   }))
 
-it.live("a database that is moved away ends the run under way before its next tool, which goes on when it is back", () =>
+it.live("a database that is moved away ends the run before its next tool, and the run continues once it is back", () =>
   Effect.gen(function*() {
     const place = yield* withSession()
     const { db, id, root } = place
@@ -146,7 +146,7 @@ it.live("a database that is moved away ends the run under way before its next to
   }))
 
 it.live.skipIf(!FullDisk.canMount)(
-  "a database on a full disk is named, and used when there is room",
+  "a database on a full disk is named, and used once there is room",
   () =>
     Effect.gen(function*() {
       const cwd = yield* sandbox()

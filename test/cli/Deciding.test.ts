@@ -1,4 +1,4 @@
-/** Calls that wait for an approval, listed and decided about from the command line, and gone on with. */
+/** Calls that wait for an approval: listed, decided about from the command line, and continued. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { TestClock } from "effect/testing"
@@ -15,7 +15,7 @@ import * as Replies from "./Replies.ts"
 
 const write = (name: string) => ({ path: `${name}.txt`, content: `${name}\n` })
 
-/** What write_file would say of the first of them. */
+/** The result that write_file would give for the first of them. */
 const written = { path: "a.txt", bytes: 2, lines: 1, created: true }
 
 interface Asking {
@@ -25,7 +25,7 @@ interface Asking {
   readonly model?: typeof Drafts.model
 }
 
-/** A place with a session that is suspended with one call of write_file for each of these names. */
+/** A place with a session suspended on one call of write_file for each of these names. */
 const waiting = Effect.fnUntraced(function*(
   names: ReadonlyArray<string> = ["a"],
   { agent = SessionAgent.own, expiresAt, id = "waiting-one", model = Drafts.model }: Asking = {}
@@ -59,7 +59,7 @@ const waiting = Effect.fnUntraced(function*(
 
 type Waiting = Effect.Success<ReturnType<typeof waiting>>
 
-/** Goes on with the session on a model that has this to say, without a terminal. */
+/** Continues the session without a terminal, on a model that says this. */
 const resume = Effect.fnUntraced(function*(place: Pick<Waiting, "id" | "on" | "root">) {
   const model = yield* OpenAiServer.make(Replies.says("Done."))
   const args = ["--root", place.root, "--model", "m", place.id]
@@ -68,7 +68,7 @@ const resume = Effect.fnUntraced(function*(place: Pick<Waiting, "id" | "on" | "r
 })
 
 describe("a session that is imported", () => {
-  it.effect("names the calls that go on by the word of where it comes from, and a new task leaves them out", () =>
+  it.effect("names the calls that run on its origin's approval, and a new task leaves them out", () =>
     Effect.gen(function*() {
       const { id, on, root } = yield* waiting(["a", "b\u200b".repeat(40)])
       yield* on("approve", [id, "1.0"])
@@ -88,7 +88,7 @@ describe("a session that is imported", () => {
       assert.isFalse(existsSync(join(there.root, "a.txt")))
     }))
 
-  it.effect("names the calls that go on because they say that they waited for others", () =>
+  it.effect("names the calls that run because they claim to have waited for others", () =>
     Effect.gen(function*() {
       const { id, on, root } = yield* waiting()
       const file = join(root, "session.jsonl")
@@ -120,7 +120,7 @@ describe("a session that is imported", () => {
       assert.notInclude(stderr, "a yes to these calls")
     }))
 
-  it.effect("has none to name where nobody has said yes", () =>
+  it.effect("names no calls if nobody said yes", () =>
     Effect.gen(function*() {
       const { id, on, root } = yield* waiting(["a", "b"])
       yield* on("deny", [id, "1.0"])
@@ -131,7 +131,7 @@ describe("a session that is imported", () => {
 })
 
 describe("fiberloop approvals", () => {
-  it.effect("names a session that it cannot read: what waits there is not as if nothing did", () =>
+  it.effect("names a session that it cannot read, rather than say that nothing waits there", () =>
     Effect.gen(function*() {
       const { on, store } = yield* waiting()
       const newer = { ...Drafts.suspended, version: RunEvent.version + 1 }
@@ -146,7 +146,7 @@ describe("fiberloop approvals", () => {
       assert.include(stderr, "of-tomorrow")
     }))
 
-  it.effect("lists what waits below its session, with its arguments and its age", () =>
+  it.effect("lists what waits under its session, with its arguments and its age", () =>
     Effect.gen(function*() {
       const { db, on } = yield* waiting(["a", "b"])
       const { code, stderr, stdout } = yield* on("approvals")
@@ -158,14 +158,14 @@ describe("fiberloop approvals", () => {
       assert.strictEqual(stderr, `Decide with: fiberloop approve --db ${db} <session> <question>, or deny\n`)
     }))
 
-  it.effect("shows arguments that do not fit on a line whole", () =>
+  it.effect("shows arguments in full if they do not fit on one line", () =>
     Effect.gen(function*() {
       const long = "x".repeat(200)
       const { on } = yield* waiting([long])
       assert.include((yield* on("approvals")).stdout, `      "content": "${long}\\n"\n`)
     }))
 
-  it.effect("hides nothing of the arguments, on a line or whole", () =>
+  it.effect("hides nothing in the arguments, on one line or in full", () =>
     Effect.gen(function*() {
       const hidden = "a\u200bb\u{e0061}\u3164\u00a0"
       const { on } = yield* waiting([hidden, hidden.repeat(20)])
@@ -175,7 +175,7 @@ describe("fiberloop approvals", () => {
       assert.include(stdout, "      \"path\": \"a\\u200bb\\U000e0061\\u3164\\u00a0a\\u200b")
     }))
 
-  it.effect("--json prints each as a line with its session", () =>
+  it.effect("--json prints each on a line with its session", () =>
     Effect.gen(function*() {
       const { on } = yield* waiting(["a", "b"])
       const lines = (yield* on("approvals", ["--json"])).stdout.trimEnd().split("\n").map((line) => JSON.parse(line))
@@ -191,14 +191,14 @@ describe("fiberloop approvals", () => {
       assert.strictEqual(lines.length, 2)
     }))
 
-  it.effect("--session shows those of one, found by the beginning of its id", () =>
+  it.effect("--session shows those of one session, found by the beginning of its id", () =>
     Effect.gen(function*() {
       const { on } = yield* waiting()
       assert.include((yield* on("approvals", ["--session", "waitin"])).stdout, "1.0  write_file")
       assert.strictEqual((yield* on("approvals", ["--session", "nobody"])).code, 1)
     }))
 
-  it.effect("says that nothing waits: where all is decided, and where there is no database, which is not made", () =>
+  it.effect("says that nothing waits if all is decided or there is no database, and creates none", () =>
     Effect.gen(function*() {
       const { id, on } = yield* waiting()
       yield* on("deny", [id])
@@ -218,7 +218,7 @@ describe("a question that has expired", () => {
   const word = (place: Waiting) =>
     Effect.map(place.on("sessions"), ({ stdout }) => /^waiting-one {2}(\S+)/.exec(stdout)?.[1])
 
-  it.effect("leaves its session waiting no longer, as approvals and show have it", () =>
+  it.effect("no longer leaves its session waiting, according to approvals and show", () =>
     Effect.gen(function*() {
       const place = yield* waiting(["a"], { expiresAt: 1000 })
       assert.strictEqual(yield* word(place), "waiting")
@@ -230,7 +230,7 @@ describe("a question that has expired", () => {
 })
 
 describe("fiberloop approve", () => {
-  it.effect("allows the one call that waits, runs nothing, and says how to go on", () =>
+  it.effect("allows the one call that waits, runs nothing, and says how to continue", () =>
     Effect.gen(function*() {
       const place = yield* waiting()
       const { code, stderr, stdout } = yield* place.on("approve", ["waitin", "--by", "ann"])
@@ -240,14 +240,14 @@ describe("fiberloop approve", () => {
       assert.isFalse(existsSync(join(place.root, "a.txt")))
     }))
 
-  it.effect("says how to go on with the model that the session talked to", () =>
+  it.effect("says how to continue with the model that the session used", () =>
     Effect.gen(function*() {
       const place = yield* waiting(["a"], { model: { provider: "openai-compatible", name: "m" } })
       const { stderr } = yield* place.on("approve", [place.id])
       assert.strictEqual(stderr, `Go on with: fiberloop resume waiting-one --db ${place.db} --model m\n`)
     }))
 
-  it.effect("shows the call, whether its own id is given or that of its question", () =>
+  it.effect("shows the call, whether given its own id or that of its question", () =>
     Effect.gen(function*() {
       const place = yield* waiting(["a", "b"])
       const [a, b] = [
@@ -258,7 +258,7 @@ describe("fiberloop approve", () => {
       assert.match(b.stdout, /^✓ approved: write_file path="b\.txt"/)
     }))
 
-  it.effect("is gone on with by resume, which does not ask again", () =>
+  it.effect("lets resume continue without asking again", () =>
     Effect.gen(function*() {
       const place = yield* waiting()
       yield* place.on("approve", [place.id])
@@ -267,7 +267,7 @@ describe("fiberloop approve", () => {
       assert.strictEqual(readFileSync(made("a"), "utf8"), "a\n")
     }))
 
-  it.effect("is seen by show, which says how to go on once nothing waits", () =>
+  it.effect("shows up in show, which says how to continue once nothing waits", () =>
     Effect.gen(function*() {
       const place = yield* waiting(["a", "b"])
       yield* place.on("approve", [place.id, "1.0"])
@@ -278,7 +278,7 @@ describe("fiberloop approve", () => {
       assert.notInclude(stdout, "Decide with")
     }))
 
-  it.effect("is seen by sessions, once nothing waits", () =>
+  it.effect("shows up in sessions once nothing waits", () =>
     Effect.gen(function*() {
       const place = yield* waiting(["a", "b"])
       yield* place.on("approve", [place.id, "1.0"])
@@ -287,7 +287,7 @@ describe("fiberloop approve", () => {
       assert.match((yield* place.on("sessions")).stdout, /^waiting-one {2}decided {2}/)
     }))
 
-  it.effect("is seen by show --context, where a call that never started is told as a new message would find it", () =>
+  it.effect("shows up in show --context, which shows an unstarted call as a new message would find it", () =>
     Effect.gen(function*() {
       const place = yield* waiting()
       const before = yield* place.on("show", [place.id, "--context"])
@@ -298,7 +298,7 @@ describe("fiberloop approve", () => {
       assert.include(stdout, "\n    Not executed: a new message arrived first.\n")
     }))
 
-  it.effect("of one of two leaves the other waiting, also where resume has no terminal to ask at", () =>
+  it.effect("for one of two leaves the other waiting, even if resume has no terminal to ask at", () =>
     Effect.gen(function*() {
       const place = yield* waiting(["a", "b"])
       yield* place.on("approve", [place.id, "1.1"])
@@ -324,7 +324,7 @@ describe("fiberloop approve", () => {
       assert.include(stdout, "approved with edited arguments by command")
     }))
 
-  it.effect("--params that the tool does not take, or that are no JSON, are refused", () =>
+  it.effect("--params that the tool does not accept, or that are not JSON, are refused", () =>
     Effect.gen(function*() {
       const place = yield* waiting()
       const wrong = yield* place.on("approve", [place.id, "--params", "{\"path\":1}"])
@@ -336,7 +336,7 @@ describe("fiberloop approve", () => {
       assert.deepStrictEqual(yield* place.answers, [])
     }))
 
-  it.effect("--result settles the call, and nothing is run", () =>
+  it.effect("--result settles the call without running anything", () =>
     Effect.gen(function*() {
       const place = yield* waiting()
       const { stdout: said } = yield* place.on("approve", [place.id, "--result", JSON.stringify(written)])
@@ -349,7 +349,7 @@ describe("fiberloop approve", () => {
       assert.include((yield* place.on("stats")).stdout, "of 1 asked, 0 approved, 1 answered, 0 denied")
     }))
 
-  it.effect("--result that is none of the tool, or no JSON, or beside --params, is refused", () =>
+  it.effect("--result that does not fit the tool, is not JSON, or comes with --params is refused", () =>
     Effect.gen(function*() {
       const place = yield* waiting()
       const refused = Effect.fnUntraced(function*(...args: ReadonlyArray<string>) {
@@ -367,7 +367,7 @@ describe("fiberloop approve", () => {
       assert.deepStrictEqual(yield* place.answers, [])
     }))
 
-  it.effect("without the question, where several wait, lists them and decides nothing", () =>
+  it.effect("without naming one of several questions lists them and decides nothing", () =>
     Effect.gen(function*() {
       const place = yield* waiting(["a", "b"])
       const { code, stderr, stdout } = yield* place.on("approve", [place.id])
@@ -393,7 +393,7 @@ describe("fiberloop approve", () => {
       })
     }))
 
-  it.effect("a second time is refused, and the first answer stands", () =>
+  it.effect("is refused a second time, and the first answer stands", () =>
     Effect.gen(function*() {
       const place = yield* waiting()
       yield* place.on("deny", [place.id])
@@ -423,14 +423,14 @@ describe("fiberloop approve", () => {
 })
 
 describe("fiberloop deny", () => {
-  it.effect("without the question, where several wait, says how to name one of them", () =>
+  it.effect("without naming one of several questions says how to name one", () =>
     Effect.gen(function*() {
       const place = yield* waiting(["a", "b"])
       const { stderr } = yield* place.on("deny", [place.id])
       assert.include(stderr, `name one of them: fiberloop deny waiting-one 1.0 --db ${place.db}\n`)
     }))
 
-  it.effect("tells the model why, when the session is gone on with", () =>
+  it.effect("tells the model why once the session continues", () =>
     Effect.gen(function*() {
       const place = yield* waiting()
       const { code, stdout } = yield* place.on("deny", [place.id, "--reason", "not there"])
@@ -453,7 +453,7 @@ describe("the commands", () => {
       }))
   }
 
-  it.effect("need a session where they decide", () =>
+  it.effect("that decide need a session", () =>
     Effect.gen(function*() {
       const { on } = yield* workplace()
       const { code, stderr } = yield* on("approve")

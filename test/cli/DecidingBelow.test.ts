@@ -1,4 +1,4 @@
-/** Calls that wait for what a run below them asks: listed, decided about and told from the command line. */
+/** Calls that wait for a question asked by a run below them: listed, decided and reported by the command. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
@@ -11,7 +11,7 @@ const question = { ...Drafts.approvalRequested("1.0"), approvalId: "below-1/1.0"
 
 const called = [Drafts.turnStarted(1), Drafts.assistant([Drafts.call("search", { q: "tides" })])] as const
 
-/** A session whose call waits for what is asked in another one. */
+/** A session whose call waits for a question asked in another session. */
 const waiting = Effect.gen(function*() {
   const place = yield* workplace()
   const put = (sessionId: string, runId: string, drafts: ReadonlyArray<Drafts.Placed>) =>
@@ -42,7 +42,7 @@ const waiting = Effect.gen(function*() {
   return { ...place, answers }
 })
 
-describe("a question that is asked below a session", () => {
+describe("a question asked below a session", () => {
   it.effect("is listed once, with the session that asks it", () =>
     Effect.gen(function*() {
       const { on } = yield* waiting
@@ -50,14 +50,14 @@ describe("a question that is asked below a session", () => {
       assert.deepStrictEqual(lines.map(({ id, sessionId }) => [sessionId, id]), [["below-one", "below-1/1.0"]])
     }))
 
-  it.effect("is listed with the session that waits for it, by its whole id, where that is named", () =>
+  it.effect("is listed by its whole id when the session that waits for it is named", () =>
     Effect.gen(function*() {
       const { on } = yield* waiting
       const { stdout } = yield* on("approvals", ["--session", "outer-one"])
       assert.match(stdout, /^outer-one .*\n(.*\n)?\s+below-1\/1\.0 {2}search euros=80 {2}asked /)
     }))
 
-  it.effect("is answered by way of the session that waits for it, which is to be gone on with", () =>
+  it.effect("is answered by way of the session that waits for it, which is the one to continue", () =>
     Effect.gen(function*() {
       const { answers, on } = yield* waiting
       const { code, stderr } = yield* on("approve", ["outer-one", "below-1/1.0"])
@@ -68,7 +68,7 @@ describe("a question that is asked below a session", () => {
       assert.include((yield* on("approvals")).stderr, "Nothing waits for an approval.")
     }))
 
-  it.effect("is answered where it is asked, and what waits for it is to be gone on with", () =>
+  it.effect("is answered in the session that asks it, and the one that waits for it is the one to continue", () =>
     Effect.gen(function*() {
       const { answers, on } = yield* waiting
       const { stderr } = yield* on("deny", ["below-one"])
@@ -76,7 +76,7 @@ describe("a question that is asked below a session", () => {
       assert.strictEqual((yield* answers)[0]?.approved, false)
     }))
 
-  it.effect("is one of its own session once the run that waits for it was aborted", () =>
+  it.effect("belongs to its own session alone once the run that waits for it is aborted", () =>
     Effect.gen(function*() {
       const { on } = yield* waiting
       assert.strictEqual((yield* on("abort", ["outer-one"])).code, 0)
@@ -84,7 +84,7 @@ describe("a question that is asked below a session", () => {
       assert.include(stderr, "agent.resume({ sessionId: \"below-one\" })")
     }))
 
-  it.effect("keeps its session among those that wait until it is answered", () =>
+  it.effect("keeps its session listed as waiting until it is answered", () =>
     Effect.gen(function*() {
       const { on } = yield* waiting
       const before = (yield* on("sessions")).stdout
@@ -94,13 +94,13 @@ describe("a question that is asked below a session", () => {
       assert.notStrictEqual(ofOuter(before), ofOuter(after))
     }))
 
-  it.effect("is told of by the log of the session that waits", () =>
+  it.effect("is mentioned in the log of the session that waits", () =>
     Effect.gen(function*() {
       const { on } = yield* waiting
       assert.include((yield* on("show", ["outer-one"])).stdout, "waits for what is asked in below-one")
     }))
 
-  it.effect("has the session that waits for it ask for a decision, and then say that there is one", () =>
+  it.effect("makes the session that waits for it ask for a decision, then say that there is one", () =>
     Effect.gen(function*() {
       const { on } = yield* waiting
       assert.match((yield* on("show", ["outer-one"])).stdout, /\nDecide with: .* approve .*outer-one/)
@@ -108,14 +108,14 @@ describe("a question that is asked below a session", () => {
       assert.match((yield* on("show", ["outer-one"])).stdout, /\nDecided; go on with it in its program: .*outer-one/)
     }))
 
-  it.effect("has its own session name the one to go on with", () =>
+  it.effect("makes its own session name the one to continue", () =>
     Effect.gen(function*() {
       const { on } = yield* waiting
       const { stdout } = yield* on("show", ["below-one"])
       assert.match(stdout, /\nDecide with: .* below-one.*agent\.resume\(\{ sessionId: "outer-one" \}\)/)
     }))
 
-  it.effect("takes a result from the program of the agent that asks it", () =>
+  it.effect("accepts a result only from the program of the agent that asks it", () =>
     Effect.gen(function*() {
       const { on } = yield* waiting
       const { stderr } = yield* on("approve", ["outer-one", "below-1/1.0", "--result", "1"])

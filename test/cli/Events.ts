@@ -1,4 +1,4 @@
-/** Events of a run, as short as tests want them. */
+/** Events of a run, as brief as tests want them. */
 import type * as Message from "../../src/run/Message.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import type * as ToolOutcome from "../../src/run/ToolOutcome.ts"

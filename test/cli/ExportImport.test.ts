@@ -1,4 +1,4 @@
-/** Sessions on their way between databases, as files and through pipes. */
+/** Sessions moved between databases, as files and through pipes. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import type { StdioOptions } from "node:child_process"
@@ -11,7 +11,7 @@ import * as Child from "./Child.ts"
 import * as Invoke from "./Invoke.ts"
 import { sandbox } from "./tools/files/Sandbox.ts"
 
-/** A workplace with a session, its id, and the lines that it is exported as. */
+/** A workplace with a session, its id, and the lines it is exported as. */
 const withSession = Effect.fnUntraced(function*(...[task, flags]: Parameters<typeof Invoke.withSession>) {
   const place = yield* Invoke.withSession(task, flags)
   const lines = yield* Stream.runCollect(SessionLines.toLines(place.id)).pipe(Effect.provide(place.store))
@@ -19,7 +19,7 @@ const withSession = Effect.fnUntraced(function*(...[task, flags]: Parameters<typ
   return { ...place, text, folder: dirname(place.db) }
 })
 
-/** A file with this text, and where a database could be. */
+/** A file with this text, and a path for a database. */
 const withFile = Effect.fnUntraced(function*(text: string | Uint8Array) {
   const folder = yield* sandbox({ "session.jsonl": text })
   const file = join(folder, "session.jsonl")
@@ -28,7 +28,7 @@ const withFile = Effect.fnUntraced(function*(text: string | Uint8Array) {
   return { file, db, importing }
 })
 
-/** 40 MB: more than a database keeps from its file until the end of a write. */
+/** 40 MB: more than a database keeps out of its file until the end of a write. */
 const largeSession = [
   SessionLine.fromHeader({ sessionId: "large", events: 400 }),
   ...Array.from({ length: 400 }, (_, at) =>
@@ -47,7 +47,7 @@ const storedIn = (store: Effect.Success<ReturnType<typeof Invoke.workplace>>["st
   Effect.provide(SessionStore.SessionStore.use((_) => _.list()), store)
 
 describe("fiberloop export", () => {
-  it.effect("prints the lines, and nothing else", () =>
+  it.effect("prints the lines and nothing else", () =>
     Effect.gen(function*() {
       const { id, on, text } = yield* withSession()
       for (const to of [[], ["--to", "-"]]) {
@@ -56,7 +56,7 @@ describe("fiberloop export", () => {
       }
     }))
 
-  it.effect("makes the file that it is told to, and says how it is imported", () =>
+  it.effect("creates the file it is told to, and says how to import it", () =>
     Effect.gen(function*() {
       const { folder, id, on, text } = yield* withSession()
       const file = join(folder, "session.jsonl")
@@ -66,7 +66,7 @@ describe("fiberloop export", () => {
       assert.strictEqual(readFileSync(file, "utf8"), text)
     }))
 
-  it.effect("leaves a file that is there as it is", () =>
+  it.effect("leaves an existing file as it is", () =>
     Effect.gen(function*() {
       const { id, on } = yield* withSession()
       const { file } = yield* withFile("mine")
@@ -76,7 +76,7 @@ describe("fiberloop export", () => {
       assert.strictEqual(readFileSync(file, "utf8"), "mine")
     }))
 
-  it.effect("says why a file cannot be made", () =>
+  it.effect("says why a file cannot be created", () =>
     Effect.gen(function*() {
       const { folder, id, on } = yield* withSession()
       const missing = yield* on("export", [id, "--to", join(folder, "no", "s.jsonl")])
@@ -88,7 +88,7 @@ describe("fiberloop export", () => {
       assert.match(there.stderr, /^fiberloop: "[^"]+" is a folder: name a file in it\n$/)
     }))
 
-  it.effect("leaves no file behind when the session cannot be read to its end", () =>
+  it.effect("leaves no file behind if the session cannot be read to its end", () =>
     Effect.gen(function*() {
       const { folder, on, store } = yield* withSession()
       const event = { _tag: "AbortRequested", at: 1, runId: "r", reason: "requested" } as const
@@ -121,7 +121,7 @@ describe("fiberloop export", () => {
 })
 
 describe("fiberloop import", () => {
-  it.effect("prints the id alone on standard output, and how to go on", () =>
+  it.effect("prints only the id on standard output, and says how to continue", () =>
     Effect.gen(function*() {
       const { id, text } = yield* withSession()
       const { db, importing } = yield* withFile(text)
@@ -135,7 +135,7 @@ describe("fiberloop import", () => {
       assert.strictEqual((yield* Invoke.invoke(["export", id, "--db", db])).stdout, text)
     }))
 
-  it.effect("--json is the session as sessions lists it, in place of its id", () =>
+  it.effect("--json is the session as sessions lists it, instead of its id", () =>
     Effect.gen(function*() {
       const { text } = yield* withSession()
       const { db, importing } = yield* withFile(text)
@@ -149,7 +149,7 @@ describe("fiberloop import", () => {
     return withFile(`${SessionLine.fromHeader({ sessionId, events: 1 })}\n${SessionLine.fromEvent(event)}\n`)
   }
 
-  it.effect("shows nothing to the terminal as it is that the file brings in the id", () =>
+  it.effect("escapes the id from the file on a terminal", () =>
     Effect.gen(function*() {
       const { importing } = yield* named("abc\u202ecba")
       const { code, stderr, stdout } = yield* importing()
@@ -158,7 +158,7 @@ describe("fiberloop import", () => {
       assert.include(stderr, "fiberloop show $'abc\\u202ecba' ")
     }))
 
-  it.effect("refuses an id that no run may have, unless there is another for it", () =>
+  it.effect("refuses an id that no run may have, unless given another", () =>
     Effect.gen(function*() {
       const { db, importing } = yield* named("red\u001b[31m")
       const { code, stderr, stdout } = yield* importing()
@@ -168,7 +168,7 @@ describe("fiberloop import", () => {
       assert.strictEqual((yield* importing("--to", "red")).stdout, "red\n")
     }))
 
-  it.effect("takes another id, under which the session goes on", () =>
+  it.effect("accepts another id, under which the session continues", () =>
     Effect.gen(function*() {
       const { id, on, run, text } = yield* withSession("2+2", ["--max-turns", "1"])
       const { file } = yield* withFile(text)
@@ -194,7 +194,7 @@ describe("fiberloop import", () => {
       assert.strictEqual((yield* storedIn(store)).length, 1)
     }))
 
-  it.effect("says of a session that was exported in the midst of a run that it has no end", () =>
+  it.effect("says that a session exported in the middle of a run has no end", () =>
     Effect.gen(function*() {
       const { text } = yield* withSession()
       const { importing } = yield* withFile(
@@ -205,7 +205,7 @@ describe("fiberloop import", () => {
       assert.include(stderr, "Its last run has not ended in what was exported.\n")
     }))
 
-  it.effect("says of one that was shut down that it goes on where it is taken up", () =>
+  it.effect("says that a session that was shut down continues once it is taken up", () =>
     Effect.gen(function*() {
       const { text } = yield* withSession()
       const lines = text.trimEnd().split("\n")
@@ -226,7 +226,7 @@ describe("fiberloop import", () => {
       ["ends inside a character", () => new Uint8Array([0x7b, 0xe2, 0x82]), "is no text in UTF-8"]
     ] as const
   ) {
-    it.effect(`refuses a file that ${claim} on one line, and makes no database`, () =>
+    it.effect(`refuses a file that ${claim} on one line, and creates no database`, () =>
       Effect.gen(function*() {
         const { text } = yield* withSession()
         const { db, importing } = yield* withFile(change(text))
@@ -238,7 +238,7 @@ describe("fiberloop import", () => {
       }))
   }
 
-  it.effect("takes a file with a byte order mark and other line ends", () =>
+  it.effect("accepts a file with a byte order mark and other line endings", () =>
     Effect.gen(function*() {
       const { text } = yield* withSession()
       const { importing } = yield* withFile(`\ufeff${text.replaceAll("\n", "\r\n")}`)
@@ -257,7 +257,7 @@ describe("fiberloop import", () => {
       assert.match(yield* said(" "), /^1 fiberloop: the file is empty[^\n]+\n$/)
     }))
 
-  it.effect("asks for the file that is missing", () =>
+  it.effect("asks for the missing file", () =>
     Effect.gen(function*() {
       const { code, stderr } = yield* Invoke.invoke(["import"])
       assert.deepStrictEqual([code, stderr], [
@@ -282,7 +282,7 @@ describe("as processes", () => {
       assert.strictEqual((yield* Child.run(["run", "3+3", "--session", sessionId], { cwd: to })).stdout, "3+3 = 6\n")
     }))
 
-  /** Awaits that the log of a database has grown to so many bytes. */
+  /** Awaits that the log of a database has grown to this many bytes. */
   const grown = (db: string, bytes: number) =>
     Effect.callback<void>((resume) => {
       const log = `${db}-wal`
@@ -293,7 +293,7 @@ describe("as processes", () => {
     })
 
   for (const megabytes of [1, 10, 30]) {
-    it.effect(`an import that is killed when it has written ${megabytes} MB leaves the whole session or nothing`, () =>
+    it.effect(`an import killed after writing ${megabytes} MB leaves the whole session or nothing`, () =>
       Effect.gen(function*() {
         const { db, file } = yield* withFile(largeSession)
         const child = yield* Child.start(["import", file, "--db", db], { cwd: dirname(file) })
@@ -307,7 +307,7 @@ describe("as processes", () => {
       }))
   }
 
-  it.effect.skipIf(!existsSync("/dev/full"))("an export to a disk that is full says so", () =>
+  it.effect.skipIf(!existsSync("/dev/full"))("an export to a full disk says so", () =>
     Effect.gen(function*() {
       const { db, id } = yield* withSession()
       const full = yield* Effect.acquireRelease(
@@ -318,7 +318,7 @@ describe("as processes", () => {
       const line = "fiberloop: standard output cannot be written (the disk is full)\n"
       const { code, stderr } = yield* Child.run(["export", id, "--db", db], toFull)
       assert.deepStrictEqual([code, stderr], [1, line])
-      // a copy that was made is told of, or a script would make another one
+      // a copy that was made is reported, or a script would make another
       const forked = yield* Child.run(["fork", id, "--to", "copy", "--db", db], toFull)
       assert.strictEqual(forked.code, 1)
       assert.match(forked.stderr, /^✓ forked [^\n]+\nGo on with: [^\n]* --session copy /)
@@ -329,7 +329,7 @@ describe("as processes", () => {
       assert.match(imported.stderr, /^✓ imported session other /)
     }))
 
-  it.effect("the first wrong line of standard input ends the import, though more could come", () =>
+  it.effect("the first wrong line on standard input ends the import, though more could come", () =>
     Effect.gen(function*() {
       const cwd = yield* sandbox()
       const child = yield* Child.start(["import", "-"], { cwd, spawn: { stdio: "pipe" } })
@@ -340,7 +340,7 @@ describe("as processes", () => {
     }))
 })
 
-describe("a session of a newer version", () => {
+describe("a session from a newer version", () => {
   for (const command of ["show", "resume", "fork", "export"]) {
     it.effect(`is refused by ${command} on one line, and its file is left as it is`, () =>
       Effect.gen(function*() {

@@ -13,7 +13,7 @@ export interface Invocation extends Options {
   readonly signal?: Signal
   /** instead of `signal` */
   readonly signals?: Signals["Service"]
-  /** what is piped in, or typed where `isTerminal` */
+  /** piped input, or what is typed if `isTerminal` */
   readonly input?: Keyboard.Script
 }
 

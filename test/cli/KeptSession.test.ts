@@ -9,15 +9,15 @@ const refusal = (typed: string, among = ids): string => {
 }
 
 describe("the beginning of an id", () => {
-  it("is enough with six characters of one session", () => {
+  it("is enough if six characters match one session", () => {
     assert.strictEqual(KeptSession.match(ids, "cccccc"), "cccccccc")
   })
 
-  it("is too short with five, and the sessions are named", () => {
+  it("is too short with five characters, and the matching sessions are named", () => {
     assert.strictEqual(refusal("ccccc"), `"ccccc" is too short, give at least 6 characters of the id: cccccccc`)
   })
 
-  it("is refused where several sessions have it", () => {
+  it("is refused if several sessions have it", () => {
     assert.strictEqual(
       refusal("aaaaaa"),
       `2 sessions begin with "aaaaaa", give more of the id: aaaaaa-1 or aaaaaa-2`
@@ -30,15 +30,15 @@ describe("the beginning of an id", () => {
   })
 })
 
-describe("an id that is none", () => {
-  it("is answered with those that have the most of it", () => {
+describe("an unknown id", () => {
+  it("is answered with the ids that share most of it", () => {
     assert.strictEqual(
       refusal("bbbbbb-2y"),
       `there is no session "bbbbbb-2y" in this database, did you mean bbbbbb-2x?`
     )
   })
 
-  it("is answered with where to look when none is like it", () => {
+  it("is answered with where to look if none is similar", () => {
     assert.match(refusal("nothing"), /^there is no session "nothing" in this database: fiberloop sessions lists/)
   })
 })

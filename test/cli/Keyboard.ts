@@ -1,9 +1,9 @@
-/** Who types what a test scripted, and sees on the recorder's tape what they typed. */
+/** Types what a test scripted; what was typed shows on the recorder's tape. */
 import { Effect, Layer } from "effect"
 import { Input, type Typed } from "../../src/cli/Input.ts"
 import type { Recorder } from "./Recorder.ts"
 
-/** Messages and answers in the order they are asked for; the input ends after them. */
+/** Messages and answers in the order they are asked for; then the input ends. */
 export type Script = ReadonlyArray<string | Typed>
 
 export const layer = (

@@ -11,20 +11,20 @@ const fileOf = (content: string | Uint8Array) =>
   Effect.map(sandbox({ "a.txt": content }), (root) => join(root, "a.txt"))
 
 describe("a file that is read", () => {
-  it.effect("is whole where two chunks of it share a character", () =>
+  it.effect("is complete when two of its chunks share a character", () =>
     Effect.gen(function*() {
       const text = `x${"é".repeat(100_000)}`
       assert.isTrue((yield* LineFile.readWhole(yield* fileOf(text))) === text)
     }))
 
-  it.effect("is refused where it ends within a character", () =>
+  it.effect("is refused if it ends within a character", () =>
     Effect.gen(function*() {
       const file = yield* fileOf(Buffer.from("one é").subarray(0, -1))
       const { code, line } = yield* Effect.flip(LineFile.readWhole(file))
       assert.deepStrictEqual([code, line], [1, `the file ${JSON.stringify(file)} is no text in UTF-8`])
     }))
 
-  it.effect("is refused where a line of it has no end in sight, and was not read to its end", () =>
+  it.effect("is refused without reading on if a line has no end in sight", () =>
     Effect.gen(function*() {
       const file = yield* fileOf("one\n")
       truncateSync(file, 70_000_000)
@@ -34,13 +34,13 @@ describe("a file that is read", () => {
       )
     }))
 
-  it.effect("may be longer than a line of it may", () =>
+  it.effect("may be longer than one of its lines may be", () =>
     Effect.gen(function*() {
       const file = yield* fileOf(`${"x".repeat(999_999)}\n`.repeat(70))
       assert.strictEqual(yield* Stream.runCount(LineFile.read(file)), 70)
     }))
 
-  it.effect("is refused where it is compressed, and it is said so", () =>
+  it.effect("is refused if it is compressed, and the refusal says so", () =>
     Effect.gen(function*() {
       const file = yield* fileOf(gzipSync("one\n"))
       const { line } = yield* Effect.flip(LineFile.readWhole(file))

@@ -5,7 +5,7 @@ import * as RunError from "../../src/run/RunError.ts"
 const message = "Something\n  happened"
 const network = { _tag: "Network", message: "the line was cut" } as const
 
-/** Each reason with the words that its line must have. */
+/** Each reason with the words that its line must contain. */
 const reasons: ReadonlyArray<readonly [Parameters<typeof Messages.ofReason>[0], string]> = [
   [{ _tag: "Authentication", message }, "something happened; check OPENAI_API_KEY"],
   [{ _tag: "QuotaExhausted", message }, "billing"],
@@ -25,7 +25,7 @@ const reasons: ReadonlyArray<readonly [Parameters<typeof Messages.ofReason>[0], 
   [{ _tag: "StoreRefused", message: "\"x\" is no database" }, "\"x\" is no database"]
 ]
 
-describe("what an error says", () => {
+describe("the message of an error", () => {
   for (const [reason, words] of reasons) {
     it(`${reason._tag} is one line with what to do`, () => {
       const line = Messages.line(Messages.ofReason(reason))
@@ -38,7 +38,7 @@ describe("what an error says", () => {
     assert.strictEqual(Messages.line("The \u001b[31m end"), "fiberloop: the \\x1b[31m end")
   })
 
-  it("is there for every error of a run", () => {
+  it("exists for every error of a run", () => {
     assert.include(Messages.ofRun(RunError.sessionBusy("s", "r")), "busy")
   })
 })

@@ -14,7 +14,7 @@ const secret = "s3cret-w0rd"
 /** A database, its URL with a password, and the command on it in an empty folder. */
 const workplace = Effect.gen(function*() {
   const url = new URL(yield* PgDatabases.database)
-  // one that the server does not ask for
+  // a password that the server does not ask for
   if (url.password === "") url.password = secret
   const hidden = new URL(url)
   hidden.password = ""
@@ -24,7 +24,7 @@ const workplace = Effect.gen(function*() {
   return { db: url.href, password: url.password, shown: hidden.href, root, on, run }
 })
 
-it.live("a session is begun, listed, shown, forked and gone on with", () =>
+it.live("a session is started, listed, shown, forked and continued", () =>
   Effect.gen(function*() {
     const { on, run } = yield* workplace
     const first = yield* run("2+2")
@@ -46,7 +46,7 @@ it.live("a run that stopped at a limit is resumed", () =>
     assert.deepStrictEqual([resumed.code, resumed.stdout], [0, "2+2 = 4\n"])
   }))
 
-it.live("its runs are counted", () =>
+it.live("runs are counted", () =>
   Effect.gen(function*() {
     const { on, run } = yield* workplace
     yield* run("2+2")
@@ -69,7 +69,7 @@ it.live("a session is exported, and imported again", () =>
     assert.strictEqual((yield* on("recover")).code, 0)
   }))
 
-it.live("what goes on with a session names the database without its password", () =>
+it.live("the hint for continuing a session names the database without its password", () =>
   Effect.gen(function*() {
     const { on, password, run, shown } = yield* workplace
     const limited = yield* run("2+2", "--max-turns", "1")
@@ -99,7 +99,7 @@ it.live("an empty database is named without its password", () =>
   }))
 
 it.live.skipIf(process.env["DATABASE_URL"] !== undefined)(
-  "PGPASSWORD is the password of a URL that has none",
+  "PGPASSWORD is the password for a URL that has none",
   () =>
     Effect.gen(function*() {
       const { db } = yield* workplace
@@ -153,7 +153,7 @@ it.effect.each(["password", "sslpassword"])("the %s in the query of a URL is not
     assert.strictEqual(Settings.shown(url), "postgres://me@host/app?sslmode=require")
   }))
 
-it.live("the command ends with its answer and makes no file", () =>
+it.live("the command ends with its answer and creates no file", () =>
   Effect.gen(function*() {
     const { db, root } = yield* workplace
     const child = yield* Child.start(["run", "2+2", "--db", db], { cwd: root })
@@ -162,7 +162,7 @@ it.live("the command ends with its answer and makes no file", () =>
     assert.deepStrictEqual(readdirSync(root), [])
   }))
 
-it.live("it needs nothing that is not its own", () =>
+it.live("the command loads nothing outside its bundle", () =>
   Effect.gen(function*() {
     const { db, root } = yield* workplace
     const hook = `import { registerHooks } from "node:module"

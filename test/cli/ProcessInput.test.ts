@@ -1,4 +1,4 @@
-/** The keys of a terminal, and lines of a pipe, on streams in this process. */
+/** The keys of a terminal, and the lines of a pipe, on streams in this process. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { PassThrough, Readable } from "node:stream"
@@ -10,7 +10,7 @@ const open = (isTerminal: boolean) => {
   return { ...ProcessInput.make({ input, output, isTerminal }), input }
 }
 
-/** What comes of `ask` when these keys are pressed while it waits. */
+/** What `ask` returns if these keys are pressed while it waits. */
 const pressing = <A>({ input }: { readonly input: PassThrough }, ask: Effect.Effect<A>, keys: string) =>
   Effect.gen(function*() {
     const asking = yield* Effect.forkChild(ask, { startImmediately: true })
@@ -18,7 +18,7 @@ const pressing = <A>({ input }: { readonly input: PassThrough }, ask: Effect.Eff
     return yield* Fiber.join(asking)
   })
 
-/** What was written is read by then. */
+/** By then, what was written has been read. */
 const whenRead = Effect.promise(async () => {
   for (let turn = 0; turn < 3; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
 })
@@ -42,7 +42,7 @@ describe("a message at a terminal", () => {
       }))
   }
 
-  it.effect("takes a marked paste whole also when it comes in pieces", () =>
+  it.effect("takes a marked paste whole even if it comes in pieces", () =>
     Effect.gen(function*() {
       const terminal = open(true)
       const asking = yield* Effect.forkChild(terminal.message, { startImmediately: true })
@@ -53,7 +53,7 @@ describe("a message at a terminal", () => {
       assert.deepStrictEqual(yield* Fiber.join(asking), { _tag: "Message", text: "one\ntwo\nthree" })
     }))
 
-  it.effect("can be one from before, by the arrows", () =>
+  it.effect("can be an earlier one, recalled with the arrow keys", () =>
     Effect.gen(function*() {
       const terminal = open(true)
       for (const text of ["first", "second"]) yield* pressing(terminal, terminal.message, `${text}\r`)
@@ -61,7 +61,7 @@ describe("a message at a terminal", () => {
       assert.deepStrictEqual(typed, { _tag: "Message", text: "first" })
     }))
 
-  it.effect("comes back whole by the arrows where it had several lines, and once where it was sent twice", () =>
+  it.effect("is recalled whole if it had several lines, and once if it was sent twice", () =>
     Effect.gen(function*() {
       const terminal = open(true)
       for (const keys of ["first\r", "one\\\rtwo\r", "one\\\rtwo\r"]) yield* pressing(terminal, terminal.message, keys)
@@ -71,7 +71,7 @@ describe("a message at a terminal", () => {
       assert.deepStrictEqual(older, { _tag: "Message", text: "first" })
     }))
 
-  it.effect("is given up by Ctrl-C", () =>
+  it.effect("is discarded by Ctrl-C", () =>
     Effect.gen(function*() {
       const terminal = open(true)
       const typed = yield* pressing(terminal, terminal.message, "hel\u0003")
@@ -82,13 +82,13 @@ describe("a message at a terminal", () => {
       })
     }))
 
-  it.effect("is none after Ctrl-D", () =>
+  it.effect("is not sent after Ctrl-D", () =>
     Effect.gen(function*() {
       const terminal = open(true)
       assert.deepStrictEqual(yield* pressing(terminal, terminal.message, "\u0004"), { _tag: "Ended" })
     }))
 
-  it.effect("that is ended comes before the end of the input, also where both come at once", () =>
+  it.effect("that is complete comes before the end of the input, even if both arrive at once", () =>
     Effect.gen(function*() {
       const terminal = open(true)
       assert.deepStrictEqual(yield* pressing(terminal, terminal.message, "hello\r\u0004"), {
@@ -98,7 +98,7 @@ describe("a message at a terminal", () => {
       assert.deepStrictEqual(yield* terminal.message, { _tag: "Ended" })
     }))
 
-  it.effect("is none when the terminal is gone", () =>
+  it.effect("is not sent when the terminal is gone", () =>
     Effect.gen(function*() {
       const terminal = open(true)
       const asking = yield* Effect.forkChild(terminal.message, { startImmediately: true })
@@ -117,10 +117,10 @@ describe("an answer", () => {
       assert.strictEqual(yield* terminal.answer(typing), "n")
     }))
 
-  it.effect("is none of the lines that were typed before, of which a terminal gives one at a time", () =>
+  it.effect("is none of the lines typed before, which a terminal delivers one at a time", () =>
     Effect.gen(function*() {
       const kept = ["y\n", "a\n", "y\n", "y\n"]
-      // as a terminal is read: a line, and the next one once the event loop comes round
+      // as a terminal is read: one line, and the next once the event loop comes round
       const input = new Readable({
         read() {
           setImmediate(() => {
@@ -134,7 +134,7 @@ describe("an answer", () => {
       assert.deepStrictEqual(kept, [])
     }))
 
-  it.effect("is none when the input has ended", () =>
+  it.effect("is undefined once the input has ended", () =>
     Effect.gen(function*() {
       const terminal = open(true)
       const asking = yield* Effect.forkChild(terminal.answer(Effect.void), { startImmediately: true })
@@ -145,7 +145,7 @@ describe("an answer", () => {
 })
 
 describe("a pipe", () => {
-  it.effect("gives its lines one by one, also those that came at once", () =>
+  it.effect("yields its lines one by one, even if they came at once", () =>
     Effect.gen(function*() {
       const pipe = open(false)
       pipe.input.end("one\\\ntwo")

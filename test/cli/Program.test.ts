@@ -60,7 +60,7 @@ describe("the command refuses", () => {
       assert.include(file[1], `the root folder "${join(folder, "file")}" is not a folder`)
     }))
 
-  it.effect("a database that is a folder, no database, or in a folder that is not there", () =>
+  it.effect("a database that is a folder, not a database, or in a missing folder", () =>
     Effect.gen(function*() {
       const folder = yield* sandbox({ "not.db": "this is a text, and a long enough one for a database header" })
       const lines = yield* Effect.forEach(
@@ -73,7 +73,7 @@ describe("the command refuses", () => {
       assert.include(lines[2]![1], "does not exist")
     }))
 
-  it.effect("a session that is not in the database, and makes no database for it", () =>
+  it.effect("a session that is not in the database, and creates no database for it", () =>
     Effect.gen(function*() {
       const { db, run } = yield* workplace()
       const first = yield* run(["2+2", "--session", "nope"])
@@ -86,7 +86,7 @@ describe("the command refuses", () => {
       assert.deepStrictEqual(readdirSync(join(db, "..")).filter((name) => name.startsWith(".")), [])
     }))
 
-  it.effect("a session that is busy, with the run that keeps it so", () =>
+  it.effect("a session that is busy, naming the run that keeps it busy", () =>
     Effect.gen(function*() {
       const { run, store } = yield* workplace()
       yield* run(["2+2"])
@@ -100,7 +100,7 @@ describe("the command refuses", () => {
       }).pipe(Effect.scoped, Effect.provide(store))
     }))
 
-  it.effect("an id of a session that no session can have", () =>
+  it.effect("an id that no session can have", () =>
     Effect.gen(function*() {
       const { run } = yield* workplace()
       yield* run(["2+2"])
@@ -109,7 +109,7 @@ describe("the command refuses", () => {
       assert.include(stderr, "there is no session \"a\\nb\" in this database")
     }))
 
-  it.effect("a command that is none", () =>
+  it.effect("an unknown command", () =>
     Effect.gen(function*() {
       const { code, stderr } = yield* invoke(["hello"])
       assert.deepStrictEqual([code, stderr], [
@@ -118,7 +118,7 @@ describe("the command refuses", () => {
       ])
     }))
 
-  it.effect("a command that is mistyped, with the one that was meant", () =>
+  it.effect("a mistyped command, suggesting the one that was meant", () =>
     Effect.gen(function*() {
       const { code, stderr } = yield* invoke(["sohw"])
       assert.deepStrictEqual(
@@ -127,7 +127,7 @@ describe("the command refuses", () => {
       )
     }))
 
-  it.effect("help on a command that is none", () =>
+  it.effect("help on an unknown command", () =>
     Effect.gen(function*() {
       for (const line of ["help sohw", "sohw --help", "sohw -h", "sohw --help=true", "--help sohw", "help sohw -h"]) {
         const { code, stderr, stdout } = yield* invoke(line.split(" "))
@@ -138,7 +138,7 @@ describe("the command refuses", () => {
       }
     }))
 
-  it.effect("a flag in front of its command, and says where it stands", () =>
+  it.effect("a flag before its command, and says where flags belong", () =>
     Effect.gen(function*() {
       for (
         const args of [["--no-color", "sessions"], ["--db", "x.db", "sessions"], ["--db=x.db", "run", "2+2"], ["-x"]]
@@ -150,13 +150,13 @@ describe("the command refuses", () => {
       }
     }))
 
-  it.effect("a letter after its command that is no flag, also among others", () =>
+  it.effect("an unknown letter flag after its command, even among others", () =>
     Effect.gen(function*() {
       const { code, stderr } = yield* invoke(["run", "-xyz", "2+2"])
       assert.deepStrictEqual([code, stderr], [2, "fiberloop: there is no flag -x (see fiberloop run --help)\n"])
     }))
 
-  it.effect("an address of an API that is none", () =>
+  it.effect("an API address that is not a URL", () =>
     Effect.gen(function*() {
       const [code, line] = yield* refusal(["x", "--model", "m"], { env: { OPENAI_BASE_URL: "localhost" } })
       assert.strictEqual(code, 1)
@@ -165,7 +165,7 @@ describe("the command refuses", () => {
 })
 
 describe("the command", () => {
-  it.effect("answers on standard output, and says the rest on standard error", () =>
+  it.effect("answers on standard output, and says everything else on standard error", () =>
     Effect.gen(function*() {
       const { run } = yield* workplace({ "a.ts": "1\n2\n" })
       const { code, stderr, stdout } = yield* run(["what is the longest file?"])
@@ -177,7 +177,7 @@ describe("the command", () => {
       assert.deepStrictEqual(more, [""])
     }))
 
-  it.effect("keeps the run in the session, and goes on with it", () =>
+  it.effect("keeps the run in the session, and continues it", () =>
     Effect.gen(function*() {
       const { run, store } = yield* workplace()
       const first = yield* run(["2+2"])
@@ -188,7 +188,7 @@ describe("the command", () => {
       assert.deepStrictEqual([info?.title, info?.turns, info?.end], ["2+2", 4, "RunCompleted"])
     }))
 
-  it.effect("goes on with an unfinished run when there is no task", () =>
+  it.effect("continues an unfinished run when given no task", () =>
     Effect.gen(function*() {
       const { run } = yield* workplace()
       const first = yield* run(["2+2", "--max-turns", "1"])
@@ -198,7 +198,7 @@ describe("the command", () => {
       assert.deepStrictEqual([second.code, second.stdout], [0, "2+2 = 4\n"])
     }))
 
-  it.effect("ends with 1 where the offline model does not understand, says so on one line, and leaves a session", () =>
+  it.effect("ends with 1 if the offline model does not understand, says so on one line, and leaves a session", () =>
     Effect.gen(function*() {
       const { run, store } = yield* workplace()
       for (const flags of [[], ["--json"]]) {
@@ -232,7 +232,7 @@ describe("the command", () => {
       assert.match(stderr, new RegExp(`^fiberloop: no model is named.*\n✓ completed · .* · session ${sessionId}\n$`))
     }))
 
-  it.effect("takes the model from the environment, and says nothing of one that is named", () =>
+  it.effect("takes the model from the environment, and then does not say that no model is named", () =>
     Effect.gen(function*() {
       const { run } = yield* workplace()
       const offline = yield* run(["2+2"], { env: { FIBERLOOP_MODEL: "offline" } })
@@ -243,7 +243,7 @@ describe("the command", () => {
       assert.include(blank.stderr, "no model is named")
     }))
 
-  it.effect("tells who has no key for the model of the environment what leads to the offline one", () =>
+  it.effect("points to the offline model when the key for the environment's model is missing", () =>
     Effect.gen(function*() {
       const { run } = yield* workplace()
       const env = { FIBERLOOP_MODEL: "gpt" }
@@ -251,14 +251,14 @@ describe("the command", () => {
       assert.strictEqual((yield* run(["--model", "offline", "2+2"], { env })).stdout, "2+2 = 4\n")
     }))
 
-  it.effect("takes a task that begins with a minus for a task", () =>
+  it.effect("accepts a task that begins with a minus", () =>
     Effect.gen(function*() {
       const { run } = yield* workplace()
       assert.strictEqual((yield* run(["-5 + 3"])).stdout, "-5 + 3 = -2\n")
       assert.strictEqual((yield* run(["--", "-(2)^2"])).stdout, "-(2)^2 = -4\n")
     }))
 
-  it.effect("colours a terminal, unless it is told not to", () =>
+  it.effect("colours a terminal, unless told not to", () =>
     Effect.gen(function*() {
       const { run } = yield* workplace()
       const isColoured = (args: ReadonlyArray<string>, env: Record<string, string>, isTerminal = true) =>
@@ -271,7 +271,7 @@ describe("the command", () => {
       assert.isFalse(yield* isColoured([], {}, false))
     }))
 
-  it.effect("shows names of files on a terminal without their control characters", () =>
+  it.effect("shows file names on a terminal without their control characters", () =>
     Effect.gen(function*() {
       const { run } = yield* workplace({ "\u001b]0;x\u0007.md": "\u001b[2J TODO" })
       for (const task of ["list files", "find TODO"]) {
@@ -289,7 +289,7 @@ describe("the command", () => {
       assert.match(stderr, /^fiberloop: no model is named[^\n]*\n$/)
     }))
 
-  it.effect("leaves without a trace when it is stopped before the run began", () =>
+  it.effect("leaves no trace if it is stopped before the run began", () =>
     Effect.gen(function*() {
       const { db, run } = yield* workplace()
       const { code, stderr } = yield* run(["2+2"], { signal: "SIGTERM" })
@@ -318,7 +318,7 @@ describe("the command", () => {
       }
     }))
 
-  it.effect("helps with a command also where help is asked for as a command", () =>
+  it.effect("shows help on a command when help is used as a command, too", () =>
     Effect.gen(function*() {
       const all = ["help", "help help", "help --help"]
       const ofShow = ["help show", "help help show", "help show -h", "--help show"]
@@ -329,7 +329,7 @@ describe("the command", () => {
       }
     }))
 
-  it.effect("ends with the code of its output where help or version cannot be written", () =>
+  it.effect("ends with the code for closed output if help or version cannot be written", () =>
     Effect.gen(function*() {
       for (const args of [["--help"], ["show", "--help"], ["--version"], ["--completions", "bash"]]) {
         const { code, stderr } = yield* invoke(args, { closesAt: 0 })

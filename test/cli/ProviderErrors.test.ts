@@ -1,4 +1,4 @@
-/** What the command says when its provider does not answer as it should: one line with the host and what to do. */
+/** What the command says when its provider misbehaves: one line with the host and what to do. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Queue, type Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -10,17 +10,17 @@ import { workplace } from "./Invoke.ts"
 const key = "sk-secret-0123456789"
 const prompt = "the launch code is 0000"
 
-/** A turn of the event loop: whoever has just said that it will wait, waits. */
+/** One turn of the event loop: whoever has just announced a wait is waiting by then. */
 const turn = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
 
-/** Passes the time of every wait that was announced. */
+/** Lets the time of every announced wait pass. */
 const passing = Effect.fnUntraced(function*(waits: Queue.Dequeue<number>) {
   const millis = yield* Queue.take(waits)
   yield* turn
   yield* TestClock.adjust(millis)
 })
 
-/** How the command is told of a model: the flag, and the settings for an address. */
+/** How the command is given a model: the flag, and the settings for an address. */
 interface Named {
   readonly model: string
   readonly env: (baseUrl: string) => Record<string, string>
@@ -28,7 +28,7 @@ interface Named {
 
 const openAi: Named = { model: "m", env: (baseUrl) => ({ OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: key }) }
 
-/** The line of the command, asked to run a task with this base URL, and how often it was going to try again. */
+/** The command's line when asked to run a task with this base URL, and how often it announced a retry. */
 const lineOf = Effect.fnUntraced(function*(baseUrl: string, { env, model }: Named = openAi) {
   const { run } = yield* workplace()
   const waits = yield* Queue.unbounded<number>()
@@ -51,7 +51,7 @@ const lineOf = Effect.fnUntraced(function*(baseUrl: string, { env, model }: Name
   return { line, retries }
 })
 
-/** A port on which something listens that is no HTTP server. */
+/** A port where something listens that is not an HTTP server. */
 const listening = (onConnection: (socket: Net.Socket) => void): Effect.Effect<string, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.promise(() =>
@@ -158,7 +158,7 @@ const answers: ReadonlyArray<readonly [what: string, reply: OpenAi.Reply, said: 
 
 describe("a provider that answers with", () => {
   for (const [what, reply, said, retries] of answers) {
-    it.effect(`${what} is told on one line`, () =>
+    it.effect(`${what} is reported on one line`, () =>
       Effect.gen(function*() {
         const server = yield* OpenAi.make(reply)
         const line = `fiberloop: ${server.host} ${said}`
@@ -186,7 +186,7 @@ const silences: ReadonlyArray<readonly [what: string, host: Effect.Effect<string
       listening((socket) => socket.destroy()),
       /^(closed|reset) the connection; try again later, and if it stays so, check the port of the base URL and [^;]+$/
     ],
-    // the second where there is no name server
+    // the second on a machine without a name server
     [
       "of a host that is not known",
       Effect.succeed("no-such-host.invalid"),
@@ -203,14 +203,14 @@ const assertGivenUp = ({ line, retries }: Effect.Success<ReturnType<typeof lineO
 
 describe("a port", () => {
   for (const [what, hosted, said] of silences) {
-    it.effect(`${what} is told on one line`, () =>
+    it.effect(`${what} is reported on one line`, () =>
       Effect.gen(function*() {
         const host = yield* hosted
         assertGivenUp(yield* lineOf(`http://${host}/v1`), host, said)
       }))
   }
 
-  it.effect("that speaks no TLS is told on one line", () =>
+  it.effect("that speaks no TLS is reported on one line", () =>
     Effect.gen(function*() {
       const { baseUrl, host } = yield* OpenAi.make(OpenAi.silence)
       const { line } = yield* lineOf(baseUrl.replace("http:", "https:"))
@@ -220,7 +220,7 @@ describe("a port", () => {
 
 describe("a base URL", () => {
   for (const baseUrl of ["localhost:11434/v1", "nonsense", "ftp://user:password@host"]) {
-    it.effect(`that is none is told on one line: ${baseUrl}`, () =>
+    it.effect(`that is invalid is reported on one line: ${baseUrl}`, () =>
       Effect.gen(function*() {
         assert.deepStrictEqual(yield* lineOf(baseUrl), {
           line: "fiberloop: OPENAI_BASE_URL is not an http(s) URL: set one such as https://api.openai.com/v1 or " +
@@ -231,7 +231,7 @@ describe("a base URL", () => {
   }
 })
 
-/** The same over the AI SDK: for a provider, its errors and what names its key. */
+/** The same over the AI SDK: for each provider, its errors and what names its key. */
 const bridged: ReadonlyArray<readonly [string, Named, (status: number, message: string) => object, string]> = [
   [
     "anthropic",
@@ -259,15 +259,18 @@ describe.each(bridged)("a model of %s", (_, named, failure, keyName) => {
       [404, "no such model", "no such model (check the base URL and the name of the model)"],
       [401, `wrong: ${key}`, `wrong: <redacted> (check ${keyName})`]
     ] as const
-  )("that is answered with %s is told on one line, asked once", ([status, message, said]) =>
-    Effect.gen(function*() {
-      const server = yield* OpenAi.make(OpenAi.status(status, failure(status, message)))
-      const line = `fiberloop: ${server.host} answered HTTP ${status}: ${said}`
-      assert.deepStrictEqual(yield* lineOf(server.baseUrl, named), { line, retries: 0 })
-      assert.lengthOf(server.requests, 1)
-    }))
+  )(
+    "that is answered with %s is reported on one line, after one request",
+    ([status, message, said]) =>
+      Effect.gen(function*() {
+        const server = yield* OpenAi.make(OpenAi.status(status, failure(status, message)))
+        const line = `fiberloop: ${server.host} answered HTTP ${status}: ${said}`
+        assert.deepStrictEqual(yield* lineOf(server.baseUrl, named), { line, retries: 0 })
+        assert.lengthOf(server.requests, 1)
+      })
+  )
 
-  it.effect("whose base URL is a web page's is told on one line, asked once", () =>
+  it.effect("whose base URL is a web page's is reported on one line, after one request", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(page(200))
       const said = "answered with a web page and not with a stream of events; check the base URL"
@@ -278,7 +281,7 @@ describe.each(bridged)("a model of %s", (_, named, failure, keyName) => {
       assert.lengthOf(server.requests, 1)
     }))
 
-  it.effect("whose base URL leads elsewhere is told on one line, asked once, and takes the key nowhere", () =>
+  it.effect("whose base URL leads elsewhere is reported on one line, after one request, and its key goes nowhere", () =>
     Effect.gen(function*() {
       const other = yield* OpenAi.make(OpenAi.silence)
       const location = `${other.baseUrl}/moved?token=${key}`
@@ -294,7 +297,7 @@ describe.each(bridged)("a model of %s", (_, named, failure, keyName) => {
     }))
 
   for (const [what, hosted, said] of silences) {
-    it.effect(`whose port is one ${what} is told on one line`, () =>
+    it.effect(`whose port is one ${what} is reported on one line`, () =>
       Effect.gen(function*() {
         const host = yield* hosted
         assertGivenUp(yield* lineOf(`http://${host}/v1`, named), host, said)

@@ -7,12 +7,12 @@ export interface Options {
   readonly columns?: number
   /** standard output fails from this write on, counted from 0 */
   readonly closesAt?: number
-  /** gets what is written on standard error, as it is */
+  /** receives what is written on standard error, unchanged */
   readonly onError?: (text: string) => void
 }
 
 export class Recorder {
-  /** what a terminal that shows both would get */
+  /** what a terminal showing both would receive */
   tape = ""
   stdout = ""
   stderr = ""
@@ -52,6 +52,6 @@ export class Recorder {
   }
 }
 
-/** The lines that a terminal shows after all of this was written to it: `\r` and "erase line" are obeyed. */
+/** The lines that a terminal would show for all that was written: `\r` and "erase line" are obeyed. */
 export const screenOf = (tape: string): ReadonlyArray<string> =>
   tape.split("\n").map((line) => line.split("\r\u001b[2K").at(-1) ?? "")

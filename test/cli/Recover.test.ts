@@ -1,4 +1,4 @@
-/** Runs whose process died, found and gone on with from the command line. */
+/** Runs whose process died, found and continued from the command line. */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
 import * as SessionAgent from "../../src/cli/SessionAgent.ts"
@@ -9,7 +9,7 @@ import { workplace } from "./Invoke.ts"
 
 type Place = Effect.Success<ReturnType<typeof workplace>>
 
-/** A session that began to work, came to `rest`, and was left. */
+/** A session that started work, reached `rest`, and was left behind. */
 const die = ({ store }: Place, sessionId: string, task: string, ...rest: ReadonlyArray<Drafts.Placed>) =>
   SessionStore.SessionStore.use((store) =>
     Effect.scoped(Effect.flatMap(
@@ -29,7 +29,7 @@ const withDead = Effect.fnUntraced(function*(
 })
 
 describe("fiberloop recover", () => {
-  it.effect("goes on with each of them, the oldest first, and says which", () =>
+  it.effect("continues each run, the oldest first, and says which", () =>
     Effect.gen(function*() {
       const { on } = yield* withDead({ "dead-one": "2+2", "dead-two": "3*3" })
       const { code, stderr, stdout } = yield* on("recover")
@@ -52,7 +52,7 @@ describe("fiberloop recover", () => {
       assert.include(stderr, "● run_command command=[\"make\",\"install\"]  ✗ Outcome unknown")
     }))
 
-  it.effect("--list only says which there are", () =>
+  it.effect("--list only says which runs there are", () =>
     Effect.gen(function*() {
       const { on, run } = yield* withDead({ "dead-one": "2+2" })
       yield* run(["1+1"])
@@ -70,7 +70,7 @@ describe("fiberloop recover", () => {
       assert.deepStrictEqual(ids, ["dead-one", "dead-two"])
     }))
 
-  it.effect("goes on with the others where the model of one is not to be had, and says so", () =>
+  it.effect("continues the others if the model of one is not available, and says so", () =>
     Effect.gen(function*() {
       const place = yield* workplace()
       const model = { provider: "openai-compatible", name: "m" }
@@ -84,7 +84,7 @@ describe("fiberloop recover", () => {
       )
     }))
 
-  it.effect("goes on with none where the model that is named is not to be had", () =>
+  it.effect("continues none if the model named is not available", () =>
     Effect.gen(function*() {
       const { on } = yield* withDead({ "dead-one": "2+2", "dead-two": "3*3" })
       const { code, stderr, stdout } = yield* on("recover", ["--model", "m"])
@@ -105,7 +105,7 @@ describe("fiberloop recover", () => {
 
   const newer: Drafts.Placed & { readonly version: number } = { ...Drafts.turnStarted(1), version: 99 }
 
-  it.effect("says by its code, too, that one cannot be read that a newer version wrote, and goes on with the others", () =>
+  it.effect("exits with an error if a newer version wrote a session, and continues the others", () =>
     Effect.gen(function*() {
       const place = yield* workplace()
       yield* die(place, "newer", "2+2", newer)
@@ -118,7 +118,7 @@ describe("fiberloop recover", () => {
       assert.notInclude(stderr, "still going on")
     }))
 
-  it.effect("does not say that nothing was left behind where what was cannot be read", () =>
+  it.effect("does not say that nothing was left behind if a session could not be read", () =>
     Effect.gen(function*() {
       const { on } = yield* withDead({ newer: "2+2" }, newer)
       const { code, stderr } = yield* on("recover", ["--list"])
@@ -126,7 +126,7 @@ describe("fiberloop recover", () => {
       assert.match(stderr, / version 99[^\n]+\nNothing else was left behind\.\n$/)
     }))
 
-  it.effect("does not go on with one that was being aborted, which resume still does", () =>
+  it.effect("does not continue a run that was being aborted, which resume still does", () =>
     Effect.gen(function*() {
       const { on } = yield* withDead({ "dead-one": "2+2" }, { _tag: "AbortRequested", reason: "requested" })
       const { code, stderr, stdout } = yield* on("recover")
@@ -135,14 +135,14 @@ describe("fiberloop recover", () => {
       assert.strictEqual((yield* on("resume", ["dead-one"])).stdout, "2+2 = 4\n")
     }))
 
-  it.effect("goes on with the others after one that fails, and says so by its code", () =>
+  it.effect("continues the others after one fails, and exits with an error", () =>
     Effect.gen(function*() {
       const { on } = yield* withDead({ "dead-one": "write a poem", "dead-two": "3*3" })
       const { code, stdout } = yield* on("recover")
       assert.deepStrictEqual([code, stdout], [1, "3*3 = 9\n"])
     }))
 
-  it.effect("stops at a signal with its code, also where the run that it reached was complete by then", () =>
+  it.effect("stops at a signal with its code, even if the current run was already complete", () =>
     Effect.gen(function*() {
       const { on } = yield* withDead({ "dead-one": "2+2", "dead-two": "3*3" })
       const signal = yield* Deferred.make<Signal>()
@@ -154,7 +154,7 @@ describe("fiberloop recover", () => {
       assert.include((yield* on("recover", ["--list"])).stdout, "dead-two")
     }))
 
-  it.effect("has gone on with all where a signal comes as the last one is complete", () =>
+  it.effect("exits normally if a signal arrives as the last run completes", () =>
     Effect.gen(function*() {
       const { on } = yield* withDead({ "dead-one": "2+2" })
       const signal = yield* Deferred.make<Signal>()
@@ -165,7 +165,7 @@ describe("fiberloop recover", () => {
       assert.deepStrictEqual([code, stdout], [0, "2+2 = 4\n"])
     }))
 
-  it.effect("finds nothing where there is no database, and makes none", () =>
+  it.effect("finds nothing if there is no database, and creates none", () =>
     Effect.gen(function*() {
       const { db, on } = yield* workplace()
       const { code, stderr } = yield* on("recover")
@@ -177,7 +177,7 @@ describe("fiberloop recover", () => {
 })
 
 describe("a session whose process died", () => {
-  it.effect("is shown with the command that goes on with it", () =>
+  it.effect("is shown with the command that continues it", () =>
     Effect.gen(function*() {
       const { db, on } = yield* withDead({ "dead-one": "2+2" })
       const { stdout } = yield* on("show", ["dead-one"])

@@ -22,7 +22,7 @@ export const calls = (...asked: ReadonlyArray<readonly [name: string, params: ob
 
 export const env = (server: Server) => ({ OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: "key" })
 
-/** What the model was told of its calls, in order. */
+/** What the model was told about its calls, in order. */
 export const results = (server: Server): ReadonlyArray<string> =>
   server.requests.at(-1)!.body.messages.filter((message: any) => message.role === "tool").map(({ content }: any) =>
     content

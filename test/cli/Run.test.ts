@@ -1,4 +1,4 @@
-/** What is read before a run is gone on with. */
+/** What is read before a run continues. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as TerminalApprover from "../../src/cli/approval/TerminalApprover.ts"
@@ -10,7 +10,7 @@ import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import { Recorder } from "./Recorder.ts"
 
-it.effect("the arguments of open calls, where they are shown", () =>
+it.effect("the arguments of open calls are read if they are to be shown", () =>
   Effect.gen(function*() {
     const { agent } = yield* TestAgent.make([ScriptedModel.text("Done."), ScriptedModel.text("Done.")])
     const reads: Array<string> = []

@@ -1,4 +1,4 @@
-/** Sessions of other programs: the command leaves them alone, says whose they are, and goes on with them only when told to. */
+/** Sessions of other programs: the command leaves them alone, says whose they are, and continues them only when told to. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { join } from "node:path"
@@ -10,7 +10,7 @@ import { idOf, workplace } from "./Invoke.ts"
 
 const app = "app/Support"
 
-/** A place with a session "support-1" whose runs are each of this agent and came to the rest. */
+/** A place with a session "support-1", each of whose runs is one of these agents' and ends with the rest. */
 const withRuns = Effect.fnUntraced(function*(
   ...runs: ReadonlyArray<readonly [agent: string, ...rest: ReadonlyArray<Drafts.Placed>]>
 ) {
@@ -54,7 +54,7 @@ describe("a session of another program's agent", () => {
       ["compact", "compact", ["support-1"], `agent.compact("support-1")`]
     ]
   for (const [words, command, args, call] of commands) {
-    it.effect(`is refused by ${words}, which leaves its log as it is and names what its program does`, () =>
+    it.effect(`is refused by ${words}, which leaves its log as it is and names its program's call`, () =>
       Effect.gen(function*() {
         const { events, on } = yield* withRuns([app, ...refund])
         const before = yield* events
@@ -64,14 +64,14 @@ describe("a session of another program's agent", () => {
       }))
   }
 
-  it.effect("that is complete takes a new message from its program", () =>
+  it.effect("that is complete takes new messages from its program", () =>
     Effect.gen(function*() {
       const { on } = yield* withRuns([app, Drafts.completed()])
       const { stderr } = yield* on("resume", ["support-1"])
       assert.strictEqual(stderr, `fiberloop: ${refusal(`agent.run({ sessionId: "support-1", input })`)}`)
     }))
 
-  it.effect("is left alone by recover, which is not an error, and listed no more than gone on with", () =>
+  it.effect("is left alone by recover, without an error, whether listing or continuing", () =>
     Effect.gen(function*() {
       const { events, on } = yield* withRuns([app])
       const before = yield* events
@@ -83,7 +83,7 @@ describe("a session of another program's agent", () => {
       assert.deepStrictEqual(yield* events, before)
     }))
 
-  it.effect("is gone on with by --as-fiberloop, and the way back says so as well", () =>
+  it.effect("is continued by --as-fiberloop, and the suggested command has the flag as well", () =>
     Effect.gen(function*() {
       const { db, events, on } = yield* withRuns([app, Drafts.turnStarted(1), Drafts.limited()])
       const { code, stderr, stdout } = yield* on("resume", ["support-1", "--as-fiberloop", "--max-turns", "1"])
@@ -92,15 +92,15 @@ describe("a session of another program's agent", () => {
       assert.include(stderr, `Go on with: fiberloop run --session support-1 --db ${db} --as-fiberloop --max-turns 21`)
     }))
 
-  it.effect("is gone on with by recover --as-fiberloop", () =>
+  it.effect("is continued by recover --as-fiberloop", () =>
     Effect.gen(function*() {
       const { on } = yield* withRuns([app])
       assert.deepInclude(yield* on("recover", ["--as-fiberloop"]), { code: 0, stdout: "2+2 = 4\n" })
     }))
 })
 
-describe("whose a session is", () => {
-  it.effect("is said by its last run", () =>
+describe("the owner of a session", () => {
+  it.effect("is the agent of its last run", () =>
     Effect.gen(function*() {
       const before = yield* withRuns([app, Drafts.completed()], [SessionAgent.own, Drafts.completed()])
       assert.include(yield* before.run(["--session", before.id, "3*3"]), { code: 0, stdout: "3*3 = 9\n" })
@@ -108,7 +108,7 @@ describe("whose a session is", () => {
       assert.include(yield* after.run(["--session", after.id, "3*3"]), { code: 1, stdout: "" })
     }))
 
-  it.effect("does not change with a copy of it", () =>
+  it.effect("does not change in a copy", () =>
     Effect.gen(function*() {
       const { on, root, run } = yield* workplace()
       const file = join(root, "session.jsonl")
@@ -122,7 +122,7 @@ describe("whose a session is", () => {
     }))
 })
 
-describe("how its program goes on", () => {
+describe("how the program continues its session", () => {
   const goOn = `go on with it in its program: ${resume}\n`
 
   for (const command of ["approve", "deny"]) {
@@ -133,7 +133,7 @@ describe("how its program goes on", () => {
       }))
   }
 
-  it.effect("is said by show, before a call is decided about and after", () =>
+  it.effect("is said by show, before and after a call is decided", () =>
     Effect.gen(function*() {
       const { db, on } = yield* withRuns([app, ...refund])
       const before = yield* on("show", ["support-1"])
@@ -143,7 +143,7 @@ describe("how its program goes on", () => {
       assert.include(after.stdout, `\nDecided; ${goOn}`)
     }))
 
-  it.effect("is said by show of a run that died, was limited, or failed", () =>
+  it.effect("is said by show for a run that died, was limited, or failed", () =>
     Effect.gen(function*() {
       const ends: ReadonlyArray<readonly [words: string, ends: ReadonlyArray<Drafts.Placed>]> = [
         [`Where it died, ${goOn}`, []],
@@ -166,7 +166,7 @@ describe("how its program goes on", () => {
       assert.match(stdout, /^support-1 {2}2\+2\n {2}for the program of the agent "app\/Support"\n {2}1\.0 {2}refund /)
     }))
 
-  it.effect("is said of a copy by fork and by import", () =>
+  it.effect("is said for a copy by fork and by import", () =>
     Effect.gen(function*() {
       const { on, root } = yield* withRuns([app, ...refund])
       const forked = yield* on("fork", ["support-1", "--to", "copy"])
@@ -181,7 +181,7 @@ describe("how its program goes on", () => {
 })
 
 describe("arguments for a call of another program's tool", () => {
-  it.effect("are refused, because only its program knows the tool, and nothing is decided", () =>
+  it.effect("are refused and nothing is decided, because only its program knows the tool", () =>
     Effect.gen(function*() {
       const { events, on } = yield* withRuns([app, ...refund])
       const { code, stderr } = yield* on("approve", ["support-1", "--params", "{\"amount\":1}"])
@@ -193,7 +193,7 @@ describe("arguments for a call of another program's tool", () => {
       assert.deepStrictEqual(RunLog.only(yield* events, "ApprovalResolved"), [])
     }))
 
-  it.effect("are refused as its result is", () =>
+  it.effect("are refused, and so is a result for it", () =>
     Effect.gen(function*() {
       const { events, on } = yield* withRuns([app, ...refund])
       const { code, stderr } = yield* on("approve", ["support-1", "--result", "null"])

@@ -1,4 +1,4 @@
-/** The commands that look at kept sessions: in this process on real databases, and as processes where that matters. */
+/** The commands that look at kept sessions: in this process on real databases, and as processes if that matters. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { TestClock } from "effect/testing"
@@ -15,7 +15,7 @@ const logOf = (id: string) => SessionStore.SessionStore.use((store) => Stream.ru
 const commands = ["sessions", "show", "resume", "compact", "fork", "export", "import"]
 
 describe("without a database", () => {
-  it.effect("sessions says that there are none, and how to begin one", () =>
+  it.effect("sessions says that there are none, and how to start one", () =>
     Effect.gen(function*() {
       const { db, on } = yield* workplace()
       const { code, stderr, stdout } = yield* on("sessions")
@@ -26,7 +26,7 @@ describe("without a database", () => {
       )
     }))
 
-  it.effect("sessions says where there is no folder for one", () =>
+  it.effect("sessions says which folder does not exist", () =>
     Effect.gen(function*() {
       const folder = join(yield* sandbox(), "gone")
       const { code, stderr } = yield* invoke(["sessions", "--db", join(folder, "sessions.db")])
@@ -46,7 +46,7 @@ describe("without a database", () => {
       }))
   }
 
-  it.effect("none is made", () =>
+  it.effect("none is created", () =>
     Effect.gen(function*() {
       const { db, on } = yield* workplace()
       for (const command of commands) yield* on(command, command === "sessions" ? [] : ["abcdef"])
@@ -95,7 +95,7 @@ describe("fiberloop sessions", () => {
       assert.deepStrictEqual(rest, { sessionId: id, title: "2+2", head: rest.head, turns: 2, end: "RunCompleted" })
     }))
 
-  it.effect("refuses a limit that is no number", () =>
+  it.effect("refuses a limit that is not a number", () =>
     Effect.gen(function*() {
       const { code, stderr } = yield* invoke(["sessions", "--limit", "0"])
       assert.deepStrictEqual([code, stderr], [
@@ -140,7 +140,7 @@ describe("fiberloop show", () => {
       assert.deepStrictEqual(eventsOf(shown.stdout), eventsOf(stdout).filter((event) => "seq" in event))
     }))
 
-  it.effect("takes the beginning of an id", () =>
+  it.effect("accepts the beginning of an id", () =>
     Effect.gen(function*() {
       const { id, on } = yield* withSession()
       const { code, stdout } = yield* on("show", [id.slice(0, 6)])
@@ -148,7 +148,7 @@ describe("fiberloop show", () => {
       assert.include(stdout, `── session ${id}`)
     }))
 
-  it.effect("takes last for the session that was changed last, whatever another one is called", () =>
+  it.effect("accepts last for the most recently changed session, even if another is called last", () =>
     Effect.gen(function*() {
       const { id, on, run } = yield* withSession()
       const newer = idOf(yield* run(["3*3"]))
@@ -163,7 +163,7 @@ describe("fiberloop show", () => {
       assert.include((yield* on("show", ["last"])).stdout, `── session ${id} ·`)
     }))
 
-  it.effect("finds no last session where there is none", () =>
+  it.effect("finds no last session when there is none", () =>
     Effect.gen(function*() {
       const { on } = yield* workplace()
       const { code, stderr } = yield* on("show", ["last"])
@@ -171,7 +171,7 @@ describe("fiberloop show", () => {
       assert.match(stderr, /^fiberloop: there is no session "last", because there is no database [^\n]+\n$/)
     }))
 
-  it.effect("takes a whole id that another one begins with", () =>
+  it.effect("accepts a whole id that is also the beginning of another", () =>
     Effect.gen(function*() {
       const { id, on } = yield* withSession()
       yield* on("fork", [id, "--to", "my-copy"])
@@ -179,7 +179,7 @@ describe("fiberloop show", () => {
       assert.include((yield* on("show", ["my-copy"])).stdout, "── session my-copy ·")
     }))
 
-  it.effect("names the closest session where there is none, on one line with code 1", () =>
+  it.effect("names the closest session if there is no match, on one line with code 1", () =>
     Effect.gen(function*() {
       const { id, on } = yield* withSession()
       const { code, stderr, stdout } = yield* on("show", [`${id}x`])
@@ -190,7 +190,7 @@ describe("fiberloop show", () => {
       )
     }))
 
-  it.effect("does not take a session that was only opened for one", () =>
+  it.effect("does not count a session that was only opened", () =>
     Effect.gen(function*() {
       const { on, store } = yield* withSession()
       const code = yield* SessionStore.SessionStore.use((_) => _.open("opened", { runId: "r", create: true })).pipe(
@@ -201,7 +201,7 @@ describe("fiberloop show", () => {
       assert.strictEqual(code, 1)
     }))
 
-  it.effect("colours a terminal, unless it is told not to", () =>
+  it.effect("colours a terminal, unless told not to", () =>
     Effect.gen(function*() {
       const { id, on } = yield* withSession()
       const isColoured = (args: ReadonlyArray<string>, env: Record<string, string> = {}, isTerminal = true) =>
@@ -219,7 +219,7 @@ describe("fiberloop show", () => {
       assert.deepStrictEqual([code, stderr], [141, ""])
     }))
 
-  it.effect("stops at a signal, with its code", () =>
+  it.effect("stops at a signal, with the signal's code", () =>
     Effect.gen(function*() {
       const { id, on } = yield* withSession()
       assert.strictEqual((yield* on("show", [id], { signal: "SIGINT" })).code, 130)
@@ -227,7 +227,7 @@ describe("fiberloop show", () => {
 })
 
 describe("fiberloop resume", () => {
-  it.effect("goes on with the last run, found by the beginning of its session", () =>
+  it.effect("continues the last run, found by the beginning of its session's id", () =>
     Effect.gen(function*() {
       const { id, on } = yield* withSession("2+2", ["--max-turns", "1"])
       const { code, stdout } = yield* on("resume", [id.slice(0, 8), "--max-turns", "5"])
@@ -242,7 +242,7 @@ describe("fiberloop resume", () => {
       assert.deepStrictEqual([tags[0], tags.at(-1)], ["RunResumed", "RunCompleted"])
     }))
 
-  it.effect("says so where there is nothing to go on with", () =>
+  it.effect("says so if there is nothing to continue", () =>
     Effect.gen(function*() {
       const { db, id, on } = yield* withSession()
       const { code, stderr } = yield* on("resume", [id])
@@ -253,7 +253,7 @@ describe("fiberloop resume", () => {
 })
 
 describe("fiberloop fork", () => {
-  it.effect("--json is the copy as sessions lists it, in place of its id", () =>
+  it.effect("--json is the copy as sessions lists it, instead of its id", () =>
     Effect.gen(function*() {
       const { id, on } = yield* withSession()
       const { code, stdout } = yield* on("fork", [id, "--to", "copy", "--json"])
@@ -261,7 +261,7 @@ describe("fiberloop fork", () => {
       assert.include((yield* on("sessions", ["--json"])).stdout, stdout)
     }))
 
-  it.effect("prints the id of the copy alone on standard output, and how to go on with it", () =>
+  it.effect("prints only the copy's id on standard output, and says how to continue it", () =>
     Effect.gen(function*() {
       const { db, id, on, store } = yield* withSession()
       const { code, stderr, stdout } = yield* on("fork", [id.slice(0, 6)])
@@ -272,7 +272,7 @@ describe("fiberloop fork", () => {
       assert.deepStrictEqual(after, before)
     }))
 
-  it.effect("copies up to an event, to an id, and says that the run can be resumed", () =>
+  it.effect("copies up to an event, under an id, and says that the run can be resumed", () =>
     Effect.gen(function*() {
       const { id, on, store } = yield* withSession()
       const log = yield* logOf(id).pipe(Effect.provide(store))
@@ -283,7 +283,7 @@ describe("fiberloop fork", () => {
       assert.strictEqual((yield* on("resume", ["copy"])).stdout, "2+2 = 4\n")
     }))
 
-  it.effect("says that a run which failed, or stopped at a limit, can be resumed", () =>
+  it.effect("says that a run which failed or reached a limit can be resumed", () =>
     Effect.gen(function*() {
       const failed = yield* withSession("compose a sonnet")
       const { stderr } = yield* failed.on("fork", [failed.id, "--to", "copy"])
@@ -293,7 +293,7 @@ describe("fiberloop fork", () => {
       assert.include(said, `or its run:  fiberloop resume copy --db ${limited.db} --max-turns <n>\n`)
     }))
 
-  it.effect("names the nearest places where an event is none", () =>
+  it.effect("names the nearest places if the event is not one", () =>
     Effect.gen(function*() {
       const { id, on } = yield* withSession()
       const { code, stderr } = yield* on("fork", [id, "--at", "1"])
@@ -325,7 +325,7 @@ describe("the command line", () => {
       }))
   }
 
-  it.effect("asks for the session that is missing", () =>
+  it.effect("asks for the missing session", () =>
     Effect.gen(function*() {
       const { code, stderr } = yield* invoke(["show"])
       assert.deepStrictEqual([code, stderr], [
@@ -334,7 +334,7 @@ describe("the command line", () => {
       ])
     }))
 
-  it.effect("takes one session", () =>
+  it.effect("accepts only one session", () =>
     Effect.gen(function*() {
       const { code, stderr } = yield* invoke(["show", "a", "b"])
       assert.deepStrictEqual([code, stderr], [
@@ -343,7 +343,7 @@ describe("the command line", () => {
       ])
     }))
 
-  it.effect("an empty session is none", () =>
+  it.effect("rejects an empty session", () =>
     Effect.gen(function*() {
       const { on } = yield* workplace()
       const { code, stderr } = yield* on("show", [""])
@@ -351,7 +351,7 @@ describe("the command line", () => {
       assert.include(stderr, "the session is empty")
     }))
 
-  it.effect("tells of the completions, and names all commands in them", () =>
+  it.effect("mentions the completions, which name all commands", () =>
     Effect.gen(function*() {
       assert.include((yield* invoke(["--help"])).stdout, "source <(fiberloop --completions bash)")
       for (const shell of ["bash", "zsh", "fish", "powershell"]) {
@@ -363,7 +363,7 @@ describe("the command line", () => {
 })
 
 describe("as a process", () => {
-  it.effect("a folder without sessions is left as it was", () =>
+  it.effect("a folder without sessions is left unchanged", () =>
     Effect.gen(function*() {
       const cwd = yield* sandbox()
       const { code, stderr, stdout } = yield* Child.run(["sessions"], { cwd })
@@ -372,7 +372,7 @@ describe("as a process", () => {
       assert.isFalse(existsSync(join(cwd, ".fiberloop")))
     }))
 
-  it.effect("a session is listed and shown by another process than the one that ran it", () =>
+  it.effect("a session is listed and shown by a process other than the one that ran it", () =>
     Effect.gen(function*() {
       const cwd = yield* sandbox()
       yield* Child.run(["run", "2+2"], { cwd })
@@ -383,7 +383,7 @@ describe("as a process", () => {
       assert.include(stdout, "2+2 = 4")
     }))
 
-  it.effect("bash reads the completions", () =>
+  it.effect("bash accepts the completions", () =>
     Effect.gen(function*() {
       const { stdout } = yield* Child.run(["--completions", "bash"], { cwd: yield* sandbox() })
       execFileSync("bash", ["-n"], { input: stdout })

@@ -18,7 +18,7 @@ const nothing: Settings.Typed = {
 const check = (typed: Partial<Settings.Typed>) => Settings.check({ ...nothing, ...typed })
 const refused = (typed: Partial<Settings.Typed>) => Effect.map(Effect.flip(check(typed)), ({ line }) => line)
 
-it.effect("nothing typed is the current folder, its own database, and nothing allowed", () =>
+it.effect("nothing typed means the current folder, its own database, and nothing allowed", () =>
   Effect.gen(function*() {
     assert.deepStrictEqual(yield* check({}), {
       task: undefined,
@@ -39,7 +39,7 @@ it.effect("nothing typed is the current folder, its own database, and nothing al
     })
   }))
 
-it.effect("what was typed holds, and another run is told of it", () =>
+it.effect("what was typed applies, and is repeated for another run", () =>
   Effect.gen(function*() {
     const given = { root: "src", db: "a.db", model: "m", contextWindow: "8000", maxTurns: "7", yes: true }
     const settings = yield* check(given)
@@ -64,7 +64,7 @@ it.effect("what was typed holds, and another run is told of it", () =>
     ])
   }))
 
-it.effect("another run is told of a Postgres without its password", () =>
+it.effect("a Postgres is named to another run without its password", () =>
   Effect.gen(function*() {
     const { db, flags } = yield* check({ db: "postgres://me:secret@host/app" })
     assert.deepStrictEqual([db, flags], ["postgres://me:secret@host/app", ["--db", "postgres://me@host/app"]])
@@ -80,13 +80,13 @@ describe("is refused", () => {
       ["model", "--model is empty"]
     ] as const
   ) {
-    it.effect(`a ${field} that is blank`, () =>
+    it.effect(`a blank ${field}`, () =>
       Effect.gen(function*() {
         assert.include(yield* refused({ [field]: " " }), says)
       }))
   }
 
-  it.effect("a database behind another address than one of Postgres, without its password", () =>
+  it.effect("a database at an address other than Postgres, without showing its password", () =>
     Effect.gen(function*() {
       const line = yield* refused({ db: "mysql://me:secret@host/app" })
       assert.strictEqual(line, "--db takes a file, or a URL that begins with postgres://, not with mysql://")
@@ -103,7 +103,7 @@ describe("is refused", () => {
       assert.strictEqual((yield* check({ db: "./file:y.db" })).db, "./file:y.db")
     }))
 
-  it.effect("a number above the largest, which is taken", () =>
+  it.effect("a number above the largest that is accepted", () =>
     Effect.gen(function*() {
       assert.strictEqual((yield* check({ maxTurns: "999999999" })).maxTurns, 999_999_999)
       assert.strictEqual(

@@ -9,7 +9,7 @@ import { invoke, workplace } from "./Invoke.ts"
 
 type Place = Effect.Success<ReturnType<typeof workplace>>
 
-/** A session of one run of this agent, which was started then. */
+/** A session with one run of this agent, started at that time. */
 const add = (id: string, agent: string, at: number, version = 1) =>
   Effect.scoped(Effect.gen(function*() {
     const store = yield* SessionStore.SessionStore
@@ -44,7 +44,7 @@ describe("fiberloop stats", () => {
       assert.deepStrictEqual([runs, latency.model.count, tools.calculate.count], [2, 3, 1])
     }))
 
-  it.effect("of one session takes the beginning of its id", () =>
+  it.effect("accepts the beginning of an id for one session", () =>
     Effect.gen(function*() {
       const place = yield* workplace()
       yield* place.run(["2+2"])
@@ -55,7 +55,7 @@ describe("fiberloop stats", () => {
     }))
 
   it.live(
-    "counts the runs that were started since, of one agent, in any number of sessions",
+    "counts the runs started since a time, of one agent, in any number of sessions",
     () =>
       Effect.gen(function*() {
         const place = yield* workplace()
@@ -78,7 +78,7 @@ describe("fiberloop stats", () => {
     60_000
   )
 
-  it.effect("says which agents there are where it finds none of one", () =>
+  it.effect("says which agents there are if it finds no runs of the one named", () =>
     Effect.gen(function*() {
       const place = yield* workplace()
       yield* add("session", "support", 0).pipe(Effect.provide(place.store))
@@ -87,7 +87,7 @@ describe("fiberloop stats", () => {
       assert.strictEqual(stderr, `fiberloop: no run is one of the agent "suport": there are runs of "support"\n`)
     }))
 
-  it.effect("says that no run is new enough, and gives programs the zeros", () =>
+  it.effect("says that no run is recent enough, and prints zeros for programs", () =>
     Effect.gen(function*() {
       const place = yield* workplace()
       yield* add("session", "support", 0).pipe(Effect.provide(place.store))
@@ -108,7 +108,7 @@ describe("fiberloop stats", () => {
 })
 
 describe("without sessions", () => {
-  it.effect("stats says in one line that there are none, and makes no database", () =>
+  it.effect("stats says in one line that there are none, and creates no database", () =>
     Effect.gen(function*() {
       const { db, on } = yield* workplace()
       const { code, stderr, stdout } = yield* on("stats")
@@ -120,7 +120,7 @@ describe("without sessions", () => {
       assert.isFalse(existsSync(db))
     }))
 
-  it.effect("stats says the same of a database that has none", () =>
+  it.effect("stats says the same about an empty database", () =>
     Effect.gen(function*() {
       const { db, on, store } = yield* workplace()
       yield* SessionStore.SessionStore.use((_) => _.list()).pipe(Effect.provide(store))
@@ -137,7 +137,7 @@ describe("without sessions", () => {
       assert.deepStrictEqual([runs, successRate, turns.total], [0, null, 0])
     }))
 
-  it.effect("stats of one says where it looked", () =>
+  it.effect("stats of one session says where it looked", () =>
     Effect.gen(function*() {
       const { on } = yield* workplace()
       const { code, stderr } = yield* on("stats", ["--session", "abcdef"])
@@ -147,7 +147,7 @@ describe("without sessions", () => {
 })
 
 describe("what cannot be counted", () => {
-  it.effect("is told in one line", () =>
+  it.effect("is reported in one line", () =>
     Effect.gen(function*() {
       const { root } = yield* workplace()
       const file = join(root, "notes.txt")

@@ -16,9 +16,9 @@ export interface Options {
 export interface Terminal {
   /** Keys; Enter is `\r`, Ctrl-C is `\x03`. */
   readonly type: (keys: string) => Effect.Effect<void>
-  /** Awaits a text on the screen that was not there when something was last typed; dies when the command ends without. */
+  /** Awaits text on the screen that was not there when something was last typed; dies if the command ends first. */
   readonly sees: (text: string) => Effect.Effect<void>
-  /** Sends the command a signal, from outside of the terminal. */
+  /** Sends the command a signal, from outside the terminal. */
   readonly kill: (signal: NodeJS.Signals) => Effect.Effect<void>
   /** Awaits the end of the command. */
   readonly ended: Effect.Effect<Ended>
@@ -65,7 +65,7 @@ export const start = (args: ReadonlyArray<string>, options: Options): Effect.Eff
     }
   })
 
-/** Runs the command to its end, nobody typing. */
+/** Runs the command to its end with nobody typing. */
 export const run = (args: ReadonlyArray<string>, options: Options) =>
   Effect.scoped(Effect.flatMap(start(args, options), ({ ended }) => ended))
 
@@ -75,12 +75,12 @@ const killed = (child: IPty): Promise<void> =>
     child.kill("SIGKILL")
   })
 
-/** Who looks at the screen, each time that something was drawn. */
+/** Those who look at the screen, each time something was drawn. */
 const watcher = (emulator: Emulator) => {
   const looking = new Set<() => void>()
   const end = Promise.withResolvers<Ended>()
   let hasEnded = false
-  /** What was read before something was last typed: the rows above this one, and what stood in it. */
+  /** What was read before something was last typed: the rows above this one, and what was in it. */
   let read = { row: 0, line: "" }
   const unread = () => {
     const screen = screenOf(emulator, read.row)
@@ -120,7 +120,7 @@ const watcher = (emulator: Emulator) => {
   }
 }
 
-/** The lines from a row on; those that the terminal wrapped are one, and blank ends are cut off. */
+/** The lines from a row on; wrapped ones are joined, and trailing blanks are cut off. */
 const screenOf = ({ buffer: { active } }: Emulator, from = 0): string => {
   const lines: Array<string> = []
   for (let row = from; row < active.length; row++) {

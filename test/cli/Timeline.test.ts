@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { idOf, workplace } from "./Invoke.ts"
 
 describe("fiberloop show --timeline", () => {
-  it.effect("shows every drive of every run, plain where there is no terminal", () =>
+  it.effect("shows every drive of every run, plain if there is no terminal", () =>
     Effect.gen(function*() {
       const { on, run } = yield* workplace()
       const id = idOf(yield* run(["2+2", "--max-turns", "1"]))

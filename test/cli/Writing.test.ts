@@ -35,7 +35,7 @@ describe("a change", () => {
       assert.include(tape, "✓ created, 1 line")
     }))
 
-  it.effect("is not made when the person says no, and the model reads why and goes on", () =>
+  it.effect("is not made when the person says no, and the model reads why and continues", () =>
     Effect.gen(function*() {
       const { code, file, model, stdout } = yield* onModel([write, Replies.says("As you like.")], [], {
         isTerminal: true,
@@ -53,7 +53,7 @@ describe("a change", () => {
       assert.include(Replies.results(model)[0], "there is no terminal to ask the user at")
     }))
 
-  it.effect("is made without asking with --yes, which is said in one line", () =>
+  it.effect("is made without asking with --yes, and one line says so", () =>
     Effect.gen(function*() {
       const { file, stderr } = yield* onModel([write, Replies.says("Done.")], ["--yes"])
       assert.isTrue(existsSync(file))
@@ -61,7 +61,7 @@ describe("a change", () => {
       assert.notInclude(stderr, "Allow?")
     }))
 
-  it.effect("is asked for once where the answer is always", () =>
+  it.effect("is asked for once if the answer is always", () =>
     Effect.gen(function*() {
       const command = ["run_command", { command: ["true"] }] as const
       const { code, model, tape } = yield* onModel([Replies.calls(command, command), Replies.says("Ran.")], [], {
@@ -75,7 +75,7 @@ describe("a change", () => {
 })
 
 describe("the model", () => {
-  it.effect("is offered the tools that write, when it is a real one", () =>
+  it.effect("is offered the tools that write if it is a real one", () =>
     Effect.gen(function*() {
       const { model } = yield* onModel([Replies.says("Hi.")])
       const names = model.requests[0]!.body.tools.map((tool: any) => tool.function.name)
@@ -86,27 +86,27 @@ describe("the model", () => {
     model.requests[0]!.body.messages.filter(({ role }: any) => role !== "user").map(({ content }: any) => content)
       .join()
 
-  it.effect("is told what AGENTS.md of the folder says, and the user that it was read", () =>
+  it.effect("is told the contents of AGENTS.md in the folder, and the user that it was read", () =>
     Effect.gen(function*() {
       const { model, stderr } = yield* onModel([Replies.says("Hi.")], [], {}, { "AGENTS.md": "Use tabs." })
       assert.include(told(model), "Use tabs.")
       assert.match(stderr, /^fiberloop: AGENTS\.md of the folder was read[^\n]*\n/)
     }))
 
-  it.effect("is not told of an AGENTS.md that is too large, and the user hears it", () =>
+  it.effect("is not told the contents of an AGENTS.md that is too large, and the user is told so", () =>
     Effect.gen(function*() {
       const { model, stderr } = yield* onModel([Replies.says("Hi.")], [], {}, { "AGENTS.md": "x".repeat(32_769) })
       assert.notInclude(told(model), "xxx")
       assert.include(stderr, "AGENTS.md of the folder was not read: it has more than 32 KiB")
     }))
 
-  it.effect("is told of an AGENTS.md of exactly 32 KiB", () =>
+  it.effect("is told the contents of an AGENTS.md of exactly 32 KiB", () =>
     Effect.gen(function*() {
       const { model } = yield* onModel([Replies.says("Hi.")], [], {}, { "AGENTS.md": "x".repeat(32_768) })
       assert.include(told(model), "xxx")
     }))
 
-  it.effect("is not told of an AGENTS.md that leads out of the folder", () =>
+  it.effect("is not told the contents of an AGENTS.md that leads out of the folder", () =>
     Effect.gen(function*() {
       const model = yield* OpenAiServer.make(Replies.says("Hi."))
       const { root, run } = yield* workplace()

@@ -25,7 +25,7 @@ describe("what is shown of write_file", () => {
       assert.strictEqual(lines.map((line) => `${line.slice(1)}\n`).join(""), content)
     }))
 
-  it.effect("is what changes of a file that is there", () =>
+  it.effect("is what changes in an existing file", () =>
     Effect.gen(function*() {
       assert.strictEqual(
         yield* shown({ "a.txt": "one\ntwo\n" }, "write_file", { path: "a.txt", content: "one\n2" }),
@@ -42,7 +42,7 @@ describe("what is shown of write_file", () => {
       )
     }))
 
-  it.effect("says that what it replaces is no text", () =>
+  it.effect("says that the replaced content is not text", () =>
     Effect.gen(function*() {
       assert.strictEqual(
         yield* shown({ "a.bin": Buffer.from([1, 0, 255]) }, "write_file", { path: "a.bin", content: "new" }),
@@ -64,7 +64,7 @@ describe("what is shown of write_file", () => {
       )
     }))
 
-  it.effect("says that it will be refused, and the content all the same", () =>
+  it.effect("says that the call will be refused, and shows the content all the same", () =>
     Effect.gen(function*() {
       const text = yield* shown({ out: { link: "../outside" } }, "write_file", { path: "out/a.txt", content: "new\n" })
       assert.match(
@@ -100,7 +100,7 @@ describe("what is shown of write_file", () => {
       )
     }))
 
-  it.effect("makes nothing", () =>
+  it.effect("creates nothing", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a.txt": "old" })
       yield* Describe.describe(yield* Root.make(root), ShownFiles.make())("write_file", {
@@ -123,7 +123,7 @@ describe("what is shown of write_file", () => {
       )
     }))
 
-  it.effect("shows line endings where they change", () =>
+  it.effect("shows line endings if they change", () =>
     Effect.gen(function*() {
       assert.include(
         yield* shown({ "a.txt": "one\r\ntwo\r\n" }, "write_file", { path: "a.txt", content: "one\ntwo\r\n" }),
@@ -141,7 +141,7 @@ describe("what is shown of write_file", () => {
 })
 
 describe("what is shown of edit_file", () => {
-  it.effect("is what changes of the file", () =>
+  it.effect("is what changes in the file", () =>
     Effect.gen(function*() {
       assert.strictEqual(
         yield* shown({ "a.txt": "one\ntwo\nthree\n" }, "edit_file", { path: "a.txt", oldText: "two", newText: "2" }),
@@ -161,7 +161,7 @@ describe("what is shown of edit_file", () => {
       assert.strictEqual(text.split("\n").filter((line) => line === "+y").length, 3_000)
     }))
 
-  it.effect("is all that was asked when it will be refused", () =>
+  it.effect("is everything that was asked if it will be refused", () =>
     Effect.gen(function*() {
       const [oldText, newText] = ["1\n2\n3\n4\n5\n6\n7\n8\n9\nold", "1\n2\n3\n4\n5\n6\n7\n8\n9\nnew"]
       const text = yield* shown({ "a.txt": "abc" }, "edit_file", { path: "a.txt", oldText, newText })
@@ -181,7 +181,7 @@ describe("what is shown of edit_file", () => {
     }))
 })
 
-/** What a shell makes of the line that is shown. */
+/** What a shell makes of the line shown. */
 const readBack = (text: string) =>
   execFileSync("bash", ["-c", `printf '%s\\0' ${text.slice(text.indexOf("\n") + 1)}`], {
     encoding: "utf8",
@@ -218,7 +218,7 @@ describe("what is shown of run_command", () => {
       )
     }))
 
-  it.effect("is the default where nothing is asked", () =>
+  it.effect("is the default if nothing is asked for", () =>
     Effect.gen(function*() {
       assert.strictEqual(
         yield* shown({}, "run_command", { command: ["sh", "-c", "rm -rf *"] }),
@@ -234,7 +234,7 @@ describe("what is shown of run_command", () => {
     }))
 
   it.effect.prop(
-    "is read back by a shell exactly, and nothing of it is hidden",
+    "is read back exactly by a shell, and hides nothing",
     [Schema.Array(Word).check(Schema.isMinLength(1), Schema.isMaxLength(4))],
     ([words]) =>
       Effect.gen(function*() {
@@ -246,17 +246,17 @@ describe("what is shown of run_command", () => {
     { arbitrary: { runs: 25 } }
   )
 
-  it.effect("is shown as a call that will fail when it has a NUL character", () =>
+  it.effect("is shown as a call that will fail if it has a NUL character", () =>
     Effect.gen(function*() {
       assert.include(yield* shown({}, "run_command", { command: ["echo", "a\0b"] }), "echo $'a\\x00b'")
     }))
 })
 
-describe("what is shown of a call with null for what it leaves out", () => {
+describe("what is shown of a call with null in place of what it leaves out", () => {
   it.effect.each<readonly [string, Record<string, unknown>, Record<string, null>]>([
     ["edit_file", { path: "a.txt", oldText: "two", newText: "2" }, { all: null }],
     ["run_command", { command: ["ls"] }, { cwd: null, timeoutSeconds: null }]
-  ])("is that of one without, as it will run: %s", ([tool, params, nulls]) =>
+  ])("matches that of one without it, as it will run: %s", ([tool, params, nulls]) =>
     Effect.gen(function*() {
       const files = { "a.txt": "one\ntwo\n" }
       const text = yield* shown(files, tool, { ...params, ...nulls })
@@ -271,7 +271,7 @@ describe("what is shown of any other call", () => {
       assert.strictEqual(yield* shown({}, "pay\u001b", { to: "a\u202e" }), "pay\\x1b {\n  \"to\": \"a\\u202e\"\n}")
     }))
 
-  it.effect("is its name when it has none", () =>
+  it.effect("is only its name if it has no parameters", () =>
     Effect.gen(function*() {
       assert.strictEqual(yield* shown({}, "pay", undefined), "pay")
     }))

@@ -7,7 +7,7 @@ const run = (command: ReadonlyArray<string>, cwd?: string) =>
   keyOf("run_command", cwd === undefined ? { command } : { command, cwd })
 
 describe("a rule", () => {
-  it.effect("covers the same command in the same folder for as long, also where the time is left out", () =>
+  it.effect("covers the same command in the same folder with the same timeout, even if left to its default", () =>
     Effect.sync(() => {
       const of = (timeoutSeconds: number) => keyOf("run_command", { command: ["git", "status"], timeoutSeconds })
       assert.isString(run(["git", "status"]))
@@ -31,7 +31,7 @@ describe("a rule", () => {
   )
 
   it.effect.prop(
-    "on a command covers no other one",
+    "on a command covers no other",
     [Schema.NonEmptyArray(Schema.String), Schema.NonEmptyArray(Schema.String), Schema.Literals([".", "a", "a/b"])],
     ([one, other, cwd]) =>
       Effect.sync(() =>
@@ -45,26 +45,26 @@ describe("a rule", () => {
       Effect.sync(() => assert.strictEqual(run(["ls"], one), other === "" ? run(["ls"]) : run(["ls"], other)))
   )
 
-  it.effect("takes null as the tool does, for what is left out", () =>
+  it.effect("treats null as the tool does: as left out", () =>
     Effect.sync(() => {
       const params = { command: ["git", "status"], cwd: null, timeoutSeconds: null }
       assert.strictEqual(keyOf("run_command", params), run(["git", "status"]))
     }))
 
-  it.effect("covers no change of a file, not even the same one", () =>
+  it.effect("covers no change to a file, not even the same one", () =>
     Effect.sync(() => {
       assert.isUndefined(keyOf("write_file", { path: "a.txt", content: "x" }))
       assert.isUndefined(keyOf("edit_file", { path: "a.txt", oldText: "x", newText: "y" }))
     }))
 
-  it.effect("on a command covers no change of a file that names the command, too", () =>
+  it.effect("on a command does not cover a file change that mentions the command, either", () =>
     Effect.sync(() => {
       const command = ["git", "status"]
       assert.isUndefined(keyOf("write_file", { path: "a.txt", content: "x", command }))
       assert.isUndefined(keyOf("edit_file", { path: "a.txt", oldText: "x", newText: "y", command }))
     }))
 
-  it.effect("cannot be made of parameters that the tool refuses, nor for other tools", () =>
+  it.effect("cannot be made from parameters that the tool refuses, nor for other tools", () =>
     Effect.sync(() => {
       assert.isUndefined(run([]))
       assert.isUndefined(keyOf("run_command", { command: "git status" }))

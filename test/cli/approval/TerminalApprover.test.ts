@@ -47,20 +47,20 @@ describe("at a terminal", () => {
       }))
   }
 
-  it.effect("a no takes its reason along", () =>
+  it.effect("a no keeps its reason", () =>
     Effect.gen(function*() {
       const { ask } = yield* desk("n, use pnpm instead")
       const answer = yield* ask(running("npm", "i"))
       assert.deepStrictEqual(answer, { approved: false, by: "terminal", reason: "the user said: use pnpm instead" })
     }))
 
-  it.effect("a no with nothing after it gives no reason", () =>
+  it.effect("a no with nothing after it has no reason", () =>
     Effect.gen(function*() {
       const { ask } = yield* desk("n, ")
       assert.deepStrictEqual(yield* ask(running("ls")), { approved: false, by: "terminal" })
     }))
 
-  it.effect("what is neither yes nor no, and Enter alone, is asked again", () =>
+  it.effect("anything but yes or no, and Enter alone, is asked again", () =>
     Effect.gen(function*() {
       const { ask, left } = yield* desk("", "yep", "now", "y y", "n", "y")
       assert.isFalse((yield* ask(running("ls")))!.approved)
@@ -77,7 +77,7 @@ describe("at a terminal", () => {
       })
     }))
 
-  it.effect("the whole command is shown before it is asked", () =>
+  it.effect("the whole command is shown before the question", () =>
     Effect.gen(function*() {
       const { ask, seen } = yield* desk("n")
       yield* ask(running("rm", "-rf", "my files"))
@@ -87,7 +87,7 @@ describe("at a terminal", () => {
       assert.match(asked!, /^Allow\?/)
     }))
 
-  it.effect("what is asked names every answer that there is, each time", () =>
+  it.effect("each question names every possible answer", () =>
     Effect.gen(function*() {
       const { ask, seen } = yield* desk("what?", "n")
       yield* ask(running("ls"))
@@ -96,14 +96,14 @@ describe("at a terminal", () => {
       assert.strictEqual(seen.text.split("\nls\n")[1], asked + asked)
     }))
 
-  it.effect("the end of the input leaves the line of the question", () =>
+  it.effect("the end of the input ends the line of the question", () =>
     Effect.gen(function*() {
       const { ask, seen } = yield* desk()
       yield* ask(running("ls"))
       assert.match(seen.text, / › \n$/)
     }))
 
-  it.effect("who stops while the question is asked leaves its line", () =>
+  it.effect("interrupting the question ends its line", () =>
     Effect.gen(function*() {
       const typing = yield* Deferred.make<void>()
       let tape = ""
@@ -123,7 +123,7 @@ describe("at a terminal", () => {
       assert.match(tape, / › \n$/)
     }))
 
-  it.effect("what scrolled out of sight is named once more, with how much it is", () =>
+  it.effect("what scrolled out of sight is named again, with how much it is", () =>
     Effect.gen(function*() {
       const { ask, seen } = yield* desk("n", "n", "n")
       const lastBut = (n: number) => seen.text.trimEnd().split("\n").at(-1 - n)
@@ -138,7 +138,7 @@ describe("at a terminal", () => {
       assert.strictEqual(lastBut(1), "+line")
     }))
 
-  it.effect("as much as a terminal shows at once is not named again", () =>
+  it.effect("what fits on the screen is not named again", () =>
     Effect.gen(function*() {
       const { ask, seen } = yield* desk("n", "n")
       yield* ask(question("write_file", { path: "new.txt", content: "line\n".repeat(17) }))
@@ -147,7 +147,7 @@ describe("at a terminal", () => {
       assert.include(seen.text, "↑ 21 lines")
     }))
 
-  it.effect("what a change adds and takes away has a colour each, and a command has none", () =>
+  it.effect("additions and deletions of a change have a colour each, and a command has none", () =>
     Effect.gen(function*() {
       const tag = (name: string) => (text: string) => `<${name}>${text}</${name}>`
       const { ask, seen } = yield* deskOf({ ...Paint.plain, green: tag("green"), red: tag("red") }, "n", "n")
@@ -178,7 +178,7 @@ describe("at a terminal", () => {
       assert.isFalse((yield* ask(running("git", "status", "--short")))!.approved)
     }))
 
-  it.effect("always does not allow the same command for longer", () =>
+  it.effect("always does not allow the same command with a longer timeout", () =>
     Effect.gen(function*() {
       const { ask } = yield* desk("a", "n")
       yield* ask(question("run_command", { command: ["sleep", "60"], timeoutSeconds: 10 }))
@@ -186,7 +186,7 @@ describe("at a terminal", () => {
       assert.isFalse((yield* ask(longer))!.approved)
     }))
 
-  it.effect("always is no answer to a change of a file, which is shown every time", () =>
+  it.effect("always is not an answer to a file change, which is shown every time", () =>
     Effect.gen(function*() {
       const { ask, left, seen } = yield* desk("a", "y", "n")
       const write = (content: string) => ask(question("write_file", { path: "package.json", content }))
@@ -197,7 +197,7 @@ describe("at a terminal", () => {
       assert.notInclude(seen.text, "always")
     }))
 
-  it.effect("always is no answer where no rule can be made", () =>
+  it.effect("always is not an answer if no rule can be made", () =>
     Effect.gen(function*() {
       const { ask, left, seen } = yield* desk("a", "n")
       assert.isFalse((yield* ask(question("other_tool", {})))!.approved)
@@ -205,7 +205,7 @@ describe("at a terminal", () => {
       assert.notInclude(seen.text, "always")
     }))
 
-  it.effect("a question waits for the one before it, and for what that allowed", () =>
+  it.effect("a question waits for the one before it, and for what that one allowed", () =>
     Effect.gen(function*() {
       const typed = yield* Deferred.make<string>()
       let asked = 0
@@ -228,7 +228,7 @@ describe("at a terminal", () => {
       assert.deepStrictEqual([first?.by, second?.by, asked], ["terminal", "rule", 1])
     }))
 
-  it.effect("nothing is asked before what led to it was shown", () =>
+  it.effect("nothing is asked before what led to it is shown", () =>
     Effect.gen(function*() {
       const shown = yield* Deferred.make<void>()
       const order: Array<string> = []
@@ -259,7 +259,7 @@ describe("without a person", () => {
       assert.deepStrictEqual(yield* TerminalApprover.all.ask(running("ls")), { approved: true, by: "--yes" })
     }))
 
-  it.effect("nobody denies, and says so", () =>
+  it.effect("denies without --yes, and says so", () =>
     Effect.gen(function*() {
       const answer = yield* TerminalApprover.nobody.ask(running("ls"))
       assert.deepStrictEqual([answer?.approved, answer?.by], [false, "no terminal"])

@@ -22,14 +22,14 @@ const chat = Effect.fnUntraced(function*(input: Script, args: ReadonlyArray<stri
 const interrupted = { _tag: "Interrupted", wasEmpty: true } as const
 
 describe("without a terminal", () => {
-  it.effect("every line is a message of one session, and the end of the input ends it", () =>
+  it.effect("every line is a message of one session, and the end of the input ends the chat", () =>
     Effect.gen(function*() {
       const { code, sessions, stdout } = yield* chat(["2+2", "", "3*3"])
       assert.deepStrictEqual([code, stdout], [0, "2+2 = 4\n3*3 = 9\n"])
       assert.deepStrictEqual((yield* sessions).map(({ turns }) => turns), [4])
     }))
 
-  it.effect("it says how to come back, and there it goes on", () =>
+  it.effect("the chat says how to come back, and continues from there", () =>
     Effect.gen(function*() {
       const { id, sessions, stderr, talk } = yield* chat(["2+2"])
       assert.match(stderr, /\nCome back with: fiberloop chat --session \S+ --root \S+ --db \S+\n$/)
@@ -37,7 +37,7 @@ describe("without a terminal", () => {
       assert.deepStrictEqual((yield* sessions).map(({ turns }) => turns), [4])
     }))
 
-  it.effect("it says how to come back to a session that was there, also when nothing was said", () =>
+  it.effect("the chat says how to come back to an existing session, even if nothing was said", () =>
     Effect.gen(function*() {
       const { id, talk } = yield* chat(["2+2"])
       const { code, stderr } = yield* talk([], ["--session", id!])
@@ -45,28 +45,28 @@ describe("without a terminal", () => {
       assert.include(stderr, `Come back with: fiberloop chat --session ${id} `)
     }))
 
-  it.effect("it leaves no session when nothing was said", () =>
+  it.effect("the chat leaves no session if nothing was said", () =>
     Effect.gen(function*() {
       const { code, sessions, stderr } = yield* chat([])
       assert.deepStrictEqual([code, yield* sessions], [0, []])
       assert.notInclude(stderr, "Come back")
     }))
 
-  it.effect("a message that fails does not end it, and the last one decides the code", () =>
+  it.effect("a message that fails does not end the chat, and the last message decides the code", () =>
     Effect.gen(function*() {
       const good = yield* chat(["write a poem", "2+2"])
       assert.deepStrictEqual([good.code, good.stdout], [0, "2+2 = 4\n"])
       assert.strictEqual((yield* chat(["2+2", "write a poem"])).code, 1)
     }))
 
-  it.effect("a blank line is no message", () =>
+  it.effect("a blank line is not a message", () =>
     Effect.gen(function*() {
       const { code, sessions, stdout } = yield* chat(["2+2", "", "  "])
       assert.deepStrictEqual([code, stdout], [0, "2+2 = 4\n"])
       assert.deepStrictEqual((yield* sessions).map(({ turns }) => turns), [2])
     }))
 
-  it.effect("it stops quietly when nobody reads its output any more", () =>
+  it.effect("the chat stops quietly when nobody reads its output any more", () =>
     Effect.gen(function*() {
       const { code, sessions, stderr } = yield* chat(["2+2", "3*3"], [], { closesAt: 0 })
       assert.strictEqual(code, 141)
@@ -74,14 +74,14 @@ describe("without a terminal", () => {
       assert.notInclude(stderr, "cannot be written")
     }))
 
-  it.effect("neither a greeting nor a prompt is written where nobody types", () =>
+  it.effect("neither a greeting nor a prompt is written when nobody types", () =>
     Effect.gen(function*() {
       const { tape } = yield* chat(["2+2"])
       assert.notInclude(tape, "Ctrl-")
       assert.notInclude(tape, "\n\n")
     }))
 
-  it.effect("a signal that comes as an answer is complete ends it with its code, and no more is read", () =>
+  it.effect("a signal that arrives as an answer completes ends the chat with its code, and nothing more is read", () =>
     Effect.gen(function*() {
       const signal = yield* Deferred.make<Signal>()
       const { code, stdout } = yield* chat(["2+2", "3*3"], [], {
@@ -91,7 +91,7 @@ describe("without a terminal", () => {
       assert.deepStrictEqual([code, stdout], [143, "2+2 = 4\n"])
     }))
 
-  it.effect("Ctrl-C ends all of it", () =>
+  it.effect("Ctrl-C ends the whole chat", () =>
     Effect.gen(function*() {
       const model = yield* OpenAiServer.make(OpenAiServer.open(), Replies.says("Hi."))
       const { code, stdout } = yield* chat(["hang", "hello"], ["--model", "m"], {
@@ -110,14 +110,14 @@ describe("without a terminal", () => {
       assert.strictEqual(new Set(events.map(({ sessionId }) => sessionId)).size, 1)
     }))
 
-  it.effect("/compact shortens the conversation there too, and is no message of it", () =>
+  it.effect("/compact shortens the conversation there, too, and is not a message", () =>
     Effect.gen(function*() {
       const { code, stderr, stdout } = yield* chat(["2+2", "3*3", "/compact"])
       assert.deepStrictEqual([code, stdout], [0, "2+2 = 4\n3*3 = 9\n"])
       assert.include(stderr, "✓ the conversation was shortened from 8 to 5 messages")
     }))
 
-  it.effect("/compact that cannot decides the code where it is the last line", () =>
+  it.effect("a failing /compact decides the code if it is the last line", () =>
     Effect.gen(function*() {
       const alone = yield* chat(["/compact"])
       assert.deepStrictEqual([alone.code, alone.stdout], [1, ""])
@@ -125,7 +125,7 @@ describe("without a terminal", () => {
       assert.strictEqual((yield* chat(["/compact", "2+2"])).code, 0)
     }))
 
-  it.effect("Ctrl-C in a /compact ends all of it", () =>
+  it.effect("Ctrl-C in a /compact ends the whole chat", () =>
     Effect.gen(function*() {
       const long = Replies.says("what came of it ".repeat(40))
       const first = yield* OpenAiServer.make(long, Replies.says("Well."))
@@ -139,7 +139,7 @@ describe("without a terminal", () => {
       assert.deepStrictEqual([code, stdout], [130, ""])
     }))
 
-  it.effect("a word with a slash that is no command is refused, and the last one decides the code", () =>
+  it.effect("an unknown command with a slash is refused, and the last line decides the code", () =>
     Effect.gen(function*() {
       const { code, sessions, stderr, stdout } = yield* chat(["2+2", "/model"])
       assert.deepStrictEqual([code, stdout], [1, "2+2 = 4\n"])
@@ -148,7 +148,7 @@ describe("without a terminal", () => {
       assert.strictEqual((yield* chat(["/model", "2+2"])).code, 0)
     }))
 
-  it.effect("/quit ends it before the input does, with the code of the last message", () =>
+  it.effect("/quit ends the chat before the input does, with the code of the last message", () =>
     Effect.gen(function*() {
       const { code, sessions, stderr, stdout } = yield* chat(["2+2", "/quit", "3*3"])
       assert.deepStrictEqual([code, stdout], [0, "2+2 = 4\n"])
@@ -157,7 +157,7 @@ describe("without a terminal", () => {
       assert.strictEqual((yield* chat(["write a poem", "/exit"])).code, 1)
     }))
 
-  it.effect("/help says which keys and words there are, as --help does, and is no message", () =>
+  it.effect("/help lists keys and words as --help does, and is not a message", () =>
     Effect.gen(function*() {
       const { code, on, sessions, stderr, stdout } = yield* chat(["/help"])
       assert.deepStrictEqual([code, stdout, yield* sessions], [0, "", []])
@@ -166,7 +166,7 @@ describe("without a terminal", () => {
       assert.include(stderr, `${keys}\n`)
     }))
 
-  it.live("a process of its own answers what is piped into it", () =>
+  it.live("a separate process answers what is piped into it", () =>
     Effect.gen(function*() {
       const child = yield* Child.start(["chat"], { cwd: yield* sandbox(), spawn: { stdio: "pipe" } })
       child.process.stdin?.end("2+2\n3*3")
@@ -174,7 +174,7 @@ describe("without a terminal", () => {
       assert.deepStrictEqual([code, stdout], [0, "2+2 = 4\n3*3 = 9\n"])
     }))
 
-  it.live("a signal while it waits for a message ends it with its code, and says how to come back", () =>
+  it.live("a signal while the chat waits for a message ends it with its code, and it says how to come back", () =>
     Effect.gen(function*() {
       const child = yield* Child.start(["chat"], { cwd: yield* sandbox(), spawn: { stdio: "pipe" } })
       child.process.stdin?.write("2+2\n")
@@ -185,7 +185,7 @@ describe("without a terminal", () => {
       assert.match(stderr, /\nCome back with: [^\n]+\n$/)
     }))
 
-  it.effect("a session that is not there is refused", () =>
+  it.effect("a session that does not exist is refused", () =>
     Effect.gen(function*() {
       const { code, stderr } = yield* chat(["2+2"], ["--session", "abcdef"])
       assert.strictEqual(code, 1)
@@ -212,20 +212,20 @@ describe("at a terminal", () => {
       assert.match(tape, /2\+2\n[^]*2\+2 = 4\n✓ completed/)
     }))
 
-  it.effect("it greets with the keys that there are, and ends on a line of its own", () =>
+  it.effect("the chat greets with the available keys, and ends on a line of its own", () =>
     Effect.gen(function*() {
       const { tape } = yield* chat([], [], terminal)
       assert.match(tape, /\nA line ending in [^\n]*Ctrl-D leaves[^\n]*\n\n$/)
     }))
 
-  it.effect("what failed last is no failure of the conversation", () =>
+  it.effect("a failed last message is not a failure of the conversation", () =>
     Effect.gen(function*() {
       for (const last of ["write a poem", "/compact", "/model"]) {
         assert.strictEqual((yield* chat([last], [], terminal)).code, 0)
       }
     }))
 
-  it.effect("what stops an answer under way but Ctrl-C ends all of it, with its code", () =>
+  it.effect("stopping an answer by anything but Ctrl-C ends the whole chat, with its code", () =>
     Effect.gen(function*() {
       const model = yield* OpenAiServer.make(OpenAiServer.open(), Replies.says("Hi."))
       const { code, stdout } = yield* chat(["hang", "hello"], ["--model", "m"], {
@@ -236,33 +236,33 @@ describe("at a terminal", () => {
       assert.deepStrictEqual([code, stdout], [143, ""])
     }))
 
-  it.effect("an answer that was not ended is followed by no word about leaving, nor about how to go on", () =>
+  it.effect("an answer that was not ended is not followed by a word about leaving or continuing", () =>
     Effect.gen(function*() {
       const { tape } = yield* chat(["2+2", "write a poem"], [], terminal)
       assert.notInclude(tape, "once more")
       assert.notMatch(tape, /go on with/i)
     }))
 
-  it.effect("Ctrl-C at the prompt leaves at the second time only", () =>
+  it.effect("Ctrl-C at the prompt leaves only the second time", () =>
     Effect.gen(function*() {
       const { code, stdout, tape } = yield* chat([interrupted, interrupted, "2+2"], [], terminal)
       assert.deepStrictEqual([code, stdout], [0, ""])
       assert.strictEqual(tape.split("Ctrl-C once more leaves.").length, 2)
     }))
 
-  it.effect("Ctrl-C that takes back what was typed does not leave", () =>
+  it.effect("Ctrl-C that discards typed text does not leave", () =>
     Effect.gen(function*() {
       const { stdout } = yield* chat([interrupted, { ...interrupted, wasEmpty: false }, "2+2"], [], terminal)
       assert.strictEqual(stdout, "2+2 = 4\n")
     }))
 
-  it.effect("a message between two Ctrl-C keeps it open", () =>
+  it.effect("a message between two Ctrl-C keeps the chat open", () =>
     Effect.gen(function*() {
       const { stdout } = yield* chat([interrupted, "2+2", interrupted, "3*3"], [], terminal)
       assert.include(stdout, "3*3 = 9")
     }))
 
-  it.effect("/compact shortens the conversation and is no message of it", () =>
+  it.effect("/compact shortens the conversation and is not a message", () =>
     Effect.gen(function*() {
       const long = Replies.says("what came of it ".repeat(40))
       const model = yield* OpenAiServer.make(
@@ -284,7 +284,7 @@ describe("at a terminal", () => {
       assert.notInclude(last, "/compact")
     }))
 
-  it.effect("/compact says why it cannot, and the conversation goes on", () =>
+  it.effect("/compact says why it cannot, and the conversation continues", () =>
     Effect.gen(function*() {
       const { stdout, tape } = yield* chat(["/compact", "2+2", "/compact", "/compact", "3*3"], [], terminal)
       assert.include(tape, "/compact\nNothing was said yet.\n")
@@ -292,7 +292,7 @@ describe("at a terminal", () => {
       assert.include(stdout, "3*3 = 9")
     }))
 
-  it.effect("a word with a slash that is no command is refused, and the conversation goes on", () =>
+  it.effect("an unknown command with a slash is refused, and the conversation continues", () =>
     Effect.gen(function*() {
       const { code, sessions, tape } = yield* chat(["/Compact", "2+2", "/model"], [], terminal)
       assert.strictEqual(code, 0)
@@ -300,7 +300,7 @@ describe("at a terminal", () => {
       assert.deepStrictEqual((yield* sessions).map(({ turns }) => turns), [2])
     }))
 
-  it.effect("Ctrl-C ends a /compact under way, and leaves the conversation as it was", () =>
+  it.effect("Ctrl-C ends a /compact under way and leaves the conversation unchanged", () =>
     Effect.gen(function*() {
       const long = Replies.says("what came of it ".repeat(40))
       const first = yield* OpenAiServer.make(long, Replies.says("Well."))
@@ -326,7 +326,7 @@ describe("at a terminal", () => {
       assert.include(JSON.stringify(model.requests[0]!.body.messages), "one\\ntwo")
     }))
 
-  it.effect("what was allowed always is allowed in the next turn too", () =>
+  it.effect("what was always allowed is allowed in the next turn, too", () =>
     Effect.gen(function*() {
       const command = Replies.calls(["run_command", { command: ["true"] }])
       const model = yield* OpenAiServer.make(command, Replies.says("Ran."), command, Replies.says("Again."))
@@ -363,7 +363,7 @@ describe("at a terminal", () => {
       assert.notInclude(stdout, "Hi.")
     }))
 
-  it.effect("a denied call is in the session with its reason, and the model goes on", () =>
+  it.effect("a denied call is in the session with its reason, and the model continues", () =>
     Effect.gen(function*() {
       const command = Replies.calls(["run_command", { command: ["false"] }])
       const model = yield* OpenAiServer.make(command, Replies.says("Then not."))

@@ -9,17 +9,17 @@ describe("a message", () => {
     assert.deepStrictEqual(Continuation.join(undefined, [typed("a")], false), { text: "a", isComplete: true })
   })
 
-  it("goes on after a backslash, which is no part of it", () => {
+  it("continues after a backslash, which is not part of it", () => {
     assert.deepStrictEqual(Continuation.join(undefined, [typed("a\\")], false), { text: "a", isComplete: false })
     assert.deepStrictEqual(Continuation.join("a", [typed("b")], false), { text: "a\nb", isComplete: true })
   })
 
-  it("goes on after a line feed that is pasted, where a backslash stays", () => {
+  it("continues after a pasted line feed, before which a backslash stays", () => {
     const message = Continuation.join(undefined, [pasted("a\\"), pasted("b")], false)
     assert.deepStrictEqual(message, { text: "a\\\nb", isComplete: false })
   })
 
-  it("has all the lines that come at once, and waits for the end of the last", () => {
+  it("has all the lines that arrive at once, and waits for the end of the last", () => {
     const burst = [typed("a"), typed("b")]
     assert.deepStrictEqual(Continuation.join(undefined, burst, false), { text: "a\nb", isComplete: true })
     assert.deepStrictEqual(Continuation.join(undefined, burst, true), { text: "a\nb", isComplete: false })

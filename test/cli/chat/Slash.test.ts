@@ -3,11 +3,11 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Slash from "../../../src/cli/chat/Slash.ts"
 
 describe("a line that begins with a slash", () => {
-  it("is a command where it is one, with blanks around it", () => {
+  it("is a known command, even with blanks around it", () => {
     assert.deepStrictEqual(Slash.read(" /compact \n"), { _tag: "Compact" })
   })
 
-  it("leaves where it says so, in either word, and helps", () => {
+  it("leaves with /quit and /exit, and helps with /help", () => {
     assert.deepStrictEqual(["/quit", "/exit ", "/help"].map(Slash.read), [
       { _tag: "Leave" },
       { _tag: "Leave" },
@@ -15,13 +15,13 @@ describe("a line that begins with a slash", () => {
     ])
   })
 
-  it("is an unknown one where it is a single word", () => {
+  it("is an unknown command if it is a single word", () => {
     for (const word of ["/hlep", "/QUIT", "/COMPACT", "/compact-it"]) {
       assert.deepStrictEqual(Slash.read(word), { _tag: "Unknown", word })
     }
   })
 
-  it("is a message where it is a path, or has more words", () => {
+  it("is a message if it is a path, or has more words", () => {
     for (const text of ["/src/cli", "/etc is full, why?", "/ 2", "//", "/compact the\nlist", "/1", "compact"]) {
       assert.isUndefined(Slash.read(text))
     }

@@ -1,4 +1,4 @@
-/** Models named after their provider, through its package of the AI SDK: the whole command against a loopback server. */
+/** Models named after their provider, through its AI SDK package: the whole command against a loopback server. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Sdk from "../../support/AiSdkServers.ts"
@@ -37,7 +37,7 @@ describe("a model of Anthropic", () => {
       assert.include(server.requests[1]?.text, "\"signature\":\"SIG\"")
     }))
 
-  it.effect("is told what to keep of the conversation for the next call", () =>
+  it.effect("is told what of the conversation to cache for the next call", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(look, Sdk.message("end_turn", Sdk.says(0, "Done.")))
       const { run } = yield* workplace({ "a.txt": "a\n" })
@@ -47,7 +47,7 @@ describe("a model of Anthropic", () => {
       assert.deepStrictEqual(marks.map(({ cache_control }: any) => cache_control?.type), Array(4).fill("ephemeral"))
     }))
 
-  it.effect("goes on answering in its session when no model is named", () =>
+  it.effect("keeps answering in its session when no model is named", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(look, Sdk.message("end_turn", Sdk.says(0, "Done.")))
       const { on, run } = yield* workplace({ "a.txt": "a\n" })
@@ -61,7 +61,7 @@ describe("a model of Anthropic", () => {
       assert.include(server.requests[1]?.text, "\"signature\":\"SIG\"")
     }))
 
-  it.effect("whose key is refused is told on one line, with what to check and without the key", () =>
+  it.effect("whose key is refused is reported on one line, with what to check and without the key", () =>
     Effect.gen(function*() {
       const reply = OpenAi.status(401, Sdk.apiError("authentication_error", `invalid x-api-key: ${Sdk.key}`))
       const server = yield* OpenAi.make(reply)
@@ -88,7 +88,7 @@ describe("a model of Google", () => {
 })
 
 describe("a name with a provider's prefix", () => {
-  it.effect("is a server's own where there is a base URL and no key of that provider", () =>
+  it.effect("belongs to a server if there is a base URL and no key for that provider", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(Replies.says("Hello."))
       const { run } = yield* workplace()
@@ -96,7 +96,7 @@ describe("a name with a provider's prefix", () => {
       assert.deepStrictEqual([stdout, server.requests[0]?.body.model], ["Hello.\n", "anthropic/claude-x"])
     }))
 
-  it.effect("is an OpenAI-compatible server's where nobody knows the prefix", () =>
+  it.effect("belongs to an OpenAI-compatible server if nobody knows the prefix", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(Replies.says("Hello."))
       const { run } = yield* workplace()
@@ -130,7 +130,7 @@ describe("is refused on one line", () => {
       "google/gemini-x"
     ))
 
-  it.effect("a key that no header can hold", () =>
+  it.effect("a key that no header can contain", () =>
     refused(
       { ANTHROPIC_API_KEY: "sk-ant\nsecret" },
       "ANTHROPIC_API_KEY holds characters that no header can: check it for blanks, line ends and quotes"

@@ -1,4 +1,4 @@
-/** Which model a name means, and what is known of it. */
+/** Which model a name means, and what is known about it. */
 import { assert, it } from "@effect/vitest"
 import { ConfigProvider, Context, Effect } from "effect"
 import * as ModelChoice from "../../../src/cli/model/ModelChoice.ts"
@@ -23,7 +23,7 @@ for (const name of [undefined, "offline", "m", "anthropic/claude-x"]) {
     }))
 }
 
-it.effect("a name with a provider's prefix is that provider's where its key is there, also beside a base URL", () =>
+it.effect("a name with a provider's prefix is that provider's if its key is set, even beside a base URL", () =>
   Effect.gen(function*() {
     const { name, provider } = yield* build("anthropic/claude-x", undefined, {
       ...key,
@@ -32,7 +32,7 @@ it.effect("a name with a provider's prefix is that provider's where its key is t
     assert.deepStrictEqual([provider, name], ["anthropic.messages", "claude-x"])
   }))
 
-it.effect("a key that cannot be sent is no fault of the base URL", () =>
+it.effect("a key that cannot be sent is not blamed on the base URL", () =>
   Effect.gen(function*() {
     const { line } = yield* Effect.flip(build("m", undefined, { OPENAI_API_KEY: "a\nb" }))
     assert.include(line, "OPENAI_API_KEY")

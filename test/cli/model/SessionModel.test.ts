@@ -1,4 +1,4 @@
-/** Sessions that talked to a named model, gone on with where nobody names one. */
+/** Sessions that used a named model, continued when nobody names one. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as SessionModel from "../../../src/cli/model/SessionModel.ts"
@@ -12,7 +12,7 @@ import * as Replies from "../Replies.ts"
 
 const limited = Replies.calls(["list_files", { path: "." }])
 
-/** A session whose run with the model `m` was stopped at its limit of turns. */
+/** A session whose run with the model `m` was stopped at its turn limit. */
 const withSession = Effect.fnUntraced(function*(...replies: ReadonlyArray<OpenAiServer.Reply>) {
   const model = yield* OpenAiServer.make(limited, ...replies)
   const place = yield* workplace({ "a.txt": "a\n" })
@@ -31,8 +31,8 @@ const died = Effect.fnUntraced(function*(store: SessionStore.SessionStore["Servi
   yield* session.append(Drafts.log({ ...Drafts.started("2+2"), agent: SessionAgent.own }, turn) as never)
 }, Effect.scoped)
 
-describe("what a session asked last", () => {
-  /** Found this many events after the turn that `m` took. */
+describe("the model that a session last asked", () => {
+  /** Found this many events after the turn that asked `m`. */
   const lastAfter = Effect.fnUntraced(function*(events: number) {
     const { log, service: store } = yield* TestStore.make()
     const turn = { ...Drafts.turnStarted(1), model: { provider: "openai-compatible", name: "m" } }
@@ -72,7 +72,7 @@ describe("without --model, the session's own model answers", () => {
       assert.include(stderr, notice)
     }))
 
-  it.effect("run --session, which tells how to go on with it", () =>
+  it.effect("run --session, which says how to continue with it", () =>
     Effect.gen(function*() {
       const { asked, env, id, run } = yield* withSession(limited)
       const { stderr } = yield* run(["--session", id, "--max-turns", "1", "more"], { env })
@@ -90,7 +90,7 @@ describe("without --model, the session's own model answers", () => {
       assert.match(stderr, /Come back with: .*--model m\n$/)
     }))
 
-  it.effect("recover, each of them its own", () =>
+  it.effect("recover, each session with its own", () =>
     Effect.gen(function*() {
       const { asked, env, on, store } = yield* withSession(Replies.says("One."), Replies.says("Two."))
       yield* SessionStore.SessionStore.use((store) =>
@@ -102,7 +102,7 @@ describe("without --model, the session's own model answers", () => {
 })
 
 describe("the session's own model", () => {
-  it.effect("gives way to one that is named, also to the offline one", () =>
+  it.effect("gives way to a named model, even to the offline one", () =>
     Effect.gen(function*() {
       const { asked, env, id, run } = yield* withSession(Replies.says("Done."))
       yield* run(["--session", id, "--model", "other", "more"], { env })
@@ -112,7 +112,7 @@ describe("the session's own model", () => {
       assert.notInclude(stderr, "no model is named")
     }))
 
-  it.effect("needs its key, and the refusal says why it is asked", () =>
+  it.effect("needs its key, and the refusal says why that model is asked", () =>
     Effect.gen(function*() {
       const { id, on } = yield* withSession()
       const { code, stderr } = yield* on("resume", [id, "--max-turns", "5"])
@@ -134,7 +134,7 @@ describe("the session's own model", () => {
       assert.match(stderr, /── dead-one [^\n]*\nfiberloop: [^\n]*needs a key[^\n]*\n── dead-two [^\n]*\nfiberloop: /)
     }))
 
-  it.effect("is named by fork and import, where they tell how to go on", () =>
+  it.effect("is named by fork and import when they say how to continue", () =>
     Effect.gen(function*() {
       const { id, on } = yield* withSession()
       const fork = yield* on("fork", [id, "--to", "copy"])
