@@ -1,4 +1,4 @@
-/** Sessions of other programs: the command leaves them alone, says whose they are, and continues them only when told to. */
+/** Sessions of other programs: the command leaves them alone, says whose they are, and continues them only if told. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { join } from "node:path"

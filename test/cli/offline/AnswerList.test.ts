@@ -11,7 +11,7 @@ describe("listing", () => {
       assert.strictEqual(yield* answer(root, "list all *.json files"), "There are 2 *.json files:\na/c.json\nb.json")
     }))
 
-  it.effect("a count is a sentence, of one call for one entry", () =>
+  it.effect("a count is a sentence and takes one call for one entry", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({
         "test/a.test.ts": "",
@@ -24,7 +24,7 @@ describe("listing", () => {
       assert.deepStrictEqual(calls, [["list_files", { pattern: "*.{test,spec}.*", folder: "test", limit: 1 }]])
     }))
 
-  it.effect("nothing is said to be nothing", () =>
+  it.effect("an empty result is said to be empty", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
       assert.strictEqual(yield* answer(root, "list all *.json files"), "There are no *.json files.")
@@ -39,7 +39,7 @@ describe("listing", () => {
       )
     }))
 
-  it.effect("names are found by name, wherever they are", () =>
+  it.effect("names are found wherever they are", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({
         "a/package.json": "",
@@ -54,7 +54,7 @@ describe("listing", () => {
       )
     }))
 
-  it.effect("of more than 1,000 files the first are named and the rest is counted", () =>
+  it.effect("of more than 1,000 files the first are named and the rest counted", () =>
     Effect.gen(function*() {
       const names = Array.from({ length: 1_203 }, (_, i) => `file-${String(i).padStart(4, "0")}`)
       const { text, turns } = yield* ask(
@@ -68,7 +68,7 @@ describe("listing", () => {
       assert.strictEqual(turns, 3)
     }))
 
-  it.effect("paths so long that a page does not come back whole are all named", () =>
+  it.effect("paths so long that a page is truncated are all named", () =>
     Effect.gen(function*() {
       const folder = Array.from({ length: 6 }, () => "d".repeat(200)).join("/")
       const names = Array.from({ length: 40 }, (_, i) => `${folder}/${i + 10}`)
@@ -79,7 +79,7 @@ describe("listing", () => {
       assert.deepStrictEqual([text.split("\n").slice(1), end], [names, "RunCompleted"])
     }))
 
-  it.effect.prop("names the files of any tree", [Trees.Tree], ([tree]) =>
+  it.effect.prop("the files of any tree are named", [Trees.Tree], ([tree]) =>
     Effect.gen(function*() {
       const root = yield* Trees.write(tree)
       const paths = Trees.files(root).map((file) => file.path)

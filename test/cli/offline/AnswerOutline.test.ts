@@ -64,7 +64,7 @@ describe("outlines", () => {
     ])
   })
 
-  it("headings are those outside of code", () => {
+  it("headings are those outside code blocks", () => {
     assert.deepStrictEqual(told(AnswerOutline.headings(page.split("\n"))), [
       "1 # One",
       "4 ## Two",
@@ -74,7 +74,7 @@ describe("outlines", () => {
     ])
   })
 
-  it("definitions of Python are those at the top level", () => {
+  it("definitions in Python are those at the top level", () => {
     assert.deepStrictEqual(
       told(AnswerOutline.definitions(["class A:", "  def b(self):", "async def c():", "define()"])),
       [
@@ -95,7 +95,7 @@ describe("outlines", () => {
       ])
     }))
 
-  it.effect("of nothing, and of what has none, are said to be so", () =>
+  it.effect("of an empty file, or of one without definitions, say so", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a.ts": "const a = 1", "b.json": "{}" })
       assert.strictEqual(yield* answer(root, "outline a.ts"), "a.ts has no exported declarations.")

@@ -6,7 +6,7 @@ import * as Trees from "./Trees.ts"
 
 const text = (lines: number, width = 1) => `${"x".repeat(width)}\n`.repeat(lines)
 
-/** The lines of an answer to "the N longest files" and its kin, computed from the files themselves. */
+/** The lines of an answer to "the N longest files" and the like, computed from the files themselves. */
 const expected = (
   files: ReadonlyArray<Trees.File>,
   { by, count, order }: { readonly by: "lines" | "bytes"; readonly order: "most" | "fewest"; readonly count: number }
@@ -42,7 +42,7 @@ describe("files by size", () => {
       assert.deepStrictEqual([end, turns], ["RunCompleted", 2])
     }))
 
-  it.effect("a single one is a sentence", () =>
+  it.effect("a single file is answered in a sentence", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ a: text(2), "b c": text(1, 50) })
       assert.strictEqual(yield* answer(root, "what is the longest file?"), "The longest file is a with 2 lines.")
@@ -51,7 +51,7 @@ describe("files by size", () => {
       assert.strictEqual(yield* answer(root, "what is the smallest file?"), "The smallest file is a with 4 bytes.")
     }))
 
-  it.effect("ties go by path, and who was left out by that is said", () =>
+  it.effect("ties are ordered by path, and those left out are named", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ c: text(5), a: text(5), b: text(5), d: text(9) })
       assert.strictEqual(
@@ -62,13 +62,13 @@ describe("files by size", () => {
       assert.include(yield* answer(root, "the 4 longest files"), "Equal ones are in the order of their paths.")
     }))
 
-  it.effect("many ties are not counted further than they were looked at", () =>
+  it.effect("many ties are counted only as far as the listing went", () =>
     Effect.gen(function*() {
       const root = yield* sandbox(Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`f${i}`, "x"])))
       assert.include(yield* answer(root, "the longest file"), "at least 10 more have 1 line:")
     }))
 
-  it.effect("fewer files than asked are said to be all", () =>
+  it.effect("fewer files than asked for are said to be all there are", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ a: text(1), b: text(2), bin: new Uint8Array(9) })
       assert.strictEqual(
@@ -77,7 +77,7 @@ describe("files by size", () => {
       )
     }))
 
-  it.effect("no match, no text and no folder are three different answers", () =>
+  it.effect("no match, no text and no folder get three different answers", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "src/bin": new Uint8Array(9) })
       assert.strictEqual(yield* answer(root, "the longest .ts file"), "There are no *.ts files.")
@@ -91,7 +91,7 @@ describe("files by size", () => {
       )
     }))
 
-  it.effect("a folder whose name has blanks is found without quotes, and what may be one is tried", () =>
+  it.effect("a folder with blanks in its name is found without quotes, and what may be one is tried", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "my docs/a": text(1), "old folder/b": text(1), "notes/c": text(1) })
       assert.include(yield* answer(root, "the longest file under my docs"), "my docs/a")
@@ -99,12 +99,12 @@ describe("files by size", () => {
       assert.include(yield* answer(root, "the longest file in the notes folder"), "notes/c")
     }))
 
-  it.effect("what leads out of the root folder is refused in words", () =>
+  it.effect("a path that leads out of the root folder is refused in words", () =>
     Effect.gen(function*() {
       assert.include(yield* answer(yield* sandbox(), "the longest file in .."), "outside the root folder")
     }))
 
-  it.effect("more files than a page holds are ranked over all of them", () =>
+  it.effect("more files than fit on a page are all ranked", () =>
     Effect.gen(function*() {
       const names = Array.from({ length: 260 }, (_, i) => `f${String(i).padStart(3, "0")}-${"n".repeat(80)}`)
       const root = yield* sandbox(Object.fromEntries(names.map((name, i) => [name, text((i * 7) % 260)])))
@@ -117,7 +117,7 @@ describe("files by size", () => {
     }))
 
   it.effect.prop(
-    "of any tree are those that the files themselves say",
+    "the order for any tree agrees with the files themselves",
     [
       Trees.Tree,
       Schema.Literals(["longest", "largest", "shortest", "smallest"]),

@@ -34,14 +34,14 @@ describe("reading", () => {
       )
     }))
 
-  it.effect("what is empty or blank is said to be", () =>
+  it.effect("an empty or blank file is said to be so", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "empty.txt": "", "blank.txt": "\n \n" })
       assert.strictEqual(yield* answer(root, "show empty.txt"), "empty.txt is empty.")
       assert.strictEqual(yield* answer(root, "show blank.txt"), "blank.txt, lines 1-2 of 2: nothing but blanks.")
     }))
 
-  it.effect("a binary file is said to be one", () =>
+  it.effect("a binary file is said to be binary", () =>
     Effect.gen(function*() {
       assert.include(
         yield* answer(yield* sandbox({ "a.bin": new Uint8Array(5) }), "show a.bin"),
@@ -49,7 +49,7 @@ describe("reading", () => {
       )
     }))
 
-  it.effect("a name is looked for anywhere, several are all named", () =>
+  it.effect("a name is looked for anywhere, and several matches are all named", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "x/one.ts": "1\n", "x/two.ts": "2", "y/two.ts": "2" })
       assert.strictEqual(yield* answer(root, "show one.ts"), "x/one.ts:\n1")
@@ -68,7 +68,7 @@ describe("reading", () => {
       )
     }))
 
-  it.effect("a long file is read page by page, and what is left out is said", () =>
+  it.effect("a long file is read page by page, and the answer says what is left out", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "long.txt": numbered(2_500).join("\n") })
       const lines = (yield* answer(root, "show long.txt")).split("\n")
@@ -77,7 +77,7 @@ describe("reading", () => {
       assert.strictEqual(lines[1_001], "... go on with: read lines 1001-2000 of long.txt")
     }))
 
-  it.effect("lines that are too long to show are cut, and the others are whole", () =>
+  it.effect("lines that are too long to show are cut, and the others are shown in full", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a.txt": `one\n${"x".repeat(30_000)}\n${"\"".repeat(20_000)}\nlast\n` })
       const { end, text } = yield* ask(root, "show a.txt")
@@ -92,14 +92,14 @@ describe("reading", () => {
       assert.strictEqual(end, "RunCompleted")
     }))
 
-  it.effect("a file of nothing but a line that is too long comes to an end", () =>
+  it.effect("reading a file that is one overlong line comes to an end", () =>
     Effect.gen(function*() {
       const { end, text } = yield* ask(yield* sandbox({ a: "\"".repeat(23_000) }), "show a")
       assert.strictEqual(end, "RunCompleted")
       assert.strictEqual(text, "(Line 1 is longer than what can be shown.)")
     }))
 
-  it.effect("a length is one of lines and bytes", () =>
+  it.effect("a length is given in lines and bytes", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "x/a [1].ts": "1\n2", "b": new Uint8Array(3) })
       assert.strictEqual(yield* answer(root, "how long is \"x/a [1].ts\"?"), "x/a [1].ts has 2 lines (3 bytes).")

@@ -24,7 +24,7 @@ describe("text search", () => {
       assert.strictEqual(yield* answer(root, "how many files contain 'foo bar'?"), "2 files contain \"foo bar\".")
     }))
 
-  it.effect("occurrences are counted, also several in a line", () =>
+  it.effect("occurrences are counted, also several in one line", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ a: "xx xx\nxx", b: "x" })
       assert.strictEqual(
@@ -33,7 +33,7 @@ describe("text search", () => {
       )
     }))
 
-  it.effect("a text that is nowhere is looked for in any letter case", () =>
+  it.effect("a text that is not found is looked for ignoring case", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ a: "Needle" })
       assert.strictEqual(
@@ -43,7 +43,7 @@ describe("text search", () => {
       assert.strictEqual(yield* answer(root, "where is pin used?"), "\"pin\" is in no text file.")
     }))
 
-  it.effect("a place that is a file is searched alone", () =>
+  it.effect("a single file is searched if one is named", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a [x].md": "TODO", "b/a [x].md": "TODO", "c.md": "TODO" })
       assert.strictEqual(
@@ -52,7 +52,7 @@ describe("text search", () => {
       )
     }))
 
-  it.effect("a kind of files is searched alone", () =>
+  it.effect("files of one kind are searched if one is named", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a.md": "TODO", "b.ts": "TODO" })
       assert.include(
@@ -65,7 +65,7 @@ describe("text search", () => {
       )
     }))
 
-  it.effect("a folder that is not there is said to be missing", () =>
+  it.effect("a missing folder is said to be missing", () =>
     Effect.gen(function*() {
       assert.strictEqual(
         yield* answer(yield* sandbox(), "find TODO in lib"),
@@ -73,7 +73,7 @@ describe("text search", () => {
       )
     }))
 
-  it.effect("of very many lines the first are shown and the rest is counted", () =>
+  it.effect("of very many matching lines the first are shown and the rest counted", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ a: "needle and a thread\n".repeat(450) })
       const { text, turns } = yield* ask(root, "where is needle?")
@@ -87,7 +87,7 @@ describe("text search", () => {
       assert.strictEqual(turns, 3)
     }))
 
-  it.effect("pages that are too long to come back whole are asked for in halves", () =>
+  it.effect("pages too long to come back whole are requested in halves", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ a: `needle ${"\"".repeat(290)}\n`.repeat(120) })
       const { calls, end, text } = yield* ask(root, "where is needle?")
@@ -96,7 +96,7 @@ describe("text search", () => {
       assert.strictEqual(end, "RunCompleted")
     }))
 
-  it.effect.prop("names every line of any tree", [Trees.Tree], ([tree]) =>
+  it.effect.prop("every matching line of any tree is named", [Trees.Tree], ([tree]) =>
     Effect.gen(function*() {
       const root = yield* Trees.write(tree)
       const files = Trees.files(root)
@@ -110,7 +110,7 @@ describe("text search", () => {
       assert.deepStrictEqual(names, files.filter((file) => lineNumbers(file).length > 0).map((file) => file.path))
     }).pipe(Effect.scoped), { arbitrary: { runs: 40 } })
 
-  it.effect.prop("finds any text, as plain text", [Schema.String], ([text]) =>
+  it.effect.prop("any text is found as plain text", [Schema.String], ([text]) =>
     Effect.gen(function*() {
       if (/["\r\n\0\uE000-\uF8FF]/.test(text) || text === "" || !text.isWellFormed()) return
       const root = yield* sandbox({ a: `before\n${text}\nafter` })

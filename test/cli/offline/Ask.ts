@@ -1,6 +1,6 @@
 /**
  * Asks the command's agent on the offline model, with real tools on a real folder and a session in memory. Every request
- * is held against the strictest provider.
+ * is checked by the strictest provider.
  */
 import { Effect, Layer, Stream } from "effect"
 import { CliAgent, reading } from "../../../src/cli/CliAgent.ts"

@@ -171,7 +171,7 @@ for (const [kind, table] of Object.entries({ ranks, searches, reads, sums, lists
 }
 
 describe("the grammar", () => {
-  it("understands its own examples, each as its kind", () => {
+  it("understands its own examples, each as the right kind", () => {
     const tags: Record<string, Array<string>> = {
       "files by size": ["Rank"],
       "text search": ["Search"],
@@ -184,12 +184,12 @@ describe("the grammar", () => {
     }
   })
 
-  it.effect.prop("reads any text, or not, and never fails", [Schema.String], ([task]) =>
+  it.effect.prop("accepts or rejects any text, and never fails", [Schema.String], ([task]) =>
     Effect.sync(() => {
       Grammar.parse(task)
     }))
 
-  it.effect.prop("finds any quoted text word for word", [Schema.String], ([text]) =>
+  it.effect.prop("finds any quoted text verbatim", [Schema.String], ([text]) =>
     Effect.sync(() => {
       if (text === "" || /["\uE000-\uF8FF]/.test(text)) return
       const intent = Grammar.parse(`which files contain "${text}"?`)

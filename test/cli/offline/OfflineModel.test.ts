@@ -35,7 +35,7 @@ describe("the offline model", () => {
     assert.deepStrictEqual(calls(parts), [asked])
   })
 
-  it("streams an answer in small pieces that join to it", () => {
+  it("streams an answer in small pieces that join up to it", () => {
     const parts = OfflineModel.respond([Message.user(longest), call("1", asked), result("1", listed)]) ?? []
     assert.isTrue(parts.every((part) => part.type !== "text-delta" || part.delta.length <= 60))
     assert.include(text(parts), "src/a (1 line)")
@@ -50,12 +50,12 @@ describe("the offline model", () => {
     assert.deepStrictEqual(calls(OfflineModel.respond([merged])), [{ expression: "2+2" }])
   })
 
-  it("asks again when the same task is given again: files may have changed", () => {
+  it("asks again when given the same task again: files may have changed", () => {
     const messages = [Message.user(longest), call("1", asked), result("1", listed), Message.user(longest)]
     assert.deepStrictEqual(calls(OfflineModel.respond(messages)), [asked])
   })
 
-  it("goes on with its task when the runtime says so", () => {
+  it("continues its task when the runtime says so", () => {
     const parts = OfflineModel.respond([
       Message.user(longest),
       call("1", asked),
@@ -65,7 +65,7 @@ describe("the offline model", () => {
     assert.deepStrictEqual(calls(parts), [asked])
   })
 
-  it("says what a tool said when it was denied", () => {
+  it("reports what it was told when a tool was denied", () => {
     const parts = OfflineModel.respond([
       Message.user(longest),
       call("1", asked),
@@ -74,7 +74,7 @@ describe("the offline model", () => {
     assert.strictEqual(text(parts), "list_files gave no answer: Denied: by policy")
   })
 
-  it.effect("fails on one line about what it does not understand, and the run is in the session", () =>
+  it.effect("fails with one line about what it does not understand, and the run is in the session", () =>
     Effect.gen(function*() {
       const { end, events, text } = yield* ask(yield* sandbox(), "write a poem")
       assert.deepStrictEqual([end, text], ["RunFailed", ""])
@@ -83,7 +83,7 @@ describe("the offline model", () => {
       assert.notInclude(OfflineModel.refusal, "\n")
     }))
 
-  it.effect("calls only tools that are offered, of every kind of task", () =>
+  it.effect("calls only tools that are offered, for every kind of task", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "src/a.ts": "export const a = 1\n" })
       for (
@@ -97,7 +97,7 @@ describe("the offline model", () => {
       }
     }))
 
-  it.effect("goes on with a run that another process left off", () =>
+  it.effect("continues a run that another drive left at its limit", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "src/a": "1\n" })
       yield* Effect.gen(function*() {
@@ -112,7 +112,7 @@ describe("the offline model", () => {
       }).pipe(Effect.provide(agent(root)))
     }))
 
-  it.effect("calculates with the tool, in words where there is no result", () =>
+  it.effect("calculates with the tool, and says in words when there is no result", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
       const { calls, text } = yield* ask(root, "what is 12 * (3 + 4.5)?")

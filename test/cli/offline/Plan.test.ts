@@ -18,27 +18,27 @@ const known = (replies: Record<number, ReadonlyArray<Plan.Reply>>): Plan.Replies
   replies[params.n as number] ?? []
 
 describe("a plan", () => {
-  it("asks for what it has no reply to, and for nothing else", () => {
+  it("asks only for what it has no reply to", () => {
     assert.deepStrictEqual(Plan.next(inTurn(1, 2), known({ 1: [said("a")] })), { _tag: "Ask", asks: [ask(2)] })
   })
 
-  it("answers once all replies are there", () => {
+  it("answers once all replies are in", () => {
     const replies = known({ 1: [said("a")], 2: [said("b")] })
     assert.deepStrictEqual(Plan.next(inTurn(1, 2, 1), replies), { _tag: "Answer", text: "aba" })
   })
 
-  it("asks once more when the run was cut off before the tool could reply, and takes the last reply", () => {
+  it("asks again if the run was cut off before the tool could reply, and uses the last reply", () => {
     const cut = said("Interrupted: the run ended while this call was running.", true)
     assert.deepStrictEqual(Plan.next(inTurn(1), known({ 1: [cut] })), { _tag: "Ask", asks: [ask(1)] })
     assert.deepStrictEqual(Plan.next(inTurn(1), known({ 1: [cut, said("a")] })), { _tag: "Answer", text: "a" })
     assert.strictEqual(Plan.next(inTurn(1), known({ 1: [cut, cut] }))._tag, "Answer")
   })
 
-  it("takes a failure of the tool itself as its reply", () => {
+  it("uses a failure of the tool itself as its reply", () => {
     assert.deepStrictEqual(Plan.next(inTurn(1), known({ 1: [said("no", true)] })), { _tag: "Answer", text: "no" })
   })
 
-  it("runs others side by side, each with its own replies", () => {
+  it("runs other plans side by side, each with its own replies", () => {
     function* both(): Plan.Plan<string> {
       return (yield* Plan.all([inTurn(1, 2), inTurn(3), inTurn()])).join("|")
     }
@@ -49,7 +49,7 @@ describe("a plan", () => {
     assert.deepStrictEqual(Plan.next(both(), every), { _tag: "Answer", text: "ab|c|" })
   })
 
-  it("asks for equal calls once", () => {
+  it("makes equal calls only once", () => {
     function* twice(): Plan.Plan<string> {
       return (yield* Plan.all([inTurn(1), inTurn(1)])).join("|")
     }

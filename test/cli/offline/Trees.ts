@@ -1,4 +1,4 @@
-/** Generated folders of files, and what is true of them by the system's own means. */
+/** Generated folders of files, and the truth about them by the system's own means. */
 import { Schema } from "effect"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -14,7 +14,7 @@ const File = Schema.Struct({
   isBinary: Schema.Boolean
 })
 
-/** A folder, as what to write into it. */
+/** A folder, as a record of what to write into it. */
 export const Tree = Schema.Array(File).check(Schema.isMaxLength(12))
 
 export const contents = (tree: typeof Tree.Type): Record<string, Content> =>
@@ -30,12 +30,12 @@ export const write = (tree: typeof Tree.Type) => sandbox(contents(tree))
 export interface File {
   readonly path: string
   readonly bytes: number
-  /** null where it is binary */
+  /** null if the file is binary */
   readonly lines: number | null
   readonly text: string
 }
 
-/** All files below the folder, in the order of their paths. */
+/** All files below the folder, ordered by path. */
 export const files = (root: string, below = ""): ReadonlyArray<File> =>
   readdirSync(root, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

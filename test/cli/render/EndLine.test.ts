@@ -10,7 +10,7 @@ const used = (cost?: number) => {
   return EndLine.used({ ...Draft.totals, turns: 1, usage }).join(" · ")
 }
 
-it("the end by a limit says where it is that of a run around it", () => {
+it("the end at a limit says if the limit belongs to a run around it", () => {
   const ended = (extra: Partial<DurableEvent.Of<"RunLimited">>) => {
     const place = { seq: 9, at: 0, runId: "r", version: 1 }
     const limited = { _tag: "RunLimited" as const, reason: "tokens" as const, totals: Draft.totals, ...place, ...extra }
@@ -24,7 +24,7 @@ it("the end by a limit says where it is that of a run around it", () => {
 })
 
 describe("what was used up", () => {
-  it("has what it cost, where a price was known", () => {
+  it("includes the cost if a price is known", () => {
     assert.strictEqual(used(), "1 turn · 0 tool calls · 15 tokens (10 in, 5 out) · 0 ms")
     assert.strictEqual(used(0.1 + 0.2), "1 turn · 0 tool calls · 15 tokens (10 in, 5 out) · cost 0.3 · 0 ms")
     assert.include(used(0.0123456), "cost 0.01235")

@@ -11,7 +11,7 @@ interface Options {
   readonly flags?: ReadonlyArray<string>
 }
 
-/** What events look like: standard output as it is, lines on standard error marked with `!`. */
+/** How events are shown: standard output as it is, lines on standard error marked with `!`. */
 const shown = (events: ReadonlyArray<RunEvent.RunEvent>, { flags = [], isTerminal = true }: Options = {}): string => {
   let state = Render.initial
   let out = ""
@@ -26,7 +26,7 @@ const shown = (events: ReadonlyArray<RunEvent.RunEvent>, { flags = [], isTermina
 const end = "! ✓ completed · 2 turns · 1 tool call · 1.2 s · session s-1\n"
 
 describe("on a terminal", () => {
-  it("words appear as they come, and the last line is ended", () => {
+  it("words appear as they arrive, and the last line is ended", () => {
     const deltas = Events.deltas(0, "Once ", "upon", " a time")
     assert.strictEqual(shown(deltas), "Once upon a time")
     assert.strictEqual(
@@ -49,35 +49,35 @@ describe("on a terminal", () => {
     )
   })
 
-  it("words that were missed come from the settled message, once", () => {
+  it("missed words are taken from the settled message, once", () => {
     const [first, , third] = Events.deltas(0, "a", "b", "c")
     assert.strictEqual(shown([first!, third!, Events.message(Events.text("abc"))]), "abc\n")
     assert.strictEqual(shown([Events.message(Events.text("abc"))]), "abc\n")
   })
 
-  it("words of blocks that come interleaved are shown once", () => {
+  it("words of interleaved blocks are shown once", () => {
     const [a, b, c] = Events.deltas(0, "one ", "three", "two ")
     const events = [a!, { ...b!, block: "1" }, c!, Events.message(Events.text("one two "), Events.text("three"))]
     assert.strictEqual(shown(events), "one threetwo \n")
   })
 
-  it("words that turn out to be others are shown on a new line", () => {
+  it("words that the settled message changes are shown on a new line", () => {
     assert.strictEqual(shown([...Events.deltas(0, "abc"), Events.message(Events.text("xyz!"))]), "abc\nxyz!\n")
   })
 
-  it("words joined by a slow reader are followed on", () => {
+  it("words joined for a slow reader are continued", () => {
     const joined = { ...Events.deltas(0, "abc")[0]!, count: 3 }
     assert.strictEqual(shown([joined, ...Events.deltas(3, "d"), Events.message(Events.text("abcd"))]), "abcd\n")
   })
 
-  it("words of an attempt that was discarded are marked, and the next one begins on a new line", () => {
+  it("words of a discarded attempt are marked, and the next attempt begins on a new line", () => {
     assert.strictEqual(
       shown([...Events.deltas(0, "Once"), Events.discarded, Events.retry, ...Events.deltas(0, "Twice")]),
       "Once\n! ↻ the answer broke off there and does not count\n! ↻ the line was cut; trying again in 1.5 s\nTwice"
     )
   })
 
-  it("trouble that comes again is said once, until an answer has come or it is another", () => {
+  it("repeated trouble is described once, until an answer arrives or the trouble changes", () => {
     const other = { ...Events.retry, error: { _tag: "Network", message: "no answer" } } as const
     const again = "! ↻ the same again; trying again in 1.5 s\n"
     assert.strictEqual(
@@ -91,7 +91,7 @@ describe("on a terminal", () => {
     )
   })
 
-  it("what a run is told on the way stands where its model reads it", () => {
+  it("what a run is told along the way stands where its model reads it", () => {
     const message = { role: "user", content: [Events.text("shorter")] } as const
     const received: RunEvent.RunEvent = {
       _tag: "InputReceived",
@@ -105,7 +105,7 @@ describe("on a terminal", () => {
     assert.strictEqual(shown([received]), "! > shorter\n")
   })
 
-  it("a compaction is told with how and why, and one that failed with why not", () => {
+  it("a compaction is reported with how and why, a failed one with why not", () => {
     const at = { seq: 1, at: 0, runId: "r", version: 1 }
     const usage = { inputTokens: 8, outputTokens: 2 }
     const counts = { before: 20, after: 3, tokens: { before: 500, after: 80 } }
@@ -122,11 +122,11 @@ describe("on a terminal", () => {
     )
   })
 
-  it("an attempt that said nothing leaves no mark", () => {
+  it("an attempt without words leaves no mark", () => {
     assert.strictEqual(shown([Events.discarded]), "")
   })
 
-  it("control characters of the model and of tools are shown as escapes, also when split between deltas", () => {
+  it("control characters of the model and of tools are escaped, even if split between deltas", () => {
     assert.strictEqual(
       shown([
         ...Events.deltas(0, "\u001b", "[31m\r", "\nx\ud83d", "\ude00"),
@@ -149,7 +149,7 @@ describe("anywhere else", () => {
     assert.strictEqual(pipe(events), "\u001banswer\n")
   })
 
-  it("what is said on the way to a tool goes to standard error", () => {
+  it("what is said on the way to a tool call goes to standard error", () => {
     assert.strictEqual(
       pipe([
         Events.message(Events.text("Let me \u001blook."), Events.call("t", {})),
@@ -159,7 +159,7 @@ describe("anywhere else", () => {
     )
   })
 
-  it("what was discarded is not there", () => {
+  it("discarded words are not shown", () => {
     assert.strictEqual(
       pipe([...Events.deltas(0, "Once"), Events.discarded, Events.message(Events.text("Twice"))]),
       "Twice\n"
@@ -172,7 +172,7 @@ describe("anywhere else", () => {
 })
 
 describe("how a run ended", () => {
-  it("tokens are told when there are any", () => {
+  it("tokens are shown if there are any", () => {
     const usage = { inputTokens: 1_000, outputTokens: 50 }
     assert.include(
       EndLine.line({ ...Events.completed, totals: Events.totals({ usage }) }, "s", Paint.plain),
@@ -180,7 +180,7 @@ describe("how a run ended", () => {
     )
   })
 
-  it("a run that can go on says how, with the flags it needs", () => {
+  it("a run that can continue says how, with the flags it needs", () => {
     assert.strictEqual(
       shown([Events.aborted], { flags: ["--root", "my dog's"] }),
       "! ✗ aborted · 2 turns · 1 tool call · 1.2 s · session s-1\n! Go on with: fiberloop run --session s-1 --root 'my dog'\\''s'\n"
@@ -190,14 +190,14 @@ describe("how a run ended", () => {
     assert.notInclude(shown([Events.completed]), "Go on")
   })
 
-  it("at a limit that no flag lifts, the session goes on with a new task", () => {
+  it("at a limit that no flag lifts, the session continues with a new task", () => {
     for (const reason of ["errors", "length"] as const) {
       const out = shown([{ ...Events.limited, reason } as RunEvent.RunEvent])
       assert.include(out, `! Go on with: fiberloop run --session s-1 "<task>"\n`)
     }
   })
 
-  it("a failure is told on one line, before the end", () => {
+  it("a failure is reported on one line, before the end", () => {
     assert.strictEqual(
       shown([...Events.deltas(0, "Well"), Events.failed]),
       "Well\n! fiberloop: the key is wrong; check OPENAI_API_KEY\n! ✗ failed · 2 turns · 1 tool call · 1.2 s · session s-1\n" +
@@ -205,7 +205,7 @@ describe("how a run ended", () => {
     )
   })
 
-  it("tools that were left running are named", () => {
+  it("tools left running are named", () => {
     assert.include(EndLine.line({ ...Events.aborted, leftBehind: ["slow"] }, "s", Paint.plain), "left running: slow")
   })
 })
@@ -215,7 +215,7 @@ describe("a tool call's line", () => {
     ToolLine.settled(Events.settled(tool, outcome, originalSize === undefined ? {} : { originalSize }), {}, Paint.plain)
       .replace(/^● \w+ {2}| {2}12 ms$/g, "")
 
-  it("says what the tools of the command found", () => {
+  it("says what the command's tools found", () => {
     const ok = (tool: string, result: any) => line(tool, { _tag: "Succeeded", result })
     assert.strictEqual(ok("list_files", { entries: [1], total: 1 }), "✓ 1 file")
     assert.strictEqual(ok("list_files", { entries: [1], total: 9 }), "✓ 1 of 9 files")
@@ -242,14 +242,14 @@ describe("a tool call's line", () => {
     assert.strictEqual(line("t", { _tag: "Succeeded", result: "x…" }, 45_000), "✓ cut, it has 45000 characters")
   })
 
-  it("has the arguments in short", () => {
+  it("has its arguments shortened", () => {
     assert.strictEqual(ToolLine.call("t", { a: "b c", n: 1 }), "t a=\"b c\" n=1")
     assert.strictEqual(ToolLine.call("t", {}), "t")
     assert.strictEqual(ToolLine.call("t", "not {json"), "t \"not {json\"")
     assert.strictEqual(ToolLine.call("t", { a: "x".repeat(200) }).length, 72)
   })
 
-  it("is coloured where colours are wanted", () => {
+  it("is coloured if colours are wanted", () => {
     assert.strictEqual(
       ToolLine.settled(Events.settled("t", { _tag: "Succeeded", result: 1 }), {}, Paint.coloured),
       "● t  \u001b[32m✓ 1\u001b[0m  \u001b[2m12 ms\u001b[0m"

@@ -15,7 +15,7 @@ const approval = {
 }
 
 describe("a question", () => {
-  it.effect("says how long ago it was asked, and in what time nobody can answer it any more", () =>
+  it.effect("says how long ago it was asked, and when it expires", () =>
     Effect.sync(() => {
       const lines = RenderApprovals.question({ ...approval, expiresAt: now + minutes(2) }, now, "session-1")
       assert.deepStrictEqual(lines, ["  1.0  refund amount=5  asked 3 min ago, expires in 2 min 0 s"])

@@ -27,7 +27,7 @@ const result = (result: Message.ToolResultPart["result"], isFailure = false) =>
 const long = Array.from({ length: 6 }, (_, n) => `line ${n}`).join("\n")
 
 describe("a context", () => {
-  it("begins with instructions and tools, and ends with what all of it takes", () => {
+  it("begins with instructions and tools, and ends with the total of tokens", () => {
     assert.strictEqual(
       shown({ ...of(Message.user("hello")), contextWindow: 128 }),
       `── instructions · 5 tokens
@@ -44,7 +44,7 @@ hello
     )
   })
 
-  it("of another program says what is not known", () => {
+  it("of another program says what is unknown", () => {
     assert.strictEqual(
       shown({ offer: undefined }),
       "── session s-1 · 0 messages · about 0 tokens · for p/m\n" +
@@ -52,12 +52,12 @@ hello
     )
   })
 
-  it("shortens texts, unless all is to be shown", () => {
+  it("shortens texts, unless everything is to be shown", () => {
     assert.include(shown(of(Message.user(long))), "line 3\n… 2 more lines; --full shows all\n")
     assert.include(shown(of(Message.user(long)), true), "line 4\nline 5\n")
   })
 
-  it("tells what the model remembers from what was said", () => {
+  it("shows what the model remembers of the conversation", () => {
     const memory = { text: "Summary: a canary" }
     const message = Message.user([Message.text(memory.text), Message.text("go on")])
     assert.include(
@@ -74,13 +74,13 @@ hello
     assert.include(shown(result("no", true)), "← look  ✗ failed\n    no\n")
   })
 
-  it("marks reasoning, and shows it where all is to be shown", () => {
+  it("marks reasoning, and shows it if everything is to be shown", () => {
     const reasoned = said({ type: "reasoning", text: "hm" }, Message.text("Yes."))
     assert.include(shown(reasoned), "· reasoning\nYes.\n")
     assert.include(shown(reasoned, true), "· reasoning\n    hm\nYes.\n")
   })
 
-  it("tells what waits to be said, and which calls have no result yet", () => {
+  it("shows what waits to be delivered, and which calls have no result yet", () => {
     const waiting = [{ seq: 9, isDue: false, kind: "steer", messages: [Message.user("shorter")] }] as const
     assert.include(
       shown({ waiting, openCalls: 1 }),

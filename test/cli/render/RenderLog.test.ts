@@ -12,7 +12,7 @@ interface Options {
   readonly isOpen?: boolean
 }
 
-/** The transcript of these events, without the first line and, unless `isOpen`, what stands below the log. */
+/** The transcript of these events, without the first line and, unless `isOpen`, what is below the log. */
 const shown = (drafts: ReadonlyArray<Drafts.Placed>, { isFull = false, isOpen = false }: Options = {}): string => {
   const look = { paint: Paint.plain, sessionId: "s-1", flags: ["--db", "my db"], isFull }
   let state = RenderLog.initial
@@ -37,13 +37,13 @@ const text = (text: string): Message.TextPart => ({ type: "text", text })
 const called = (name: string, params: Message.ToolCallPart["params"]) => Drafts.assistant([Drafts.call(name, params)])
 
 describe("a transcript", () => {
-  it("shows the time of a run also where no calendar has it", () => {
+  it("shows the time of a run even if it is beyond any calendar", () => {
     const late = Drafts.log(Drafts.started("go")).map((event) => ({ ...event, at: 8.64e15 + 1 }))
     const look = { paint: Paint.plain, sessionId: "s-1", flags: [], isFull: false }
     assert.include(RenderLog.step(look, RenderLog.initial, late[0]!)[1], "── run 1 · 8640000000000001 ms · run-1\n")
   })
 
-  it("tells where people are asked whom a call waits for", () => {
+  it("says where people are asked what a call waits for", () => {
     const calls = [called("research", { topic: "tides" }), Drafts.toolStarted("1.0", { topic: "tides" })]
     const waits = { ...Drafts.toolPaused("1.0", { sessionId: "lead//1.0", runId: "r" }), tool: "research" }
     const line = added([...calls, waits]).slice(added(calls).length)
@@ -80,7 +80,7 @@ There it is.
     )
   })
 
-  it("ends with the totals of the session, each run counted once", () => {
+  it("ends with the totals of the session, counting each run once", () => {
     const usage = { inputTokens: 10, outputTokens: 5 }
     const limited: Drafts.Placed = { _tag: "RunLimited", reason: "turns", totals: { ...totals, usage } }
     const out = shown([
@@ -100,7 +100,7 @@ There it is.
     )
   })
 
-  it("counts what a call after the end of its run spent among what the session took", () => {
+  it("counts what a call spent after its run ended in the session's total", () => {
     const crashed: Drafts.Placed = { _tag: "RunAborted", reason: "crashed", totals }
     const usage = { inputTokens: 10, outputTokens: 5 }
     const call = [Drafts.assistant([Drafts.call("search", {})]), Drafts.toolStarted("1.0", {})]
@@ -112,13 +112,13 @@ There it is.
     assert.include(out, " · 15 tokens (10 in, 5 out) · ")
   })
 
-  it("says what is open where the run has not ended", () => {
+  it("says what is open if the run has not ended", () => {
     const out = added([called("search", { q: 1 })], { isOpen: true })
     assert.include(out, "● search q=1  … no outcome yet\n")
     assert.include(out, "The run has not ended")
   })
 
-  it("has no totals of a run that has not ended, and says so beside those of others", () => {
+  it("has no totals for a run that has not ended, and says so beside those of others", () => {
     const open = [Drafts.assistant([Drafts.call("search", {})]), Drafts.settled("1.0", "x")]
     assert.include(added(open, { isOpen: true }), "\n── session s-1 · 1 run, not ended\n")
     const second = added([completed, { ...started("b"), runId: "run-2" }, ...open], { isOpen: true })
@@ -128,11 +128,11 @@ There it is.
     )
   })
 
-  it("says nothing of calls that have an outcome", () => {
+  it("does not mention calls that have an outcome", () => {
     assert.notInclude(added([called("search", {}), Drafts.settled("1.0", "x")], { isOpen: true }), "no outcome")
   })
 
-  it("says nothing of open calls once the run has ended", () => {
+  it("does not mention open calls once the run has ended", () => {
     assert.notInclude(added([called("search", { q: 1 }), completed], { isOpen: true }), "no outcome")
   })
 
@@ -165,11 +165,11 @@ There it is.
       )
     })
 
-    it("with all that is remembered, where everything is shown", () => {
+    it("with all that is remembered if everything is shown", () => {
       assert.include(added([compacted], { isFull: true }), "    fact 4\n    fact 5\n")
     })
 
-    it("of an older log with what that says", () => {
+    it("from an older log with what that log says", () => {
       const older = { ...Drafts.compacted(1, []), before: 20, after: 1 }
       assert.strictEqual(
         added([older]),
@@ -177,7 +177,7 @@ There it is.
       )
     })
 
-    it("that leaves out output only", () => {
+    it("that only leaves out output", () => {
       const pruned = { ...compacted, strategy: "pruning", after: 20, cause: "manual", memory: undefined } as never
       assert.include(
         added([pruned]),
@@ -191,7 +191,7 @@ There it is.
       assert.include(added([failed]), `${line} · cost 0.0123\n`)
     })
 
-    it("and counts one after the end of its run among what the session took", () => {
+    it("by hand after a run, whose cost counts in the session's total", () => {
       const out = shown([Drafts.started("go"), completed, compacted], { isOpen: true })
       assert.include(out, "1000 tokens (900 in, 100 out) · cost 0.0123 · 1.5 s\n")
     })
@@ -210,7 +210,7 @@ There it is.
     )
   })
 
-  it("shows notices, resumptions, attempts that do not count and other models", () => {
+  it("shows notices, resumptions, discarded attempts and model switches", () => {
     const to = { provider: "p", name: "n" }
     const out = added([
       Drafts.notice("go\non"),
@@ -225,11 +225,11 @@ There it is.
     )
   })
 
-  it("names the model when it changes only", () => {
+  it("names the model only when it changes", () => {
     assert.strictEqual(added([Drafts.turnStarted(1), Drafts.turnStarted(2)]).trimStart(), "· model test/model\n")
   })
 
-  it("shows what was said while it ran, and files by their name", () => {
+  it("shows what was said while the run was under way, and files by their names", () => {
     const file = { type: "file", mediaType: "image/png", data: "AA==", fileName: "a.png" } as const
     const received: Drafts.Placed = {
       _tag: "InputReceived",
@@ -245,18 +245,18 @@ There it is.
     messages: words.map((word) => ({ role: "user", content: [text(word)] }))
   })
 
-  it("shows what was queued once, where it was delivered", () => {
+  it("shows a queued message once, when it is delivered", () => {
     const received: Drafts.Placed = { ...queued("stop"), _tag: "InputReceived", queued: 2 } as never
     assert.strictEqual(added([queued("stop"), received]), "\n> stop\n")
     assert.notInclude(added([queued("stop"), received, completed]), "not delivered")
   })
 
-  it("says what was queued and not delivered, before the end that gave it up", () => {
+  it("shows what was queued but not delivered, before the end that gave it up", () => {
     const out = added([queued("stop", "now"), completed])
     assert.include(out, "\n· not delivered:\n> stop\n> now\n✓ The model finished its answer")
   })
 
-  it("says what waits to be delivered, while the run has no end or its process died", () => {
+  it("shows what waits for delivery while the run has no end, or if its process died", () => {
     const crashed: Drafts.Placed = { _tag: "RunAborted", reason: "crashed", totals }
     assert.include(added([queued("stop")], { isOpen: true }), "· waits to be delivered:\n> stop\n")
     assert.notInclude(added([queued("stop"), crashed]), "not delivered")
@@ -291,7 +291,7 @@ There it is.
     ["read_file", { path: "f", lines: 2, from: 1, to: 2, text: "a\r\nb", truncated: false }, "a\n    b"],
     ["run_command", { exitCode: 0, durationMillis: 1, output: " \n" }, ""],
     ["read_file", { text: 1 }, ""]
-  ])("shows what %s gave in its own lines", (tool, result, lines) => {
+  ])("shows what %s returned on separate lines", (tool, result, lines) => {
     for (const isFull of [false, true]) {
       const settled = Drafts.settled("1.0", { _tag: "Succeeded", result }, { tool })
       const [, line, ...below] = added([called(tool, {}), settled], { isFull }).split("\n")
@@ -300,7 +300,7 @@ There it is.
     }
   })
 
-  it("shows whole results, arguments and the reasoning with --full", () => {
+  it("shows full results, arguments and reasoning with --full", () => {
     const result = { lines: Array.from({ length: 9 }, (_, n) => `line ${n} ${"x".repeat(150)}`) }
     const params = { text: "y".repeat(200) }
     const out = added([
@@ -310,7 +310,7 @@ There it is.
     for (const words of ["\nhm\n", "line 8 xxx", "y".repeat(200)]) assert.include(out, words)
   })
 
-  it("leaves the reasoning out without it", () => {
+  it("leaves out the reasoning without --full", () => {
     assert.strictEqual(added([Drafts.assistant([{ type: "reasoning", text: "hm" }])]), "")
   })
 
@@ -319,7 +319,7 @@ There it is.
     assert.strictEqual(out, "\n● search  ✗ Denied: too risky  1 ms\n")
   })
 
-  it("keeps calls of two runs apart", () => {
+  it("keeps the calls of two runs apart", () => {
     const run2 = { runId: "run-2" }
     const out = added([
       called("search", { q: "old" }),

@@ -14,7 +14,7 @@ const lines = (infos: ReadonlyArray<SessionStore.SessionInfo>, columns = Infinit
 
 const minute = 60_000
 describe("a list of sessions", () => {
-  it("is in columns: id, end, turns, age, first words", () => {
+  it("has columns: id, end, turns, age, first words", () => {
     assert.strictEqual(
       lines([
         info("a", { title: "one", turns: 1, end: "RunCompleted" }),
@@ -32,26 +32,26 @@ describe("a list of sessions", () => {
     )
   })
 
-  it("cuts wide words to the terminal", () => {
+  it("cuts wide words to fit the terminal", () => {
     const [line] = lines([info("a", { title: "三".repeat(40) })], 60).split("\n")
     assert.match(line!, /三…$/)
     assert.isAtMost(Array.from(line!, (char) => char === "三" ? 2 : 1).reduce((a, b) => a + b, 0), 60)
   })
 
-  it("keeps the columns where an id is wide", () => {
+  it("keeps its columns if an id is wide", () => {
     const [wide, narrow] = lines([info("三三"), info("abcd")]).split("\n")
     assert.strictEqual(wide!.replace("三三", "abcd"), narrow)
   })
 
   it("never cuts an id", () => assert.include(lines([info("x".repeat(60))], 20), "x".repeat(60)))
 
-  it("escapes control characters of ids and words", () => {
+  it("escapes control characters in ids and words", () => {
     const shown = lines([info("a\u001b[2Jb", { title: "c\u202ed\u0007" })])
     assert.include(shown, "a\\x1b[2Jb")
     assert.include(shown, "c\\u202ed\\x07")
   })
 
-  it("is JSON that says when no run has ended", () => {
+  it("is JSON that says so when no run has ended", () => {
     const json = RenderSessions.json(info("a", { title: "\u202e" }))
     assert.notInclude(json, "\u202e")
     assert.deepStrictEqual(JSON.parse(json), { ...info("a", { title: "\u202e" }), end: null })

@@ -1,4 +1,4 @@
-/** The table of the numbers of runs. */
+/** The table of run statistics. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Paint from "../../../src/cli/render/Paint.ts"
 import * as RenderStats from "../../../src/cli/render/RenderStats.ts"
@@ -31,7 +31,7 @@ const second = Draft.log(Draft.started("go"), Draft.limited())
 
 const plain = { paint: Paint.plain, columns: Infinity }
 
-describe("the numbers of runs", () => {
+describe("the statistics of runs", () => {
   it("are a table", () => {
     assert.strictEqual(
       RenderStats.text(summaryOf(first, second, Draft.log(Draft.started("go"), Draft.suspended)), plain),
@@ -67,7 +67,7 @@ events                  15  of a session mean 5, p95 11, max 11
     )
   })
 
-  it("fit a terminal, and have their heads bold there", () => {
+  it("fit a terminal, with bold headings", () => {
     const text = RenderStats.text(summaryOf(first), { paint: Paint.coloured, columns: 40 })
     assert.include(text, "\u001b[1mruns\u001b[0m ")
     // oxlint-disable-next-line no-control-regex
@@ -75,7 +75,7 @@ events                  15  of a session mean 5, p95 11, max 11
     assert.isAtMost(Math.max(...widths), 41)
   })
 
-  it("name the tools that were used most, and say that there are more", () => {
+  it("name the most used tools, and say that there are more", () => {
     const calls = Array.from({ length: 12 }, (_, at) => [
       { ...Draft.toolStarted(`1.${at}`), tool: `tool-${at}` },
       { ...Draft.settled(`1.${at}`, "ok"), tool: `tool-${at}` }
@@ -85,7 +85,7 @@ events                  15  of a session mean 5, p95 11, max 11
     assert.include(text, "and 2 more tools: --json")
   })
 
-  it("make what others named safe to show", () => {
+  it("make names chosen by others safe to show", () => {
     const log = Draft.log(
       Draft.started("go"),
       { ...Draft.toolStarted("1.0"), tool: "\u001b[2J" },

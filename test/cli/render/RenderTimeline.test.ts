@@ -95,13 +95,13 @@ turn 2    model                    ░░░░░░░░░░█████
     for (const row of rows) assert.isAtMost(row.length, columns, row)
   }, { arbitrary: { runs: 200, size: 60, seed: "width" } })
 
-  it("says that a compaction by hand was one", () => {
+  it("says that a compaction was made by hand", () => {
     const by = { ...Draft.compacted(1, []), before: 40, after: 12, cause: "manual" } as const
     const text = draw(Draft.log(at(0, Draft.started("go")), at(10, Draft.completed()), at(9_000, by)))
     assert.strictEqual(text.split("\n").at(-2), "  compact: test: 12 of 40 messages")
   })
 
-  it("says that a compaction failed, in a drive and by hand", () => {
+  it("says that a compaction failed, both in a drive and by hand", () => {
     const failed = { _tag: "CompactionDiscarded", message: "no", usage: { inputTokens: 70, outputTokens: 3 } } as const
     const ended = Draft.log(at(0, Draft.started("go")), at(1_000, failed), at(1_000, Draft.aborted), at(9_000, failed))
     const rows = draw(ended, { ...plain, columns: 100 }).split("\n").filter((row) => /compact\b/.test(row))
@@ -111,7 +111,7 @@ turn 2    model                    ░░░░░░░░░░█████
     ])
   })
 
-  it("marks where a heading is cut", () => {
+  it("marks a heading that is cut", () => {
     const headings = (columns: number) => draw(story, { ...plain, columns }).match(/^── .*/gm)
     assert.deepStrictEqual(headings(50), [
       "── run 1 · 1970-01-01 00:00:00 UTC",
@@ -134,7 +134,7 @@ describe("a long drive", () => {
       at(i * 1_000 + 900, Draft.turnFinished(i + 1))
     ]).flat()
 
-  it("has an axis for every 20 turns, on which each bar can be seen", () => {
+  it("has an axis for every 20 turns, on which each bar is visible", () => {
     const text = draw(Draft.log(at(0, Draft.started("go")), ...turns(50), at(50_000, Draft.completed())))
     const axes = text.split("\n").filter((line) => /^ {27}\d/.test(line))
     assert.deepStrictEqual(axes.map((line) => line.trim().split(/ {2,}/)), [
@@ -145,7 +145,7 @@ describe("a long drive", () => {
     assert.strictEqual(text.match(/^turn \d+ /gm)?.length, 50)
   })
 
-  it("keeps no more of them than share an axis", () => {
+  it("keeps no more turns in memory than share an axis", () => {
     let timeline = Timeline.empty
     let state = RenderTimeline.initial
     let most = 0
@@ -177,7 +177,7 @@ describe("a turn of many calls", () => {
     assert.match(text, /\n +and 80 calls +━+ +99 ms 10 failed\n/)
   })
 
-  it("shows all that are asked for", () => {
+  it("shows all of them if asked to", () => {
     assert.strictEqual(draw(log, { ...plain, isFull: true }).match(/ search /g)?.length, 100)
   })
 })

@@ -34,7 +34,7 @@ describe("the spinner", () => {
       })
     ))
 
-  it.effect("is gone before anything else is written", () =>
+  it.effect("is erased before anything else is written", () =>
     Effect.gen(function*() {
       const { tape } = yield* using((screen) =>
         Effect.gen(function*() {
@@ -67,7 +67,7 @@ describe("the spinner", () => {
       })
     ))
 
-  it.effect("does not count the time that a person took", () =>
+  it.effect("does not count the time a person took", () =>
     using((screen, recorder) =>
       Effect.gen(function*() {
         yield* screen.show([Events.turn])
@@ -85,7 +85,7 @@ describe("the spinner", () => {
       assert.deepStrictEqual(screenOf(tape), [""])
     }))
 
-  it.effect("is not there where control codes are not wanted", () =>
+  it.effect("is absent if control codes are not wanted", () =>
     Effect.gen(function*() {
       const { tape } = yield* using(
         (screen) => Effect.andThen(screen.show([Events.turn]), TestClock.adjust("5 seconds")),
@@ -94,7 +94,7 @@ describe("the spinner", () => {
       assert.strictEqual(tape, "")
     }))
 
-  it("is never as wide as the terminal and one line, whatever it waits for", () => {
+  it("is always narrower than the terminal and on one line, whatever it waits for", () => {
     const line = Spinner.draw(3, `日本\n${"x".repeat(200)}\u001b[31m`, 65_000, 40)
     assert.strictEqual(line, `\r\u001b[2K⠸ 日本\\n${"x".repeat(29)}…`)
   })
@@ -111,7 +111,7 @@ describe("a notice", () => {
 })
 
 describe("a question", () => {
-  it.effect("is reached when the events before it are shown", () =>
+  it.effect("is asked once the events before it are shown", () =>
     using((screen, recorder) =>
       Effect.gen(function*() {
         const asking = yield* Effect.forkChild(
@@ -123,7 +123,7 @@ describe("a question", () => {
       })
     ))
 
-  it.effect("stands on a line of its own, and nothing is written until it is answered", () =>
+  it.effect("is on a line of its own, and nothing is written until it is answered", () =>
     Effect.gen(function*() {
       const { tape } = yield* using((screen, recorder) =>
         Effect.gen(function*() {
@@ -146,7 +146,7 @@ describe("a question", () => {
 })
 
 describe("JSON", () => {
-  it.effect("is one line an event; notices and the end are on standard error", () =>
+  it.effect("is one line for each event; notices and the end are on standard error", () =>
     Effect.gen(function*() {
       const recorder = new Recorder()
       yield* Effect.gen(function*() {

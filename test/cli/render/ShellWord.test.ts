@@ -1,4 +1,4 @@
-/** Words in commands that are shown, to be typed. */
+/** Words in commands that are shown in order to be typed. */
 import { assert, describe, it } from "@effect/vitest"
 import { execFileSync } from "node:child_process"
 import * as ShellWord from "../../../src/cli/render/ShellWord.ts"
@@ -14,7 +14,7 @@ const words = [
   "abc\u202ecba \u009b é 🦆"
 ]
 
-describe("a word of a command", () => {
+describe("a word in a command", () => {
   for (const word of words) {
     it(`is read back by a shell, and safe to show: ${JSON.stringify(word)}`, () => {
       const shown = ShellWord.of(word)

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import * as TerminalText from "../../../src/cli/render/TerminalText.ts"
 
-/** What moves a cursor, changes colours, rings or turns letters around. */
+/** What moves a cursor, changes colours, rings the bell or reverses letters. */
 const unsafe = [
   [0x00, 0x08],
   [0x0b, 0x1f],
@@ -22,7 +22,7 @@ describe("text for a terminal", () => {
     assert.strictEqual(TerminalText.lines("a\tb\r\nü 日本 😀\n"), "a\tb\nü 日本 😀\n")
   })
 
-  it("shows escapes in place of control characters", () => {
+  it("shows escapes for control characters", () => {
     assert.strictEqual(
       TerminalText.lines("\u001b[31mred\u001b]0;t\u0007\rx\u009b1m"),
       "\\x1b[31mred\\x1b]0;t\\x07\\x0dx\\x9b1m"
@@ -30,30 +30,30 @@ describe("text for a terminal", () => {
     assert.strictEqual(TerminalText.lines("a\u202ecod.exe"), "a\\u202ecod.exe")
   })
 
-  it("is as it was but for those, each of which is an escape", () => {
+  it("keeps every safe character, and escapes every other", () => {
     const chars = Array.from({ length: 0x1_0000 }, (_, code) => String.fromCharCode(code))
     const shown = chars.filter((char) => TerminalText.lines(char) === char)
     assert.deepStrictEqual(shown, chars.filter(isSafe))
   })
 
-  it("is one line where one line is asked for", () => {
+  it("is one line if one line is asked for", () => {
     assert.strictEqual(TerminalText.line("a\nb\tc\r\nd"), "a\\nb\\tc\\nd")
     assert.strictEqual(TerminalText.sentence(" a\n  b\r\n\u001b"), "a b \\x1b")
   })
 
-  it("in JSON is the same value", () => {
+  it("in JSON keeps its value", () => {
     const value = { text: "\u009b31m\u202e\u2028x\u007f" }
     const json = TerminalText.json(JSON.stringify(value))
     assert.isTrue(isSafe(json))
     assert.deepStrictEqual(JSON.parse(json), value)
   })
 
-  it("that was cut has as many cells as it is filled up to, as the mark of the cut takes one", () => {
+  it("that is cut counts its mark as one cell when it is padded", () => {
     assert.strictEqual(TerminalText.pad(TerminalText.cut("abcdefgh", 6), 8), "abcde…  ")
     assert.strictEqual(TerminalText.cut("── abc", 6), "── abc")
   })
 
-  it("is cut by cells, wide characters counted as two", () => {
+  it("is cut by cells, counting wide characters as two", () => {
     assert.strictEqual(TerminalText.cut("abcdef", 6), "abcdef")
     assert.strictEqual(TerminalText.cut("abcdefg", 6), "abcde…")
     assert.strictEqual(TerminalText.cut("日本語", 6), "日本語")
@@ -61,14 +61,14 @@ describe("text for a terminal", () => {
     assert.strictEqual(TerminalText.cut("ab😀😀", 5), "ab…")
   })
 
-  it.effect.prop("of any text is safe", [Schema.String], ([text]) =>
+  it.effect.prop("made from any text is safe", [Schema.String], ([text]) =>
     Effect.sync(() => {
       assert.isTrue(isSafe(TerminalText.lines(text)))
       assert.notMatch(TerminalText.line(text), /[\n\t]/)
     }))
 
   it.effect.prop(
-    "in any pieces is the text as a whole",
+    "in any pieces equals the text as a whole",
     [Schema.Array(Schema.Literals(["a", "\r", "\n", "\ud83d", "\ude00", "\u001b", "", "😀"]))],
     ([pieces]) =>
       Effect.sync(() => {

@@ -21,7 +21,7 @@ describe("how long ago", () => {
 })
 
 describe("how long", () => {
-  it("has times in the unit that reads best", () => {
+  it("uses the unit that reads best", () => {
     assert.deepStrictEqual([0, 999, 1_000, 59_940, 60_000, 125_000].map(Time.duration), [
       "0 ms",
       "999 ms",

@@ -31,7 +31,7 @@ const summaries: Record<string, readonly [tool: string, result: any, words: stri
   ]
 }
 
-describe("what came of a call", () => {
+describe("the outcome of a call", () => {
   for (const [what, [tool, result, words]] of Object.entries(summaries)) {
     it(`names ${what}`, () => {
       const line = ToolLine.settled(Events.settled(tool, { _tag: "Succeeded", result }), {}, Paint.plain)
@@ -39,14 +39,14 @@ describe("what came of a call", () => {
     })
   }
 
-  it("names the hook that gave it in the tool's place", () => {
+  it("names the hook that gave the result in place of the tool", () => {
     const settled = Events.settled("pay", { _tag: "Succeeded", result: "known" })
     assert.include(ToolLine.settled({ ...settled, hook: "cache" }, {}, Paint.plain), "✓ known  by the hook cache")
     assert.notInclude(ToolLine.settled(settled, {}, Paint.plain), "hook")
   })
 })
 
-it("the name of an argument that could be taken for several is in quotes", () => {
+it("quotes the name of an argument that could be read as several", () => {
   assert.strictEqual(
     ToolLine.call("pay", { amount: 9, "to=\"ann\" cc": "bob" }),
     "pay amount=9 \"to=\\\"ann\\\" cc\"=\"bob\""

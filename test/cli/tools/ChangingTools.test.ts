@@ -21,7 +21,7 @@ describe("the tools that change something", () => {
       })
   )
 
-  it.effect("only a command reaches beyond this machine", () =>
+  it.effect("only a command can reach beyond this machine", () =>
     Effect.sync(() => {
       assert.deepStrictEqual(
         [write_file, edit_file, run_command].map((tool) => Context.get(tool.annotations, Tool.OpenWorld)),
@@ -44,7 +44,7 @@ describe("the tools that change something", () => {
       }
     }))
 
-  it.effect("a root that is no folder is refused when the layer is built", () =>
+  it.effect("a root that is not a folder is refused when the layer is built", () =>
     Effect.gen(function*() {
       const root = join(yield* sandbox({ "a.txt": "" }), "a.txt")
       const error = yield* Effect.flip(call(root, "write_file", { path: "a", content: "" }))

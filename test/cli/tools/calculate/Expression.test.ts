@@ -3,7 +3,7 @@ import { Effect, Result, Schema } from "effect"
 import * as Expression from "../../../../src/cli/tools/calculate/Expression.ts"
 import * as Rational from "../../../../src/cli/tools/calculate/Rational.ts"
 
-/** What an expression comes to: `~` stands before a rounded result, the reason in capitals for none. */
+/** The value of an expression: `~` precedes a rounded result, and a reason in capitals stands for none. */
 const value = (text: string): string => {
   const result = Expression.evaluate(text)
   if (Result.isFailure(result)) return result.failure.reason.toUpperCase()
@@ -94,7 +94,7 @@ describe("an expression", () => {
     assert.strictEqual(value("-".repeat(400) + "1"), "SYNTAX")
   })
 
-  it("that is wrong is refused with what is wrong", () => {
+  it("that is wrong is refused with the reason", () => {
     const message = (text: string) => Result.getOrThrow(Result.flip(Expression.evaluate(text))).message
     assert.strictEqual(message("2 + * 3"), `A number is missing before "*".`)
     assert.strictEqual(message("2 +"), "A number is missing at the end.")
@@ -118,13 +118,13 @@ describe("an expression", () => {
       })
   )
 
-  it.effect.prop("of any text is a value or a refusal", [Schema.String], ([text]) =>
+  it.effect.prop("of any text yields a value or a refusal", [Schema.String], ([text]) =>
     Effect.sync(() => {
       value(text)
     }))
 
   it.effect.prop(
-    "of any symbols is a value or a refusal",
+    "of any symbols yields a value or a refusal",
     [Schema.Array(
       Schema.Literals(["1", "0", "9", ".", "e", "(", ")", "+", "-", "*", "/", "^", "%", " of ", " mod ", ","])
     )],

@@ -7,7 +7,7 @@ import { join } from "node:path"
 import * as CommandMark from "../../../../src/cli/tools/command/CommandMark.ts"
 import { sandbox } from "../files/Sandbox.ts"
 
-it.effect("a mark comes after those of this process, so that whoever ends that finds what it has started", () =>
+it.effect("a mark is added to those of this process, so that whoever ends it also finds what it started", () =>
   Effect.gen(function*() {
     yield* Effect.acquireRelease(
       Effect.sync(() => process.env.FIBERLOOP_COMMAND = "outer"),
@@ -17,7 +17,7 @@ it.effect("a mark comes after those of this process, so that whoever ends that f
   }))
 
 it.effect.runIf(process.platform === "linux")(
-  "state and group are those of a process, whatever its name says",
+  "a process's state and group are read correctly, whatever its name contains",
   () =>
     Effect.gen(function*() {
       const name = ") Z 1 1 ("
@@ -34,7 +34,7 @@ it.effect.runIf(process.platform === "linux")(
 )
 
 it.effect.runIf(process.platform === "linux")(
-  "a process without an environment has none, which is known of it, as of one that is gone",
+  "a process without an environment is known to have none, and so is one that is gone",
   () =>
     Effect.gen(function*() {
       const child = yield* Effect.acquireRelease(

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import * as Environment from "../../../../src/cli/tools/command/Environment.ts"
 
 describe("the environment of a command", () => {
-  it.effect("has what programs need and the folder", () =>
+  it.effect("has the folder and what programs need", () =>
     Effect.sync(() => {
       const parent = {
         PATH: "/bin",

@@ -8,7 +8,7 @@ const keep = (length: number, chunks: ReadonlyArray<Uint8Array>) => {
   return kept.end()
 }
 
-/** Cuts bytes into chunks of these sizes, and a rest. */
+/** Cuts bytes into chunks of these sizes, and the rest. */
 const chunked = (bytes: Buffer, sizes: ReadonlyArray<number>) => {
   const chunks: Array<Buffer> = []
   let from = 0
@@ -21,7 +21,7 @@ const Sizes = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 0, maxim
 
 describe("what is kept of an output", () => {
   it.effect.prop(
-    "is its start and its end, however it comes",
+    "is its start and its end, however it arrives",
     [Chars, Sizes, Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 30 }))],
     ([chars, sizes, length]) =>
       Effect.sync(() => {
@@ -36,7 +36,7 @@ describe("what is kept of an output", () => {
     { arbitrary: { runs: 300 } }
   )
 
-  it.effect("is bounded, and its size is not", () =>
+  it.effect("is bounded, while the reported size is not", () =>
     Effect.sync(() => {
       const { head, size, tail } = keep(10, Array.from({ length: 1_000 }, (_, index) => Buffer.from(`${index % 10}`)))
       assert.deepStrictEqual([head, tail.slice(-10), size], ["0123456789", "0123456789", 1_000])
@@ -47,7 +47,7 @@ describe("what is kept of an output", () => {
     ["a NUL", Buffer.from("a\0b"), "a\ufffdb"],
     ["UTF-16", Buffer.from("ab", "utf16le"), "a\ufffdb\ufffd"],
     ["half a character at the end", Buffer.from("a€").subarray(0, 3), "a\ufffd"]
-  ])("of %s is what can be read, and it is said", ([, bytes, text]) =>
+  ])("of %s is what can be read, marked as not text", ([, bytes, text]) =>
     Effect.sync(() => {
       const { head, isText } = keep(100, [bytes as Buffer])
       assert.deepStrictEqual([head, isText], [text as string, false])

@@ -18,12 +18,12 @@ const sh = (script: string, ...args: ReadonlyArray<string>) => ({
   command: ["sh", "-c", script, "sh", ...args] as const
 })
 
-/** Says that SIGTERM came and goes on, also without its children. */
+/** Reports SIGTERM and keeps running, even without its children. */
 const stubborn = `trap 'echo term > "$1"' TERM; echo $$ > "$1"; while :; do sleep 1000 & wait $!; done`
 
-/** A session of its own that tells its pid, in the place of the shell that runs this. */
+/** A session of its own that reports its pid, replacing the shell that runs this. */
 const leaving = `exec setsid sh -c 'echo $$ > "$1"; exec sleep 1000' sh "$1"`
-/** Such a one that nothing ties to its command, but for the output. */
+/** The same, tied to its command by nothing but the output. */
 const vanishing = leaving.replace("setsid", `env -i PATH="$PATH" setsid`)
 
 const killed = (pid: number) => Effect.addFinalizer(() => Effect.ignore(Effect.try(() => process.kill(pid, "SIGKILL"))))
@@ -36,7 +36,7 @@ const pids = (line: string) => line.trim().split(/\s+/).map(Number)
 const areAlive = (processes: ReadonlyArray<number>) => processes.map(isAlive)
 
 describe("when a command is interrupted", () => {
-  it.effect("all of its processes are gone by the time that it has ended", () =>
+  it.effect("all of its processes are gone by the time it has ended", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
       const { line, path } = yield* beacon
@@ -60,7 +60,7 @@ describe("when a command is interrupted", () => {
       yield* released
     }))
 
-  it.effect("one that ignores SIGTERM is killed after half the grace period", () =>
+  it.effect("a process that ignores SIGTERM is killed after half the grace period", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
       const { line, path } = yield* beacon
@@ -75,7 +75,7 @@ describe("when a command is interrupted", () => {
       assert.isFalse(isAlive(pid!))
     }))
 
-  it.effect("a grandchild that ignores SIGTERM is killed after it, too", () =>
+  it.effect("a grandchild that ignores SIGTERM is also killed after half the grace period", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
       const { line, path } = yield* beacon
@@ -88,7 +88,7 @@ describe("when a command is interrupted", () => {
       assert.isFalse(isAlive(pid!))
     }))
 
-  it.effect("a process that has another environment and stays in its group is gone, too", () =>
+  it.effect("a process that changed its environment but stayed in its group is also gone", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
       const { line, path } = yield* beacon
@@ -100,7 +100,7 @@ describe("when a command is interrupted", () => {
       assert.isFalse(isAlive(pid!))
     }))
 
-  it.effect("a process that left its group ends when it is told to", () =>
+  it.effect("a process that left its group ends when told to", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
       const { line, path } = yield* beacon
@@ -112,7 +112,7 @@ describe("when a command is interrupted", () => {
       assert.deepStrictEqual(areAlive(processes), [false, false])
     }))
 
-  it.effect("one that left its group and ignores SIGTERM is killed after it", () =>
+  it.effect("a process that left its group and ignores SIGTERM is killed after half the grace period", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
       const { line, path } = yield* beacon
@@ -126,11 +126,11 @@ describe("when a command is interrupted", () => {
     }))
 
   it.effect.runIf(process.platform === "linux")(
-    "one that left its group and becomes another program at every moment is gone, too",
+    "a process that left its group and keeps becoming another program is also gone",
     () =>
       Effect.gen(function*() {
         const root = yield* sandbox({ "again.sh": `exec sh "$0"` })
-        // a large environment takes long to be moved
+        // a large environment takes long to replace
         const large = `export LARGE=$(head -c 100000 /dev/zero | tr '\\0' x)`
         const again = `exec setsid sh -c 'echo $$ > "$1"; exec sh again.sh' sh "$1"`
         for (let time = 0; time < 25; time++) {
@@ -145,7 +145,7 @@ describe("when a command is interrupted", () => {
       })
   )
 
-  it.effect("a process that cannot be found and holds its output is named as left behind", () =>
+  it.effect("a process that cannot be found but holds its output is named as left behind", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
       const { line, path } = yield* beacon
@@ -157,7 +157,7 @@ describe("when a command is interrupted", () => {
       assert.deepStrictEqual([left, isAlive(pid!)], [["process of run_command"], true])
     }))
 
-  it.effect("one that is stopped is ended at once", () =>
+  it.effect("a stopped process is ended at once", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
       const { line, path } = yield* beacon
@@ -168,7 +168,7 @@ describe("when a command is interrupted", () => {
       assert.isFalse(isAlive(pid!))
     }))
 
-  it.effect("its executor has nothing to leave behind, also when it ignored SIGTERM", () =>
+  it.effect("its executor leaves nothing behind, even if the command ignored SIGTERM", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
       const { line, path } = yield* beacon
@@ -204,7 +204,7 @@ describe("when a command is interrupted", () => {
 })
 
 describe("when a command takes too long", () => {
-  it.effect("it is ended, and what it wrote so far is told", () =>
+  it.effect("it is ended, and its output so far is reported", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
       const { line, path } = yield* beacon
@@ -224,7 +224,7 @@ describe("when a command takes too long", () => {
       assert.deepStrictEqual(areAlive(processes), [false, false])
     }))
 
-  it.effect("one that ends well when it is told to has its exit code", () =>
+  it.effect("a command that ends well when told to has its exit code", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
       const { line, path } = yield* beacon
@@ -242,14 +242,14 @@ describe("when a command takes too long", () => {
 })
 
 describe("when a command ends", () => {
-  it.effect("what it left running, and what holds its output, is ended and told", () =>
+  it.effect("what it left running, and what holds its output, is ended and reported", () =>
     Effect.gen(function*() {
       const { exitCode, note, output } = yield* run(yield* sandbox(), sh("sleep 1000 & echo $!"))
       assert.deepStrictEqual([exitCode, note], [0, "Processes that it left running were ended."])
       assert.isFalse(isAlive(Number(output)))
     }))
 
-  it.effect("and leaves nothing running, nothing is told", () =>
+  it.effect("and leaves nothing running, nothing is reported", () =>
     Effect.gen(function*() {
       const { note } = yield* run(yield* sandbox(), sh("sleep 0.01 & wait; echo a | cat | cat"))
       assert.isUndefined(note)
@@ -261,7 +261,7 @@ describe("when a command ends", () => {
       return join(root, "fifo")
     })
   it.effect.each([["and holds its output", ""], ["and its output", "> /dev/null 2>&1"]])(
-    "a process that left its group %s is ended and told",
+    "a process that left its group %s is ended and reported",
     ([, redirection]) =>
       Effect.gen(function*() {
         const root = yield* sandbox()
@@ -272,7 +272,7 @@ describe("when a command ends", () => {
       })
   )
 
-  it.effect("a process that left its group and its environment is not waited for, told, and named as left behind", () =>
+  it.effect("a process that left its group and its environment is not waited for, but named as left behind", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
       const script = `(${vanishing}) & read pid < "$1"; echo $pid`
@@ -287,10 +287,10 @@ describe("when a command ends", () => {
       assert.deepStrictEqual(left, ["process of run_command"])
     }))
 
-  it.effect("a process of it that is dead, and whose parent does not care, does not hold it up", () =>
+  it.effect("a dead process that its parent never reaps does not hold it up", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
-      // The parent of the one that is dead has left the group and is no shell by then, so that it is reaped by nobody.
+      // The dead one's parent has left the group and is no longer a shell by then, so that nobody reaps it.
       const dying = `mkfifo gate; (exec > /dev/null 2>&1; : > gate & ${vanishing}) & read pid < "$1"; cat gate`
       const script = `${dying}; echo $pid`
       const { note, output } = yield* run(root, sh(script, yield* fifoIn(root)))

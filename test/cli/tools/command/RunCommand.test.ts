@@ -12,7 +12,7 @@ const sh = (script: string, ...args: ReadonlyArray<string>) => ({
 })
 
 describe("run_command", () => {
-  it.effect("gives what a command wrote and its exit code", () =>
+  it.effect("returns what a command wrote and its exit code", () =>
     Effect.gen(function*() {
       const { durationMillis, ...result } = yield* run(yield* sandbox(), { command: ["echo", "hello"] })
       assert.deepStrictEqual(result, { exitCode: 0, output: "hello\n" })
@@ -38,7 +38,7 @@ describe("run_command", () => {
       assert.strictEqual(output, args.map((arg) => `${arg}|`).join(""))
     }))
 
-  it.effect("both outputs come in the order they were written", () =>
+  it.effect("both outputs come in the order in which they were written", () =>
     Effect.gen(function*() {
       const { output } = yield* run(
         yield* sandbox(),
@@ -53,7 +53,7 @@ describe("run_command", () => {
       assert.strictEqual(output, "a\nb\n")
     }))
 
-  it.effect("what was written last is there", () =>
+  it.effect("what was written last is included", () =>
     Effect.gen(function*() {
       const { output } = yield* run(yield* sandbox(), sh("head -c 60000 /dev/zero | tr '\\0' x; echo; printf last"))
       assert.isTrue(output.endsWith("x\nlast"))
@@ -72,7 +72,7 @@ describe("run_command", () => {
       assert.strictEqual(output, `${root}\n${root}\n${root}\n`)
     }))
 
-  it.effect("runs in a folder below it, and finds programs there", () =>
+  it.effect("runs in a folder below the root, and finds programs there", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a/tool": "#!/bin/sh\npwd\n", link: { link: "a" } })
       chmodSync(join(root, "a/tool"), 0o755)
@@ -80,14 +80,14 @@ describe("run_command", () => {
       assert.strictEqual(output, `${root}/a\n`)
     }))
 
-  it.effect("changes what it changes", () =>
+  it.effect("changes the files that the command changes", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
       yield* run(root, { command: ["touch", "new.txt"] })
       assert.strictEqual(textOf(root, "new.txt"), "")
     }))
 
-  it.effect("a command sees no keys", () =>
+  it.effect("hides keys from the command", () =>
     Effect.gen(function*() {
       yield* Effect.acquireRelease(
         Effect.sync(() => Object.assign(process.env, { OPENAI_API_KEY: "sk-secret", MY_TOKEN: "sk-secret" })),
@@ -106,7 +106,7 @@ describe("run_command", () => {
 })
 
 describe("a long output", () => {
-  it.effect("is cut to head and tail, and the command goes on", () =>
+  it.effect("is cut to head and tail, and the command continues", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
       const result = yield* call(
@@ -128,13 +128,13 @@ describe("a long output", () => {
       assert.isTrue(size > 28_000 && size <= 30_000, String(size))
     }))
 
-  it.effect("of what JSON escapes has no more than an executor takes, either", () =>
+  it.effect("with much to escape in JSON is no larger than an executor accepts", () =>
     Effect.gen(function*() {
       const result = yield* call(yield* sandbox(), "run_command", sh("head -c 100000 /dev/zero | tr '\\0' '\\033'"))
       assert.isAtMost(JSON.stringify(result.encodedResult).length, 30_000)
     }))
 
-  it.effect("that just fits is whole", () =>
+  it.effect("that just fits is kept whole", () =>
     Effect.gen(function*() {
       const { note, output } = yield* run(yield* sandbox(), sh("printf 0123456789")).pipe(
         Effect.provideService(MaxOutput, 10)
@@ -143,8 +143,8 @@ describe("a long output", () => {
     }))
 })
 
-describe("an output that is no text", () => {
-  it.effect("is shown as far as it is one", () =>
+describe("an output that is not text", () => {
+  it.effect("is shown as far as it is text", () =>
     Effect.gen(function*() {
       const { note, output } = yield* run(yield* sandbox(), { command: ["printf", "a\\377b\\000c\\303\\251\\033"] })
       assert.strictEqual(output, "a\ufffdb\ufffdcé\u001b")
@@ -195,14 +195,14 @@ describe("a command that cannot start", () => {
     ["..", "OutsideRoot"],
     ["missing", "NotFound"],
     ["file.txt", "NotAFolder"]
-  ])("because of its folder %s is refused in words", ([cwd, reason]) =>
+  ])("is refused in words because of its folder %s", ([cwd, reason]) =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "file.txt": "x" })
       const refused = yield* refusal(root, "run_command", { command: ["pwd"], cwd: cwd! })
       assert.strictEqual(refused.reason, reason)
     }))
 
-  it.effect("a list without a word does not fit the parameters", () =>
+  it.effect("given as an empty list does not fit the parameters", () =>
     Effect.gen(function*() {
       const result = yield* call(yield* sandbox(), "run_command", { command: [] as never })
       assert.isTrue(result.isFailure)

@@ -6,11 +6,11 @@ import * as BoundedRegex from "../../../../src/cli/tools/files/BoundedRegex.ts"
 const evil = /^(a+)+$/
 const forever = [`${"a".repeat(40)}b`]
 
-/** A limit in milliseconds that is over only after the test's own. */
+/** A limit in milliseconds that only passes after the test's own. */
 const anHour = 3_600_000
 
 describe("BoundedRegex", () => {
-  it.effect("gives the places of the lines that match with the start of the first match", () =>
+  it.effect("returns the lines that match with the start of the first match in each", () =>
     Effect.gen(function*() {
       const find = yield* BoundedRegex.make(/b+/)
       assert.deepStrictEqual(yield* find(["abb", "c", "b"]), [[0, 1], [2, 0]])
@@ -40,7 +40,7 @@ describe("BoundedRegex", () => {
       assert.strictEqual(error.reason, "RegexTooSlow")
     }).pipe(Effect.provideService(BoundedRegex.RegexLimits, { slice: 50, search: anHour })))
 
-  it.effect("the process goes on while an expression runs", () =>
+  it.effect("keeps the process running while an expression is matched", () =>
     Effect.gen(function*() {
       const find = yield* BoundedRegex.make(evil)
       const fiber = yield* Effect.forkChild(Effect.flip(find(forever)), { startImmediately: true })
@@ -53,7 +53,7 @@ describe("BoundedRegex", () => {
       yield* Fiber.interrupt(fiber)
     }))
 
-  it.effect("interrupting the search ends its thread", () =>
+  it.effect("ends its thread when the search is interrupted", () =>
     Effect.gen(function*() {
       const made = yield* Deferred.make<Worker>()
       process.once("worker", (worker) => Deferred.doneUnsafe(made, Effect.succeed(worker)))
@@ -71,27 +71,27 @@ describe("BoundedRegex", () => {
       assert.strictEqual(worker.threadId, -1)
     }).pipe(Effect.provideService(BoundedRegex.RegexLimits, { slice: 60_000, search: 60_000 })))
 
-  it.effect("what is left of the search's time bounds the last slice", () =>
+  it.effect("bounds the last slice by the time left for the search", () =>
     Effect.gen(function*() {
       const find = yield* BoundedRegex.make(evil)
       assert.strictEqual((yield* Effect.flip(find(forever))).reason, "RegexTooSlow")
     }).pipe(Effect.provideService(BoundedRegex.RegexLimits, { slice: anHour, search: 50 })))
 
-  it.effect("after a slice that took too long innocent lines fail too, and at once", () =>
+  it.effect("fails innocent lines at once, too, after a slice that took too long", () =>
     Effect.gen(function*() {
       const find = yield* BoundedRegex.make(evil)
       yield* Effect.flip(find(forever))
       assert.strictEqual((yield* Effect.flip(find(["a"]))).reason, "RegexTooSlow")
     }).pipe(Effect.provideService(BoundedRegex.RegexLimits, { slice: 50, search: 60_000 })))
 
-  it.effect("the answer to an interrupted question is not taken for another's", () =>
+  it.effect("does not take the answer to an interrupted question for another's", () =>
     Effect.gen(function*() {
       const find = yield* BoundedRegex.make(/b/)
       yield* Fiber.interrupt(yield* Effect.forkChild(find(["b"]), { startImmediately: true }))
       assert.strictEqual((yield* Effect.flip(find(["a"]))).reason, "RegexTooSlow")
     }))
 
-  it.effect("many slices share the time of the search", () =>
+  it.effect("shares the time of the search among many slices", () =>
     Effect.gen(function*() {
       const find = yield* BoundedRegex.make(/x/)
       const failed = yield* Effect.flip(Effect.forever(find(["a"])))

@@ -20,7 +20,7 @@ class Shared extends Context.Service<Shared, { readonly root: string }>()("test/
 
 const escapes = (text: string) => text.includes(canary) || text.includes("hidden-name.txt\",\"bytes")
 
-it.effect("everything is below the root folder of the system", () =>
+it.effect("everything is below the file system's root folder", () =>
   Effect.gen(function*() {
     const folder = yield* sandbox({ "a.txt": inside })
     const { path, text } = yield* read("/", { path: join(folder, "a.txt") })
@@ -67,7 +67,7 @@ layer(Shared.layer)("confinement", (it) => {
     }))
 })
 
-/** The same by the system's own means: the path leads to a file, and that is below the root. */
+/** The same by the system's own means: the path leads to a file, and that file is below the root. */
 const isReadable = (root: string, path: string): boolean => {
   try {
     if (path.includes("\0")) return false
@@ -100,7 +100,7 @@ describe("confinement, case by case", () => {
       assert.strictEqual(reason, "OutsideRoot")
     }))
 
-  it.effect("a sibling whose name starts with the root's is refused", () =>
+  it.effect("a sibling whose name starts with the root's name is refused", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
       const { reason } = yield* refusal(root, "read_file", { path: `${root}-evil/hidden-name.txt` })
@@ -143,7 +143,7 @@ describe("confinement, case by case", () => {
       assert.strictEqual(reason, "OutsideRoot")
     }))
 
-  it.effect("what is said about a path outside does not tell whether it exists", () =>
+  it.effect("what is said about a path outside does not reveal whether it exists", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ out: { link: "../outside" }, nowhere: { link: "../outside/nothing" } })
       const said = Effect.fnUntraced(function*(path: string) {
@@ -156,7 +156,7 @@ describe("confinement, case by case", () => {
       }
     }))
 
-  it.effect("a link below the root to a file below the root is read under its own path", () =>
+  it.effect("a link below the root to another file below the root is read under the file's own path", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a/file.txt": inside, link: { link: "a/file.txt" } })
       const result = yield* read(root, { path: "link" })
@@ -177,7 +177,7 @@ describe("confinement, case by case", () => {
       assert.strictEqual(reason, "NotFound")
     }))
 
-  it.effect("a circle of links ends", () =>
+  it.effect("a circle of links comes to an end", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ one: { link: "two" }, two: { link: "one" } })
       const { message } = yield* refusal(root, "read_file", { path: "one" })

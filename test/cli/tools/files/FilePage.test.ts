@@ -11,7 +11,7 @@ const collect = (chunks: ReadonlyArray<string>, request: FilePage.Request) => {
   return { ...page, bytes: Buffer.from(page.bytes).toString() }
 }
 
-/** The same from the whole text: lines with their endings, as many whole ones as fit. */
+/** The same from the whole text: lines with their endings, as many whole lines as fit. */
 const reference = (text: string, { fromLine, maxBytes, maxLines }: FilePage.Request) => {
   const lines = text.match(/[^\n]*\n|[^\n]+/g) ?? []
   const wanted = lines.slice(fromLine - 1, fromLine - 1 + maxLines)
@@ -27,7 +27,7 @@ const reference = (text: string, { fromLine, maxBytes, maxLines }: FilePage.Requ
 
 describe("FilePage", () => {
   it.effect.prop(
-    "gives the same page as slicing the whole text, however it comes in chunks",
+    "yields the same page as slicing the whole text, however it is chunked",
     [Schema.Array(Schema.Literals(["a", "bcd", "\n", "\n\n", "ef\n"])), small(6), small(6), small(12)],
     ([chunks, fromLine, maxLines, maxBytes]) =>
       Effect.sync(() => {

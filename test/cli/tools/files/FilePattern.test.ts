@@ -5,18 +5,18 @@ const selects = (pattern: string | undefined, path: string, folder = "") =>
   FilePattern.make(pattern)(path, path.slice(folder === "" ? 0 : folder.length + 1))
 
 describe("FilePattern", () => {
-  it("no pattern, or an empty one, selects every file", () => {
+  it("selects every file if it is missing or empty", () => {
     assert.isTrue(selects(undefined, "a/b.ts"))
     assert.isTrue(selects("", "a/b.ts"))
   })
 
-  it("without a slash it is matched against base names anywhere below", () => {
+  it("without a slash is matched against base names anywhere below", () => {
     assert.isTrue(selects("*.md", "README.md"))
     assert.isTrue(selects("*.md", "a/b/README.md"))
     assert.isFalse(selects("a", "a/b"))
   })
 
-  it("with a slash it is matched against the whole path", () => {
+  it("with a slash is matched against the whole path", () => {
     assert.isTrue(selects("src/**/*.ts", "src/a.ts"))
     assert.isTrue(selects("src/**/*.ts", "src/a/b/c.ts"))
     assert.isFalse(selects("src/**/*.ts", "test/a.ts"))
@@ -28,13 +28,13 @@ describe("FilePattern", () => {
     assert.isTrue(selects("src/a/*.ts", "src/a/b.ts", "src"))
   })
 
-  it("a leading slash or dot anchors it", () => {
+  it("with a leading slash or dot is anchored", () => {
     assert.isTrue(selects("./*.ts", "a.ts"))
     assert.isTrue(selects("/*.ts", "a.ts"))
     assert.isFalse(selects("./*.ts", "a/b.ts"))
   })
 
-  it("a trailing slash selects everything below", () => {
+  it("with a trailing slash selects everything below", () => {
     assert.isTrue(selects("src/", "src/a/b.ts"))
     assert.isFalse(selects("src/", "test/a.ts"))
   })
@@ -44,7 +44,7 @@ describe("FilePattern", () => {
     assert.isTrue(selects("*", ".env"))
   })
 
-  it("takes alternatives", () => {
+  it("supports alternatives", () => {
     assert.isTrue(selects("*.{ts,tsx}", "a/b.tsx"))
   })
 })

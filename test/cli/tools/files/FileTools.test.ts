@@ -53,7 +53,7 @@ describe("FileTools", () => {
       assert.strictEqual(result.failureOrigin, "parameters")
     }))
 
-  it.effect("a setting that the layer is built with holds for its calls", () =>
+  it.effect("a setting from when the layer is built applies to its calls", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ file: "one\ntwo\n" })
       const tools = yield* FileTools.toolkit.pipe(
@@ -91,14 +91,14 @@ describe("FileTools", () => {
       assert.include(error.message, "cannot be used (ENOTDIR)")
     }))
 
-  it.effect("a root that is a link is followed once, when it is made", () =>
+  it.effect("a root that is a link is followed once, when the layer is built", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "real/a.txt": "a", link: { link: "real" } })
       const result = yield* call(join(root, "link"), "read_file", { path: join(root, "link", "a.txt") })
       assert.isFalse(result.isFailure)
     }))
 
-  it.effect("a message cuts a path that is too long to repeat", () =>
+  it.effect("a message shortens a path that is too long to repeat", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
       const { message, reason } = yield* refusal(root, "read_file", { path: "x".repeat(5_000) })

@@ -8,35 +8,35 @@ const regex = (text: string) => LineMatcher.make({ text, isRegex: true, ignoreCa
 const plain = (text: string) => LineMatcher.make({ text, isRegex: false, ignoreCase: false })
 
 describe("LineMatcher", () => {
-  it.effect("gives the lines that match with the place of the first match", () =>
+  it.effect("returns the lines that match with the place of the first match", () =>
     Effect.gen(function*() {
       const matches = yield* (yield* plain("b"))(lines("abb", "c", "b"))
       assert.deepStrictEqual(matches.map(({ at, line }) => [line.number, at]), [[1, 1], [3, 0]])
     }))
 
-  it.effect("an expression that is none is refused with the reason", () =>
+  it.effect("refuses an invalid expression with the reason", () =>
     Effect.gen(function*() {
       const { message, reason } = yield* Effect.flip(regex("(unclosed"))
       assert.strictEqual(reason, "InvalidText")
       assert.include(message, "Invalid regular expression: /(unclosed/: Unterminated group")
     }))
 
-  it.effect("an expression may use Unicode properties", () =>
+  it.effect("allows Unicode properties in an expression", () =>
     Effect.gen(function*() {
       assert.strictEqual((yield* (yield* regex("^\\p{L}+$"))(lines("übung", "1"))).length, 1)
     }))
 
-  it.effect("an expression may escape what needs none", () =>
+  it.effect("allows an expression to escape what needs no escape", () =>
     Effect.gen(function*() {
       assert.strictEqual((yield* (yield* regex("a\\-b"))(lines("a-b"))).length, 1)
     }))
 
-  it.effect("an empty text is refused", () =>
+  it.effect("refuses an empty text", () =>
     Effect.gen(function*() {
       assert.strictEqual((yield* Effect.flip(plain(""))).reason, "InvalidText")
     }))
 
-  it.effect("a plain text with a line break is refused", () =>
+  it.effect("refuses a plain text with a line break", () =>
     Effect.gen(function*() {
       assert.include((yield* Effect.flip(plain("a\nb"))).message, "line break")
     }))

@@ -24,7 +24,7 @@ describe("counting lines", () => {
       ])
     }))
 
-  it.effect("agrees with it across the borders of chunks", () =>
+  it.effect("agrees with it across chunk boundaries", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
       for (const length of [65_535, 65_536, 65_537, 131_072]) {
@@ -37,18 +37,18 @@ describe("counting lines", () => {
 })
 
 describe("isBinary", () => {
-  it("is told by a NUL byte near the start", () => {
+  it("is true for a NUL byte near the start", () => {
     assert.isTrue(Lines.isBinary(Buffer.from("text\0text")))
   })
 
-  it("is not told by one further on, nor by bytes that are no UTF-8", () => {
+  it("is false for a NUL byte further on, and for bytes that are not UTF-8", () => {
     assert.isFalse(Lines.isBinary(Buffer.from(`${"x".repeat(8_192)}\0`)))
     assert.isFalse(Lines.isBinary(Buffer.from([0xff, 0xfe, 0x80])))
   })
 })
 
 describe("splitter", () => {
-  it.effect.prop("gives the same lines however the text comes in pieces", [texts], ([parts]) =>
+  it.effect.prop("yields the same lines however the text is split", [texts], ([parts]) =>
     Effect.sync(() => {
       const text = parts.join("")
       const expected = text.split("\n").map((line, index, all) =>
@@ -59,21 +59,21 @@ describe("splitter", () => {
       assert.deepStrictEqual(split([...text]), split([text]))
     }))
 
-  it("numbers lines from 1, empty ones too", () => {
+  it("numbers lines from 1, including empty ones", () => {
     assert.deepStrictEqual(split(["a\n", "\nb"]).map((line) => [line.number, line.text]), [[1, "a"], [2, ""], [3, "b"]])
   })
 
-  it("cuts a long line and says so, in pieces as in one", () => {
+  it("cuts a long line and says so, whether in pieces or in one", () => {
     const expected = [{ number: 1, text: "abc", isCut: true }, { number: 2, text: "d", isCut: false }]
     assert.deepStrictEqual(split(["abcd", "efghij\nd"], 3), expected)
     assert.deepStrictEqual(split("abcdefghij\nd".split(""), 3), expected)
   })
 
-  it("tells a carriage return in a long line from an ending", () => {
+  it("distinguishes a carriage return in a long line from an ending", () => {
     assert.deepStrictEqual(split(["abc\rde\n"], 3), [{ number: 1, text: "abc", isCut: true }])
   })
 
-  it("does not count the line ending as length", () => {
+  it("does not count the line ending in the length", () => {
     assert.deepStrictEqual(split(["abc\r\n"], 3), [{ number: 1, text: "abc", isCut: false }])
   })
 })

@@ -39,9 +39,9 @@ describe("list_files", () => {
       assert.deepStrictEqual((yield* list(root, {})).entries, [{ path: "latin1.txt", bytes: 3, lines: 2 }])
     }))
 
-  // Only where the file system keeps any bytes: that of macOS refuses such a name.
+  // Only on file systems that keep any bytes: that of macOS refuses such a name.
   it.effect.runIf(process.platform === "linux")(
-    "files whose names are no UTF-8 are left out and told, however it is sorted",
+    "files whose names are not UTF-8 are left out and reported, however the list is sorted",
     () =>
       Effect.gen(function*() {
         const root = yield* sandbox({ "a.txt": "", "\uFFFD.txt": "" })
@@ -55,7 +55,7 @@ describe("list_files", () => {
       })
   )
 
-  it.effect("leaves out .git, node_modules and .fiberloop at any depth, not other hidden files", () =>
+  it.effect("leaves out .git, node_modules and .fiberloop at any depth, but no other hidden files", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({
         ".git/config": "",
@@ -68,7 +68,7 @@ describe("list_files", () => {
       assert.deepStrictEqual(paths(yield* list(root, {})), [".github/ci.yml", "node_modules.txt"])
     }))
 
-  it.effect("a folder that is left out is listed when it is named", () =>
+  it.effect("a folder that is left out is listed when named", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "node_modules/a/index.js": "", "node_modules/a/node_modules/b.js": "" })
       assert.deepStrictEqual(paths(yield* list(root, { folder: "node_modules/a" })), ["node_modules/a/index.js"])
@@ -80,7 +80,7 @@ describe("list_files", () => {
       assert.deepStrictEqual(paths(yield* list(root, { folder: "a/" })), ["a/b/c.txt", "a/d.txt"])
     }))
 
-  it.effect("an empty folder parameter is the root", () =>
+  it.effect("an empty folder parameter means the root", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(paths(yield* list(yield* sandbox({ a: "" }), { folder: "" })), ["a"])
     }))
@@ -91,7 +91,7 @@ describe("list_files", () => {
       assert.deepStrictEqual(paths(yield* list(root, { pattern: "src/**/*.ts" })), ["src/a.ts", "src/b/c.ts"])
     }))
 
-  it.effect("a limit leaves out the last, counts all and says how to go on", () =>
+  it.effect("a limit leaves out the last files, counts all and says how to continue", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ c: "", b: "", a: "" })
       const listed = yield* list(root, { limit: 2 })
@@ -99,7 +99,7 @@ describe("list_files", () => {
       assert.strictEqual(listed.note, "The first 2 of 3 files: narrow with folder or pattern.")
     }))
 
-  it.effect("pages join to the whole, in both orders", () =>
+  it.effect("pages join up to the whole, in both orders", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ c: "", b: "", a: "" })
       for (const [order, all] of [["asc", "abc"], ["desc", "cba"]] as const) {
@@ -157,7 +157,7 @@ describe("list_files", () => {
       assert.deepStrictEqual([paths(listed), listed.total], [["file"], 1])
     }))
 
-  it.effect("what is left out does not count, also after a limit", () =>
+  it.effect("what is left out is not counted, even with a limit", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a/file": "", up: { link: "a" }, leak: { link: "../outside/hidden-name.txt" } })
       const listed = yield* list(root, { limit: 1 })
@@ -170,7 +170,7 @@ describe("list_files", () => {
       assert.deepStrictEqual(paths(yield* list(root, {})), ["a/file.txt"])
     }))
 
-  it.effect("a linked folder that is named is listed under its own place", () =>
+  it.effect("a linked folder that is named is listed under its own path", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a/file.txt": "", b: { link: "a" } })
       assert.deepStrictEqual(paths(yield* list(root, { folder: "b" })), ["a/file.txt"])
@@ -190,7 +190,7 @@ describe("list_files", () => {
       assert.deepStrictEqual(paths(yield* list(root, {})), ["file"])
     }))
 
-  it.effect("names may have any characters", () =>
+  it.effect("names may contain any characters", () =>
     Effect.gen(function*() {
       const names = ["new\nline", "na\\me", "übung/日本語.txt", "😀", "sp ace", "-dash", "[a].txt", "\"quoted\""].sort()
       const root = yield* sandbox(Object.fromEntries(names.map((name) => [name, "x"])))
@@ -208,7 +208,7 @@ describe("list_files", () => {
       })
   )
 
-  it.effect("a folder that is a file is refused with what to do", () =>
+  it.effect("a file given as the folder is refused with what to do", () =>
     Effect.gen(function*() {
       const { message, reason } = yield* refusal(yield* sandbox({ file: "" }), "list_files", { folder: "file" })
       assert.strictEqual(reason, "NotAFolder")

@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { type Content, outsideOf } from "./Sandbox.ts"
 
-/** What it holds, with this in its files. */
+/** What it contains, with this text in its files. */
 export const files = (content: string): Record<string, Content> => ({
   "a/b/file.txt": content,
   "file.txt": content,

@@ -17,10 +17,10 @@ import { BetweenCheckAndOpen, DescriptorPath, open } from "../../../../src/cli/t
 import * as Root from "../../../../src/cli/tools/files/Root.ts"
 import { list, outsideOf, read, refusal, sandbox, search } from "./Sandbox.ts"
 
-/** Swaps what is there between check and open. */
+/** Swaps a file or folder between check and open. */
 const swapping = (swap: () => void) => Effect.provideService(BetweenCheckAndOpen, () => Effect.sync(swap))
 
-/** As on a platform whose kernel does not tell where a descriptor is. */
+/** As on a platform whose kernel does not say where a descriptor is. */
 const withoutProc = Effect.provideService(DescriptorPath, () => Promise.resolve(undefined))
 
 const replace = (path: string, target: string) => () => {
@@ -56,7 +56,7 @@ describe("a swap between check and open", () => {
       assert.include(message, "was replaced while it was opened")
     }))
 
-  it.effect("of a parent folder is refused also where the kernel does not tell the place of a descriptor", () =>
+  it.effect("of a parent folder is refused even if the kernel cannot say where a descriptor is", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a/hidden-name.txt": "inside" })
       const { reason } = yield* refusal(root, "read_file", { path: "a/hidden-name.txt" }).pipe(
@@ -66,7 +66,7 @@ describe("a swap between check and open", () => {
       assert.strictEqual(reason, "OutsideRoot")
     }))
 
-  it.effect("and back again, after the opening, is refused there too", () =>
+  it.effect("that is undone after opening is refused there, too", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a/hidden-name.txt": "inside" })
       const { reason } = yield* refusal(root, "read_file", { path: "a/hidden-name.txt" }).pipe(
@@ -84,7 +84,7 @@ describe("a swap between check and open", () => {
     }))
 
   it.effect.runIf(process.platform === "linux")(
-    "is told by the kernel, also where what was opened is inside by then",
+    "is revealed by the kernel, even if what was opened is inside the root by then",
     () =>
       Effect.gen(function*() {
         const root = yield* sandbox({ "a/hidden-name.txt": "inside" })
@@ -120,7 +120,7 @@ describe("a swap between check and open", () => {
       assert.strictEqual(reason, "NotFound")
     }))
 
-  it.effect("of the folder that is listed is refused", () =>
+  it.effect("of the folder being listed is refused", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a/file.txt": "inside" })
       const { message } = yield* refusal(root, "list_files", { folder: "a" }).pipe(
@@ -129,7 +129,7 @@ describe("a swap between check and open", () => {
       assert.include(message, "was replaced")
     }))
 
-  it.effect("of a file that is about to be listed leaves it out", () =>
+  it.effect("of a file about to be listed leaves it out", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a.txt": "a", "b.txt": "b" })
       const listed = yield* list(root, {}).pipe(Effect.provideService(BetweenCheckAndOpen, (path) =>
@@ -140,7 +140,7 @@ describe("a swap between check and open", () => {
       assert.strictEqual(listed.total, 1)
     }))
 
-  it.effect("of a folder that is about to be searched finds nothing in it", () =>
+  it.effect("of a folder about to be searched finds nothing in it", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a/hidden-name.txt": "inside" })
       const found = yield* search(root, { text: "CANARY" }).pipe(Effect.provideService(BetweenCheckAndOpen, (path) =>
@@ -150,7 +150,7 @@ describe("a swap between check and open", () => {
 })
 
 describe("opening", () => {
-  it.effect("works where the kernel does not tell the place of a descriptor", () =>
+  it.effect("works if the kernel cannot say where a descriptor is", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a/file.txt": "inside" })
       assert.strictEqual((yield* read(root, { path: "a/file.txt" }).pipe(withoutProc)).text, "inside")
@@ -195,7 +195,7 @@ describe("opening", () => {
       assert.include(message, "list_files")
     }))
 
-  it.effect("a file that shrinks while it is read ends", () =>
+  it.effect("a file that shrinks while it is read comes to an end", () =>
     Effect.gen(function*() {
       const folder = yield* sandbox({ "big.txt": "x".repeat(200_000) })
       const root = yield* Root.make(folder)

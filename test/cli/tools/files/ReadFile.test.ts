@@ -21,7 +21,7 @@ describe("read_file", () => {
       })
     }))
 
-  it.effect("reads some lines and says how to go on", () =>
+  it.effect("reads some lines and says how to continue", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ file: numbered(10) })
       assert.deepStrictEqual(yield* read(root, { path: "file", fromLine: 4, maxLines: 2 }), {
@@ -35,7 +35,7 @@ describe("read_file", () => {
       })
     }))
 
-  it.effect("gives 500 lines when not told how many", () =>
+  it.effect("returns 500 lines unless told how many", () =>
     Effect.gen(function*() {
       const page = yield* read(yield* sandbox({ file: numbered(501) }), { path: "file" })
       assert.deepStrictEqual([page.lines, page.to, page.truncated], [501, 500, true])
@@ -47,7 +47,7 @@ describe("read_file", () => {
       assert.deepStrictEqual([page.text, page.truncated], ["line 501\n", false])
     }))
 
-  it.effect("pages put together are the file", () =>
+  it.effect("pages put together make up the file", () =>
     Effect.gen(function*() {
       const text = numbered(20_000)
       const root = yield* sandbox({ file: text })
@@ -60,7 +60,7 @@ describe("read_file", () => {
       assert.isTrue(joined === text)
     }))
 
-  it.effect("at most 24,000 bytes come back, in whole lines", () =>
+  it.effect("at most 24,000 bytes are returned, in whole lines", () =>
     Effect.gen(function*() {
       const line = `${"x".repeat(999)}\n`
       const page = yield* read(yield* sandbox({ file: line.repeat(100) }), { path: "file" })
@@ -68,7 +68,7 @@ describe("read_file", () => {
       assert.strictEqual(page.note, "An answer has at most 500 lines and 24000 bytes. Continue with fromLine 25.")
     }))
 
-  it.effect("of a huge line the start comes back, whole characters", () =>
+  it.effect("of a huge line the start is returned, in whole characters", () =>
     Effect.gen(function*() {
       const page = yield* read(yield* sandbox({ file: `x${"é".repeat(100_000)}\nlast` }), { path: "file" })
       assert.strictEqual(page.text, `x${"é".repeat(11_999)}`)
@@ -79,7 +79,7 @@ describe("read_file", () => {
       )
     }))
 
-  it.effect("a file of one huge line is truncated, with nothing to continue", () =>
+  it.effect("a file of one huge line is truncated, with nothing to continue with", () =>
     Effect.gen(function*() {
       const page = yield* read(yield* sandbox({ file: "x".repeat(70_000) }), { path: "file" })
       assert.deepStrictEqual([page.text.length, page.to, page.lines, page.truncated], [24_000, 1, 1, true])
@@ -116,13 +116,13 @@ describe("read_file", () => {
       assert.strictEqual(page.text, "one")
     }))
 
-  it.effect("what looks like a byte order mark further on is text", () =>
+  it.effect("a byte order mark further on is text", () =>
     Effect.gen(function*() {
       const page = yield* read(yield* sandbox({ file: "one\n\ufefftwo" }), { path: "file", fromLine: 2 })
       assert.strictEqual(page.text, "\ufefftwo")
     }))
 
-  it.effect("the path of the answer is normal", () =>
+  it.effect("the path in the answer is normalized", () =>
     Effect.gen(function*() {
       const page = yield* read(yield* sandbox({ "a/file": "" }), { path: "./a/../a//file" })
       assert.strictEqual(page.path, "a/file")
@@ -152,7 +152,7 @@ describe("read_file", () => {
       )
     }))
 
-  it.effect("a missing file is refused with the tool that lists", () =>
+  it.effect("a missing file is refused with the tool that lists files", () =>
     Effect.gen(function*() {
       const { message, reason } = yield* refusal(yield* sandbox(), "read_file", { path: "a/b" })
       assert.deepStrictEqual([reason, message.includes("list_files")], ["NotFound", true])
@@ -164,7 +164,7 @@ describe("read_file", () => {
       assert.strictEqual(reason, "InvalidPath")
     }))
 
-  it("permission errors are told as such", () => {
+  it("permission errors are reported as such", () => {
     for (const code of ["EACCES", "EPERM"]) {
       const error = fromNode("file")(Object.assign(new Error(), { code }))
       assert.deepStrictEqual([error.reason, error.message.includes(code)], ["PermissionDenied", true])

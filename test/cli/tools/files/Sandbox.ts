@@ -18,10 +18,10 @@ import { dirname, join } from "node:path"
 import type { FileError } from "../../../../src/cli/tools/files/FileError.ts"
 import * as FileTools from "../../../../src/cli/tools/files/FileTools.ts"
 
-/** What stands in the files outside of the root; it must never be seen. */
+/** What the files outside the root contain; it must never be seen. */
 export const canary = "CANARY-CONTENT"
 
-/** A folder that holds `root`, and beside it what must not be read. */
+/** A folder that contains `root`, and beside it what must not be read. */
 export const outsideOf = (root: string) => join(dirname(root), "outside")
 
 export type Content = string | Uint8Array | { readonly link: string }
@@ -90,11 +90,11 @@ export const refusal = <Name extends keyof Tools>(
     return result.encodedResult as typeof FileError.Encoded
   })
 
-/** The paths of a list. */
+/** The paths in a list. */
 export const paths = (listed: { readonly entries: ReadonlyArray<{ readonly path: string }> }) =>
   listed.entries.map((entry) => entry.path)
 
-/** Whether code that is not loaded yet can be while `withPermissions` holds: not where root's own folder is above it. */
+/** Whether code not loaded yet can be loaded under `withPermissions`: not if root's own folder is above it. */
 export const canLoad = ((): boolean => {
   if (process.getuid?.() !== 0) return true
   process.seteuid?.(65534)

@@ -4,7 +4,7 @@ import { RegexLimits } from "../../../../src/cli/tools/files/BoundedRegex.ts"
 import { refusal, sandbox, search } from "./Sandbox.ts"
 
 describe("search_text", () => {
-  it.effect("finds lines in path and line order", () =>
+  it.effect("finds lines in the order of path and line", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "b.txt": "x\nneedle 3\n", "a/c.txt": "needle 1\nx\nmore needle 2", "d.txt": "x" })
       assert.deepStrictEqual(yield* search(root, { text: "needle" }), {
@@ -20,13 +20,13 @@ describe("search_text", () => {
       })
     }))
 
-  it.effect("nothing found is no failure", () =>
+  it.effect("finding nothing is not a failure", () =>
     Effect.gen(function*() {
       const found = yield* search(yield* sandbox({ a: "x" }), { text: "needle" })
       assert.deepStrictEqual(found, { matches: [], files: 0, total: 0, occurrences: 0, truncated: false })
     }))
 
-  it.effect("a line with several matches is found once, its occurrences are counted", () =>
+  it.effect("a line with several matches is found once, with its occurrences counted", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ a: "xxx", b: "XaX.x\nxx" })
       const count = (params: { readonly ignoreCase?: boolean; readonly text?: string; readonly regex?: boolean }) =>
@@ -38,7 +38,7 @@ describe("search_text", () => {
       assert.deepStrictEqual(yield* count({ text: "x+", regex: true }), [3, undefined])
     }))
 
-  it.effect("one match a file lists the files that match", () =>
+  it.effect("one match per file lists the files that match", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ a: "n\nn\n", b: "x", c: "x\nn\nn" })
       const found = yield* search(root, { text: "n", maxPerFile: 1 })
@@ -46,7 +46,7 @@ describe("search_text", () => {
       assert.deepStrictEqual([found.files, found.total], [2, 4])
     }))
 
-  it.effect("pages join to the whole", () =>
+  it.effect("pages join up to the whole", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ a: "n\nn\nn\n", b: "n\nn\n" })
       const lines: Array<string> = []
@@ -58,7 +58,7 @@ describe("search_text", () => {
       assert.deepStrictEqual(lines, ["a1,a2", "a3,b1", "b2", ""])
     }))
 
-  it.effect("plain text is not an expression", () =>
+  it.effect("plain text is not treated as an expression", () =>
     Effect.gen(function*() {
       const found = yield* search(yield* sandbox({ a: "abc\na.c\n" }), { text: "a.c" })
       assert.deepStrictEqual(found.matches.map((match) => match.line), [2])
@@ -71,7 +71,7 @@ describe("search_text", () => {
       assert.deepStrictEqual(found.matches.map((match) => match.text), ["import a", "import c"])
     }))
 
-  it.effect("case matters unless told", () =>
+  it.effect("case matters unless told otherwise", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ a: "Übung.\nübung.\nübungs\n" })
       assert.strictEqual((yield* search(root, { text: "übung." })).total, 1)
@@ -86,7 +86,7 @@ describe("search_text", () => {
       assert.deepStrictEqual(found.matches.map((match) => match.path), ["a/x.ts"])
     }))
 
-  it.effect("a limit keeps the first, counts all and says how to go on", () =>
+  it.effect("a limit keeps the first matches, counts all and says how to continue", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ a: "n\nn\nn\n", b: "n\n" })
       const found = yield* search(root, { text: "n", maxMatches: 2 })
@@ -107,7 +107,7 @@ describe("search_text", () => {
       assert.strictEqual(match?.text, `needle${"x".repeat(294)}`)
     }))
 
-  it.effect("of a long line the part with the match is shown", () =>
+  it.effect("a long line is cut around its match", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ a: `${"x".repeat(1_000)}needle${"y".repeat(1_000)}` })
       const [match] = (yield* search(root, { text: "needle" })).matches
@@ -121,7 +121,7 @@ describe("search_text", () => {
       assert.isTrue(found.matches.every((match) => match.text.isWellFormed()))
     }))
 
-  it.effect("a huge line is searched in its first 10,000 characters, and that is said", () =>
+  it.effect("a huge line is searched only in its first 10,000 characters, and the result says so", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ a: `${"x".repeat(9_994)}needle${"y".repeat(300_000)}needle2\nneedle2` })
       const found = yield* search(root, { text: "needle" })
@@ -131,14 +131,14 @@ describe("search_text", () => {
       assert.strictEqual(found.note, "Lines searched only in their first 10000 characters: 1.")
     }))
 
-  it.effect("a match across the border of two chunks is found", () =>
+  it.effect("a match across a chunk boundary is found", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ a: `${"x\n".repeat(32_767)}aé needle é\n` })
       const found = yield* search(root, { text: "é needle é" })
       assert.deepStrictEqual(found.matches, [{ path: "a", line: 32_768, text: "aé needle é" }])
     }))
 
-  it.effect("binary files are left out, files that are not UTF-8 are not", () =>
+  it.effect("binary files are left out, but files that are not UTF-8 are not", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a.bin": "needle\0", b: Buffer.from([0xff, ...Buffer.from(" needle")]) })
       const found = yield* search(root, { text: "needle" })

@@ -40,7 +40,7 @@ export const refusal = <Name extends keyof Tools>(
 
 export const textOf = (root: string, path: string) => readFileSync(join(root, path), "utf8")
 
-/** Everything below a folder, links as they are, by path. */
+/** Everything below a folder by path, links as they are. */
 export const treeOf = (folder: string, below = ""): Record<string, string> =>
   Object.fromEntries(
     readdirSync(join(folder, below)).flatMap((name) => {

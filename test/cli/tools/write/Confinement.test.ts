@@ -43,7 +43,7 @@ describe("a path of any segments", () => {
   )
 
   it.effect.prop(
-    "is where a command runs, below the root, or none does",
+    "is where a command runs, below the root, or none runs",
     [Maze.segments(5), Maze.Starts],
     ([parts, start]) =>
       Effect.gen(function*() {
@@ -92,11 +92,11 @@ describe("confinement of writing, case by case", () => {
     }))
 })
 
-/** Swaps what is there after the path was checked, or when the new content is about to take its place. */
+/** Swaps a file or folder after the path was checked, or just before the new content replaces the old. */
 const afterCheck = (swap: () => void) => Effect.provideService(BetweenCheckAndOpen, () => Effect.sync(swap))
 const beforeRename = (swap: () => void) => Effect.provideService(BeforeRename, () => Effect.sync(swap))
 
-/** As on a platform whose kernel does not tell where a descriptor is. */
+/** As on a platform whose kernel does not say where a descriptor is. */
 const withoutProc = Effect.provideService(DescriptorPath, () => Promise.resolve(undefined))
 
 const replace = (path: string, target: string) => () => {
@@ -104,7 +104,7 @@ const replace = (path: string, target: string) => () => {
   symlinkSync(target, path)
 }
 
-/** Puts a link out in the place of the folder `a`, which lives on as `kept`. */
+/** Puts a link out in place of the folder `a`, which is kept as `kept`. */
 const swapFolder = (root: string) => () => {
   renameSync(join(root, "a"), join(root, "kept"))
   symlinkSync(outsideOf(root), join(root, "a"))
@@ -139,7 +139,7 @@ describe.each(asks)("a swap under %s, after the check,", (tool, params) => {
       assert.deepStrictEqual(beside(root), outside)
     }))
 
-  it.effect("of the parent folder for a link to another one below the root, is refused", () =>
+  it.effect("of the parent folder for a link to another folder below the root, is refused", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ ...files, "b/hidden-name.txt": "inside" })
       const { reason } = yield* refusal(root, tool, params).pipe(afterCheck(() => replace(join(root, "a"), "b")()))
@@ -147,7 +147,7 @@ describe.each(asks)("a swap under %s, after the check,", (tool, params) => {
       assert.strictEqual(textOf(root, "b/hidden-name.txt"), "inside")
     }))
 
-  it.effect("of a folder further up, is refused also where the kernel does not tell places", () =>
+  it.effect("of a folder further up, is refused even if the kernel cannot say where a descriptor is", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a/folder/hidden-name.txt": "inside" })
       const outside = beside(root)
@@ -159,7 +159,7 @@ describe.each(asks)("a swap under %s, after the check,", (tool, params) => {
       assert.deepStrictEqual(beside(root), outside)
     }))
 
-  it.effect("of the parent folder, is refused also where the kernel does not tell places", () =>
+  it.effect("of the parent folder, is refused even if the kernel cannot say where a descriptor is", () =>
     Effect.gen(function*() {
       const root = yield* sandbox(files)
       const outside = beside(root)
@@ -189,7 +189,7 @@ describe.each(asks)("a swap under %s, after the check,", (tool, params) => {
     }))
 })
 
-describe.each(asks)("a swap under %s, before the new content takes its place,", (tool, params) => {
+describe.each(asks)("a swap under %s, before the new content replaces the old,", (tool, params) => {
   const files = { "a/hidden-name.txt": "inside" }
 
   it.effect.runIf(process.platform === "linux")(
@@ -205,7 +205,7 @@ describe.each(asks)("a swap under %s, before the new content takes its place,", 
       })
   )
 
-  it.effect("of the parent folder, is refused where the kernel does not tell places", () =>
+  it.effect("of the parent folder, is refused if the kernel cannot say where a descriptor is", () =>
     Effect.gen(function*() {
       const root = yield* sandbox(files)
       const outside = beside(root)
@@ -215,7 +215,7 @@ describe.each(asks)("a swap under %s, before the new content takes its place,", 
     }))
 
   it.effect.runIf(process.platform === "linux")(
-    "of places, with the folder moved out of the root, is refused",
+    "of the folder to a place outside the root, is refused",
     () =>
       Effect.gen(function*() {
         const root = yield* sandbox(files)
@@ -250,8 +250,8 @@ describe.each(asks)("a swap under %s, before the new content takes its place,", 
     }))
 })
 
-describe("a folder that is to be made", () => {
-  it.effect("and is a link that leads out by then, is refused", () =>
+describe("a folder about to be created", () => {
+  it.effect("that is a link leading out by then is refused", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a/file.txt": "" })
       const outside = beside(root)
@@ -262,7 +262,7 @@ describe("a folder that is to be made", () => {
       assert.deepStrictEqual(beside(root), outside)
     }))
 
-  it.effect("and is a folder by then, is used", () =>
+  it.effect("that is a folder by then is used", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
       yield* write(root, { path: "new/file.txt", content: "new" }).pipe(afterCheck(() => mkdirSync(join(root, "new"))))
@@ -270,8 +270,8 @@ describe("a folder that is to be made", () => {
     }))
 })
 
-describe("where the kernel does not tell places", () => {
-  it.effect("files are written, made and edited all the same", () =>
+describe("if the kernel cannot say where a descriptor is", () => {
+  it.effect("files are still written, created and edited", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a/file.txt": "old" })
       yield* write(root, { path: "b/c/file.txt", content: "one" }).pipe(withoutProc)
@@ -287,7 +287,7 @@ describe("where the kernel does not tell places", () => {
 })
 
 describe("the folder of a command", () => {
-  it.effect("swapped after the check for a link that leads out, is refused", () =>
+  it.effect("swapped after the check for a link that leads out is refused", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a/file.txt": "" })
       const { reason } = yield* refusal(root, "run_command", { command: ["touch", "new.txt"], cwd: "a" }).pipe(

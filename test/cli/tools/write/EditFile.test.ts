@@ -21,14 +21,14 @@ describe("edit_file", () => {
       assert.strictEqual(textOf(root, "a.txt"), "one\n2\nthree\n")
     }))
 
-  it.effect("replaces every occurrence when told so", () =>
+  it.effect("replaces every occurrence if told to", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a.txt": "a b a b a" })
       const { replacements } = yield* edit(root, { path: "a.txt", oldText: "a", newText: "$&", all: true })
       assert.deepStrictEqual([replacements, textOf(root, "a.txt")], [3, "$& b $& b $&"])
     }))
 
-  it.effect("the mode of the file stays", () =>
+  it.effect("the file's mode is kept", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a.sh": "old" })
       chmodSync(join(root, "a.sh"), 0o750)
@@ -58,7 +58,7 @@ describe("edit_file", () => {
   it.effect.each([
     ["a binary file", Buffer.from([0x61, 0, 0x62])],
     ["a file in another encoding", Buffer.from([0x61, 0xe9, 0x62])]
-  ])("%s is refused, as it would be spoilt", ([, content]) =>
+  ])("%s is refused, because editing would corrupt it", ([, content]) =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a.bin": content as Buffer })
       const { message, reason } = yield* refusal(root, "edit_file", { path: "a.bin", oldText: "a", newText: "b" })
@@ -97,7 +97,7 @@ describe("edit_file", () => {
       assert.deepStrictEqual(treeOf(root), { "a.txt": "abc" })
     }))
 
-  it.effect("what somebody else wrote meanwhile is not overwritten, also where it has the time that the file had", () =>
+  it.effect("what somebody else wrote meanwhile is not overwritten, even if its modification time is unchanged", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a.txt": "old" })
       const file = join(root, "a.txt")

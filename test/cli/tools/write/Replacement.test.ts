@@ -12,7 +12,7 @@ const messageOf = (replaced: ReturnType<typeof replace>) => {
   return `${reason}: ${message}`
 }
 
-/** Text with what replacing stumbles over: line feeds, patterns of String.replace, repetitions, wide characters. */
+/** Text with what trips up replacing: line feeds, patterns of String.replace, repetitions, wide characters. */
 const Text = Schema.Array(Schema.Literals(["a", "b", "aa", " ", "\n", "\n\n", "$&", "$1", "$$", "\\", "é", "😀", "\t"]))
   .check(Schema.isMaxLength(30))
 const Needle = Schema.Array(Schema.Literals(["X", "Y", "\n", "$&", "😀"])).check(Schema.isMaxLength(5))
@@ -21,7 +21,7 @@ const crlf = (text: string) => text.replaceAll("\n", "\r\n")
 
 describe("a replacement", () => {
   it.effect.prop(
-    "of a needle that is there once is that of strings",
+    "of a needle that occurs once equals that on strings",
     [Text, Needle, Text, Text],
     ([before, middle, after, replacement]) =>
       Effect.sync(() => {
@@ -34,7 +34,7 @@ describe("a replacement", () => {
   )
 
   it.effect.prop(
-    "of all is that of strings",
+    "of all occurrences equals that on strings",
     [Text, Schema.Literals(["a", "b", "aa", "\n", " ", "$&", "\\", "😀"]), Text],
     ([parts, needle, replacement]) =>
       Effect.sync(() => {
@@ -64,24 +64,24 @@ describe("a replacement", () => {
     { arbitrary: { runs: 300 } }
   )
 
-  it.effect("in a file with LF does not bring CRLF in", () =>
+  it.effect("in a file with LF does not introduce CRLF", () =>
     Effect.sync(() => {
       assert.strictEqual(textOf(replace("a\nb\nc\n", "a\r\nb", "x\r\ny")), "x\ny\nc\n")
     }))
 
-  it.effect("in a file with both endings takes them as they are", () =>
+  it.effect("in a file with both endings takes them literally", () =>
     Effect.sync(() => {
       assert.strictEqual(textOf(replace("a\r\nb\nc", "a\r\nb", "x\ny")), "x\ny\nc")
       assert.include(messageOf(replace("a\r\nb\nc", "a\nb", "x")), "only white space differs from line 1")
     }))
 
-  it.effect("leaves a byte order mark where it is", () =>
+  it.effect("leaves a byte order mark in place", () =>
     Effect.sync(() => {
       assert.strictEqual(textOf(replace("\ufeffone two", "one", "1")), "\ufeff1 two")
     }))
 })
 
-describe("a text that cannot be replaced", () => {
+describe("a text cannot be replaced", () => {
   it.effect("because it is empty", () =>
     Effect.sync(() => {
       assert.include(messageOf(replace("abc", "", "x")), "TextNotFound: oldText is empty")
@@ -97,7 +97,7 @@ describe("a text that cannot be replaced", () => {
       assert.include(messageOf(replace("a\r\nb\r\n", "a\nb", "a\r\nb")), "NothingToChange")
     }))
 
-  it.effect("because it is there more than once, is told with its lines", () =>
+  it.effect("because it occurs more than once, and the error names its lines", () =>
     Effect.sync(() => {
       assert.strictEqual(
         messageOf(replace("x\ny\nx\nxx", "x", "z")),
@@ -106,19 +106,19 @@ describe("a text that cannot be replaced", () => {
       )
     }))
 
-  it.effect("because it overlaps itself, is not replaced at the first place", () =>
+  it.effect("because it overlaps itself, not even at its first place", () =>
     Effect.sync(() => {
       assert.include(messageOf(replace("aaa", "aa", "b")), "oldText is 2 times in \"a.txt\", at line 1:")
     }))
 
-  it.effect("because it is there very often, is told with the first places", () =>
+  it.effect("because it occurs very often, and the error names the first places", () =>
     Effect.sync(() => {
       const message = messageOf(replace("x\n".repeat(1_000), "x", "z"))
       assert.include(message, "more than 100 times")
       assert.include(message, "18, 19, 20 and further on:")
     }))
 
-  it.effect("because white space differs, is told with the line that is there", () =>
+  it.effect("because white space differs, and the error names the line in the file", () =>
     Effect.sync(() => {
       assert.strictEqual(
         messageOf(replace("one\n\tif (x)  {\n\t\ty\n\t}\n", "  if (x) {\n    y\n  }", "z")),
@@ -127,12 +127,12 @@ describe("a text that cannot be replaced", () => {
       )
     }))
 
-  it.effect("because white space in a line differs, is told with that line", () =>
+  it.effect("because white space within a line differs, and the error names that line", () =>
     Effect.sync(() => {
       assert.include(messageOf(replace("one\na  = 1 + 2\n", "= 1  + 2", "z")), "line 2 on, which is \"a  = 1 + 2\"")
     }))
 
-  it.effect("because only its start is there, is told with the first line that differs", () =>
+  it.effect("because only its start matches, and the error names the first line that differs", () =>
     Effect.sync(() => {
       assert.include(
         messageOf(replace("a\nb\nc\na\nb\nd\n", "a\nb\ne", "z")),
@@ -140,12 +140,12 @@ describe("a text that cannot be replaced", () => {
       )
     }))
 
-  it.effect("because it is nowhere, is told without a hint", () =>
+  it.effect("because it is nowhere in the file, and the error gives no hint", () =>
     Effect.sync(() => {
       assert.include(messageOf(replace("abc\n", "xyz", "z")), "read the file again and copy the text")
     }))
 
-  it.effect("because it is only blank, is told without a hint", () =>
+  it.effect("because it is all blank, and the error gives no hint", () =>
     Effect.sync(() => {
       assert.include(messageOf(replace("abc", " \n ", "z")), "read the file again and copy the text")
     }))

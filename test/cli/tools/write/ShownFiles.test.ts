@@ -1,4 +1,4 @@
-/** A yes counts for the file that was shown: a call and the words about it, on files that change in between. */
+/** A yes counts for the file that was shown: a call and its description, on files that change in between. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { mkdirSync, symlinkSync, truncateSync, unlinkSync, writeFileSync } from "node:fs"
@@ -13,7 +13,7 @@ import { textOf } from "./Calls.ts"
 const write = { path: "a.txt", content: "new\n" }
 const edit = { path: "a.txt", oldText: "one", newText: "two" }
 
-/** Shows the call, lets something happen, and makes it: the reason of its failure, or "made". */
+/** Shows the call, lets something happen, and makes the call: the reason of its failure, or "made". */
 const shownThen = Effect.fnUntraced(function*(
   files: Record<string, string>,
   [tool, params]: readonly ["write_file", typeof write] | readonly ["edit_file", typeof edit],
@@ -73,13 +73,13 @@ describe("a call that was shown", () => {
     }]
   }
   for (const [what, [files, call, happens]] of Object.entries(cases)) {
-    it.effect(`is not made where it showed ${what}`, () =>
+    it.effect(`is not made if it showed ${what}`, () =>
       Effect.gen(function*() {
         assert.strictEqual((yield* shownThen(files, call, happens)).first, "ChangedMeanwhile")
       }))
   }
 
-  it.effect("is made where the file is as it was shown, also when it was written anew", () =>
+  it.effect("is made if the file is as it was shown, even if it was rewritten", () =>
     Effect.gen(function*() {
       const { first, root } = yield* shownThen({ "a.txt": "one\n" }, ["edit_file", edit], (file) => {
         writeFileSync(file, "one\n")
@@ -87,14 +87,14 @@ describe("a call that was shown", () => {
       assert.deepStrictEqual([first, textOf(root, "a.txt")], ["made", "two\n"])
     }))
 
-  it.effect("is made where a folder that was missing is there by then", () =>
+  it.effect("is made if a missing folder exists by then", () =>
     Effect.gen(function*() {
       const call = ["write_file", { ...write, path: "new/a.txt" }] as const
       const { first, root } = yield* shownThen({}, call, (file) => mkdirSync(join(dirname(file), "new")))
       assert.deepStrictEqual([first, textOf(root, "new/a.txt")], ["made", "new\n"])
     }))
 
-  it.effect("is held against what was shown once, not against that for ever", () =>
+  it.effect("is compared with what was shown only once", () =>
     Effect.gen(function*() {
       const { made, root } = yield* shownThen({}, ["write_file", write], (file) => writeFileSync(file, "work\n"))
       assert.strictEqual(yield* made, "made")

@@ -32,7 +32,7 @@ describe("write_file", () => {
       assert.strictEqual(textOf(root, "a.txt"), "new\n")
     }))
 
-  it.effect("makes the folders that are missing", () =>
+  it.effect("creates the missing folders", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a/file.txt": "" })
       const { path } = yield* write(root, { path: "./a/b/../c//d/new.txt", content: "x" })
@@ -40,7 +40,7 @@ describe("write_file", () => {
       assert.strictEqual(textOf(root, "a/c/d/new.txt"), "x")
     }))
 
-  it.effect("writes below the root by an absolute path", () =>
+  it.effect("writes below the root given an absolute path", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
       const { path } = yield* write(root, { path: join(root, "a/new.txt"), content: "x" })
@@ -54,7 +54,7 @@ describe("write_file", () => {
       assert.deepStrictEqual([bytes, lines, textOf(root, "a.txt")], [0, 0, ""])
     }))
 
-  it.effect("replaces a file by another one, so that who reads the old goes on reading the old", () =>
+  it.effect("replaces the file itself, so that those who have the old one open keep reading it", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a.txt": "old" })
       linkSync(join(root, "a.txt"), join(root, "other-name.txt"))
@@ -62,7 +62,7 @@ describe("write_file", () => {
       assert.deepStrictEqual([textOf(root, "a.txt"), textOf(root, "other-name.txt")], ["new", "old"])
     }))
 
-  it.effect("a file with this content already is not touched", () =>
+  it.effect("a file that already has this content is not touched", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a.txt": "same" })
       const identity = () => {
@@ -74,7 +74,7 @@ describe("write_file", () => {
       assert.deepStrictEqual([identity(), created], [before, false])
     }))
 
-  it.effect.each([0o600, 0o755, 0o664])("the mode of a file stays (%i)", (mode) =>
+  it.effect.each([0o600, 0o755, 0o664])("a file's mode is kept (%i)", (mode) =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a.sh": "old" })
       chmodSync(join(root, "a.sh"), mode)
@@ -82,14 +82,14 @@ describe("write_file", () => {
       assert.strictEqual(statSync(join(root, "a.sh")).mode & 0o7777, mode)
     }))
 
-  it.effect("a new file has the mode that the user's files have", () =>
+  it.effect("a new file gets the mode of the user's other files", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
       yield* write(root, { path: "a.txt", content: "" })
       assert.strictEqual(statSync(join(root, "a.txt")).mode & 0o777, 0o666 & ~process.umask())
     }))
 
-  it.effect.runIf(process.getuid?.() === 0)("the owner of a file stays", () =>
+  it.effect.runIf(process.getuid?.() === 0)("a file's owner is kept", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a.txt": "old" })
       chownSync(join(root, "a.txt"), 12, 34)
@@ -98,7 +98,7 @@ describe("write_file", () => {
       assert.deepStrictEqual([uid, gid], [12, 34])
     }))
 
-  /** A file of this owner and group that is replaced by nobody, who is in group 34 only where it says so. */
+  /** A file of this owner and group, replaced by nobody, who is in group 34 only if `groups` says so. */
   const replacedByNobody = Effect.fnUntraced(function*(uid: number, mode: number, groups: ReadonlyArray<number>) {
     const root = yield* sandbox({ "a.txt": "old" })
     const file = join(root, "a.txt")
@@ -117,7 +117,7 @@ describe("write_file", () => {
   const isRoot = process.getuid?.() === 0
 
   it.effect.runIf(isRoot)(
-    "the group of a file stays for who is in it and may not give the file to its owner",
+    "a file's group is kept by a member who may not give the file to its owner",
     () =>
       Effect.gen(function*() {
         assert.deepStrictEqual(yield* replacedByNobody(12, 0o660, [34]), { gid: 34, mode: 0o660 })
@@ -125,7 +125,7 @@ describe("write_file", () => {
   )
 
   it.effect.runIf(isRoot)(
-    "where the group cannot stay, another one may do no more than everybody",
+    "a group that replaces the file's own gets no more access than everybody",
     () =>
       Effect.gen(function*() {
         for (const [mode, left] of [[0o640, 0o600], [0o664, 0o644]] as const) {
@@ -201,7 +201,7 @@ describe("write_file", () => {
       assert.include(message, "no regular file")
     }))
 
-  it.effect("a file that this user may not write is refused", () =>
+  it.effect("a file that this user may not write to is refused", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a.txt": "old" })
       chmodSync(root, 0o777)
@@ -212,7 +212,7 @@ describe("write_file", () => {
       assert.deepStrictEqual(treeOf(root), { "a.txt": "old" })
     }))
 
-  it.effect("a folder that this user may not write is refused", () =>
+  it.effect("a folder that this user may not write to is refused", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a.txt": "old" })
       chmodSync(root, 0o555)
@@ -220,7 +220,7 @@ describe("write_file", () => {
       assert.strictEqual(reason, "NotWritable")
     }))
 
-  it.effect("a folder that this user may not make is refused", () =>
+  it.effect("a folder that this user may not create is refused", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a.txt": "old" })
       chmodSync(root, 0o555)
@@ -229,7 +229,7 @@ describe("write_file", () => {
     }))
 
   it.effect.each(["a\0b", "half \ud800 pair"])(
-    "content that is no text is refused",
+    "content that is not text is refused",
     (content) =>
       Effect.gen(function*() {
         const root = yield* sandbox({ "a.txt": "old" })
@@ -238,7 +238,7 @@ describe("write_file", () => {
       })
   )
 
-  it.effect("is interrupted before the write or after it, never in it", () =>
+  it.effect("is interrupted before or after the write, never during it", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a.txt": "old" })
       const [reached, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
