@@ -42,9 +42,9 @@ const end = (
 })
 
 describe("reasoning", () => {
-  // written as JSON, the text looks much like an escape of what no provider takes
+  // written as JSON, the text looks much like an escape that no provider accepts
   it.each(["\\u0000", "a \\ud800 b", "\\\\u0000", "caf\u00e9 \u001b"])(
-    "that spells an escape goes back: %j",
+    "that spells an escape goes back unchanged: %j",
     (delta) => {
       const parts = [start("r"), thought(delta), end("r"), text("hi")]
       assert.deepStrictEqual(sent(parts)[0], { type: "reasoning", text: delta })
@@ -66,7 +66,7 @@ describe("reasoning", () => {
     ])
   })
 
-  it("has the metadata of its beginning and of its end", () => {
+  it("has the metadata of both its beginning and its end", () => {
     const parts = [start("r", { a: 1 }), thought("hm"), end("r", { b: 2 }), text("hi")]
     assert.deepStrictEqual(sent(parts)[0], { type: "reasoning", text: "hm", metadata: { a: 1, b: 2 } })
   })
@@ -93,7 +93,7 @@ describe("reasoning", () => {
     })
   })
 
-  it("that is redacted, after reasoning under the same name, is another one", () => {
+  it("that is redacted is another part, even after reasoning under the same name", () => {
     const redacted = { test: { redactedData: "eA==" } }
     assert.deepStrictEqual(sent([thought("hm", "r", signed), call, thought("", "r", redacted)])[2], {
       type: "reasoning",
@@ -102,7 +102,7 @@ describe("reasoning", () => {
     })
   })
 
-  it("that is redacted, so that it has metadata and no text, goes back in its place", () => {
+  it("that is redacted, with metadata but no text, goes back in its place", () => {
     const redacted = { test: { redactedData: "eA==" } }
     assert.deepStrictEqual(
       sent([start("r", redacted), end("r"), start("t", undefined, "text"), text("hi"), end("t", undefined, "text")]),
@@ -113,7 +113,7 @@ describe("reasoning", () => {
     )
   })
 
-  it("whose metadata comes with its end only goes back, too", () => {
+  it("whose metadata only comes with its end goes back, too", () => {
     const encrypted = { test: { encryptedContent: "eA==" } }
     const content = sent([
       start("r"),
@@ -138,7 +138,7 @@ describe("reasoning", () => {
     ])
   })
 
-  it("in two blocks of one id, one after the other, is two parts with a signature each", () => {
+  it("in two successive blocks with one id is two parts with a signature each", () => {
     const block = (said: string) => [start("0"), thought(said, "0"), end("0", { signature: said })]
     assert.deepStrictEqual(sent([...block("one"), ...block("two"), text("hi")]).slice(0, 2), [
       { type: "reasoning", text: "one", metadata: { signature: "one" } },
@@ -148,7 +148,7 @@ describe("reasoning", () => {
 })
 
 describe("content", () => {
-  it("stands in the order in which it came", () => {
+  it("keeps the order in which it arrived", () => {
     const call: Model.ModelPart = { type: "tool-call", id: "a", name: "search", params: {} }
     const { content } = collect([thought("hm"), text("one", "1"), call, text("two", "2")])
     assert.deepStrictEqual(content.map((part) => part.type), ["reasoning", "text", "tool-call", "text"])
@@ -158,7 +158,7 @@ describe("content", () => {
     assert.deepStrictEqual(collect([start("r"), end("r"), text(""), thought("")]).content, [])
   })
 
-  it("of a text before a call and one after it, under one id, is two texts", () => {
+  it("with text before and after a call under one id is two texts", () => {
     const call: Model.ModelPart = { type: "tool-call", id: "a", name: "search", params: {} }
     const around = [start("0", undefined, "text"), text("one", "0"), end("0", undefined, "text"), call]
     const { content } = collect([
@@ -170,14 +170,14 @@ describe("content", () => {
     assert.deepStrictEqual(content.map((part) => part.type), ["text", "tool-call", "text"])
   })
 
-  it("after the finish does not count", () => {
+  it("after the finish is ignored", () => {
     const finish: Model.ModelPart = { type: "finish", reason: "stop", usage: { inputTokens: 1, outputTokens: 1 } }
     const collector = new Collector("run-1", 1, 1)
     assert.strictEqual(collector.push([text("one"), finish, text("two")]).length, 1)
     assert.deepStrictEqual(collector.content(), [{ type: "text", text: "one" }])
   })
 
-  it("is in the deltas, each numbered once", () => {
+  it("is covered by the deltas, each numbered once", () => {
     const { events } = collect([
       thought("hm"),
       text("one"),

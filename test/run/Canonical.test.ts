@@ -60,7 +60,7 @@ describe("canonical", () => {
     }
   }, { arbitrary: { runs: 100, size: 60, seed: "canonical" } })
 
-  it("tells inputs apart that differ in one word", () => {
+  it("differs for inputs that differ in one word", () => {
     const input = (text: string): RunInput.Effective => ({ messages: [Message.user(text)], toolPolicy: {}, limits: {} })
     assert.notStrictEqual(canonical(input("hello")), canonical(input("hullo")))
   })

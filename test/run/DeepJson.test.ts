@@ -1,6 +1,6 @@
 /**
  * JSON nested so deeply that it cannot be written again, though it was read: 40 kB that a model may send, by mistake or not, or
- * less that can just be written here, and not where the stack is fuller. It is the problem of who sent it, never the session's.
+ * less that can just be written here, but not where the stack is fuller. It is its sender's problem, not the session's.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
@@ -42,7 +42,7 @@ describe("a transcript", () => {
     ["metadata", [
       Draft.assistant([{ type: "text", text: "hi", metadata: { test: deep } }])
     ]]
-  ])("takes %s of any depth, and gives messages that can be sent", (_, drafts) => {
+  ])("takes %s of any depth, and makes messages that can be sent", (_, drafts) => {
     const transcript = Transcript.fromLog(Draft.log(Draft.started("x"), ...drafts))
     const messages = Transcript.messages(transcript, Draft.model)
     assert.isNotEmpty(JSON.stringify(messages))
@@ -51,7 +51,7 @@ describe("a transcript", () => {
   })
 })
 
-describe("what can just be written", () => {
+describe("JSON that can only just be written", () => {
   const just = nested(2000)
   const Kit = Toolkit.make(
     Tool.make("look", { parameters: Schema.Struct({ at: Schema.Unknown }), success: Schema.Unknown })
@@ -65,7 +65,7 @@ describe("what can just be written", () => {
       ScriptedModel.layer(turns)
     ])
 
-  it.effect("is neither an argument nor a result", () =>
+  it.effect("is accepted neither as an argument nor as a result", () =>
     Effect.gen(function*() {
       const events = yield* Stream.runCollect((yield* agent).stream({ input: "go" }))
       const said = events.find((event) => event._tag === "AssistantMessage")!.message.content[0]
@@ -79,10 +79,10 @@ describe("what can just be written", () => {
       ScriptedModel.text("done")
     )))
 
-  it.effect("is told from what a value says of itself as JSON, not from what it is made of", () =>
+  it.effect("is recognised by a value's toJSON, not by what the value is made of", () =>
     Effect.gen(function*() {
       const text = "x".repeat(3000)
-      // as a row of an ORM is, which knows its table, which knows its rows
+      // like a row of an ORM, which knows its table, which knows its rows
       const row = { table: { rows: [] as Array<unknown> }, toJSON: () => ({ text }) }
       row.table.rows.push(row)
       const written = { toJSON: () => just }
@@ -95,7 +95,7 @@ describe("what can just be written", () => {
       assert.strictEqual((yield* (yield* agent).run(given))._tag, "Completed")
     }).pipe(world(ScriptedModel.text("done"))))
 
-  it.effect("is no data", () =>
+  it.effect("is refused as data", () =>
     Effect.gen(function*() {
       const { reason } = yield* Effect.flip((yield* agent).run({ input: "go", data: just }))
       assert.strictEqual(reason.message, "data must be nested in at most 1000 levels")
@@ -103,7 +103,7 @@ describe("what can just be written", () => {
 })
 
 describe("a session", () => {
-  it.effect("in which a model sent such arguments ends its run, and answers the next message", () =>
+  it.effect("in which a model sent such arguments ends the run, and answers the next message", () =>
     Effect.gen(function*() {
       const { agent } = yield* TestAgent.make([
         ScriptedModel.call("work", { n: deep }),

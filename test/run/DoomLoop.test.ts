@@ -1,4 +1,4 @@
-/** What a loop is: the same calls with the same results, in a row, whatever order parallel ones settle in. */
+/** What a loop is: the same calls with the same results, in a row, whatever order parallel calls settle in. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
@@ -32,7 +32,7 @@ const trailOf = (calls: ReadonlyArray<Made>): DoomLoop.Trail =>
 const judge = (calls: ReadonlyArray<Made>, settings: Partial<DoomLoop.Settings> = {}) =>
   DoomLoop.judge(trailOf(calls), { ...DoomLoop.defaults, ...settings })
 
-/** Calls by letter: the tool and the arguments are its own. */
+/** Calls by letter: each letter has its own tool and arguments. */
 const word = (letters: string): ReadonlyArray<Made> =>
   Array.from(letters, (letter) => ({ tool: letter, params: { letter } }))
 
@@ -56,7 +56,7 @@ describe("a loop", () => {
     assert.isUndefined(judge(word(letters)))
   })
 
-  it("is none where the arguments or the results change", () => {
+  it("needs the same arguments and the same results each time", () => {
     assert.isUndefined(judge([1, 2, 3].map((n) => ({ params: { n } }))))
     assert.isUndefined(judge([1, 2, 3].map((n) => ({ outcome: succeeded(n) }))))
     assert.isUndefined(judge([{ outcome: succeeded("x") }, { outcome: { _tag: "Failed", result: "x" } }, {
@@ -64,7 +64,7 @@ describe("a loop", () => {
     }]))
   })
 
-  it("compares texts whole, however little of them is kept", () => {
+  it("compares texts in full, however little of them is kept", () => {
     const long = "x".repeat(5000)
     assert.isUndefined(judge([1, 2, 3].map((n) => ({ outcome: succeeded(long + n) }))))
     assert.isUndefined(judge([1, 2, 3].map((n) => ({ params: { long, n } }))))
@@ -81,7 +81,7 @@ describe("a loop", () => {
     { _tag: "Failed", result: "no" },
     { _tag: "TimedOut", limit: 10 },
     { _tag: "NotExecuted", reason: "limit" }
-  ])("may be of calls that are $_tag", (outcome) => {
+  ])("may consist of calls that are $_tag", (outcome) => {
     assert.strictEqual(judge([{ outcome }, { outcome }, { outcome }])?.loop.count, 3)
   })
 
@@ -97,19 +97,19 @@ describe("a loop", () => {
     assert.strictEqual(judge([{}, { outcome, tool: "other" }, {}, {}])?.loop.count, 3)
   })
 
-  it("passes over exempt tools", () => {
+  it("ignores exempt tools", () => {
     assert.isUndefined(judge(word("AAA"), { exempt: ["A"] }))
     assert.strictEqual(judge(word("AWAWWA"), { exempt: ["W"] })?.loop.count, 3)
   })
 
-  it("is one only after as many times as the agent says", () => {
+  it("needs as many repetitions as the agent says", () => {
     assert.strictEqual(judge(word("AA"), { after: 2 })?.loop.count, 2)
     assert.isUndefined(judge(word("AAA"), { after: 4 }))
     assert.strictEqual(judge(word("A".repeat(20)), { after: 20 })?.loop.count, 20)
   })
 })
 
-describe("a loop that was told", () => {
+describe("a loop that the model was told about", () => {
   const loopOf = (trail: DoomLoop.Trail) => DoomLoop.judge(trail, DoomLoop.defaults)!.loop
   const told = (letters: string) => {
     const trail = trailOf(word(letters))
@@ -134,7 +134,7 @@ describe("a loop that was told", () => {
     assert.strictEqual(next(then(told(before), after)), what)
   })
 
-  it("as an end has one more time", () => {
+  it("has one more repetition after it ended a run", () => {
     const ended = then(told("ABABAB"), "AB")
     const again = DoomLoop.tell(ended, loopOf(ended))
     assert.isUndefined(next(again))
@@ -143,14 +143,14 @@ describe("a loop that was told", () => {
   })
 
   it("is remembered as long as any of the trail is", () => {
-    // the last call of the loop that was told is the first that is left
+    // the last call of the reported loop is the first call kept
     const trail = then(told("AAA"), "BC".repeat(30) + "AAA")
     assert.strictEqual(trail[0]?.told, told("AAA").at(-1)?.told)
     assert.isDefined(trail[0]?.told)
     assert.strictEqual(next(trail), "end")
   })
 
-  it("is another one with other results", () => {
+  it("is a different loop if the results change", () => {
     const changed = [1, 2, 3].reduce(
       (trail, turn) => settle(trail, 100 + turn, 0, { ...word("A")[0]!, outcome: succeeded("new") }),
       told("AAA")
@@ -159,7 +159,7 @@ describe("a loop that was told", () => {
   })
 })
 
-/** The shortest period that `letters` end with n times, found by writing it down n times. */
+/** The shortest period that `letters` end with n times, found by writing it out n times. */
 const oracle = (letters: string, n: number) => {
   for (let period = 1; period * n <= letters.length; period++) {
     const last = letters.slice(-period)
@@ -180,7 +180,7 @@ describe("loops are found", () => {
     after: Schema.Int.check(Schema.isBetween({ minimum: 2, maximum: 4 }))
   }))
 
-  it.prop("where the naive search finds them, and nowhere else", [words], ([{ after, head, period, tail, times }]) => {
+  it.prop("exactly where the naive search finds them", [words], ([{ after, head, period, tail, times }]) => {
     const letters = [...head, ...Array.from({ length: times }, () => period).flat(), ...tail].join("")
     const verdict = judge(word(letters), { after })
     const found = verdict === undefined
@@ -196,7 +196,7 @@ describe("a trail", () => {
       .check(Schema.isMaxLength(40))
   ).check(Schema.isMaxLength(6))
 
-  it.prop("does not depend on the order in which calls of a round settle", [rounds, Logs.seed], ([rounds, seed]) => {
+  it.prop("does not depend on the order in which a round's calls settle", [rounds, Logs.seed], ([rounds, seed]) => {
     const die = dice(seed)
     let [inOrder, shuffled]: Array<DoomLoop.Trail> = [[], []]
     rounds.forEach((round, turn) => {
@@ -216,12 +216,12 @@ describe("a trail", () => {
     )
   }, { arbitrary: { runs: 200, seed: "keys" } })
 
-  it("is short, however long the run is", () => {
+  it("stays short, however long the run is", () => {
     const trail = trailOf(Array.from({ length: 1000 }, (_, n) => ({ params: "x".repeat(n), tool: "y".repeat(n) })))
     assert.isBelow(JSON.stringify(trail).length, 30_000)
   })
 
-  it("takes arguments and results nested too deeply to be written", () => {
+  it("accepts arguments and results nested too deeply to be written", () => {
     const deep: Schema.Json = JSON.parse(`${"[".repeat(20_000)}${"]".repeat(20_000)}`)
     assert.lengthOf(trailOf([{ params: deep }, { outcome: succeeded(deep) }]), 2)
   })
@@ -233,12 +233,12 @@ describe("the state of a run", () => {
   const trail = (...drafts: ReadonlyArray<Draft.Placed>) =>
     Draft.log(Draft.started("go"), ...turn(1), ...turn(2), ...drafts).reduce(RunState.evolve, RunState.empty).trail
 
-  it("keeps the trail over a compaction, an end and a resume", () => {
+  it("keeps the trail across a compaction, an end and a resume", () => {
     const drafts = [Draft.turnFinished(2), Draft.compacted(3, []), Draft.limited(), Draft.resumed(2)]
     assert.lengthOf(trail(...drafts), 2)
   })
 
-  it("begins anew with what a person says", () => {
+  it("starts over with what a person says", () => {
     assert.lengthOf(trail({ ...Draft.started("more"), runId: "run-2" }), 0)
     assert.lengthOf(trail(Draft.input("not like that")), 0)
   })

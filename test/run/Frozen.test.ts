@@ -1,11 +1,11 @@
-/** What is frozen, and what copies of it may be written into. */
+/** What is frozen, and which copies of it may be modified. */
 import { assert, it } from "@effect/vitest"
 import * as Frozen from "../../src/run/Frozen.ts"
 
-/** With a part that somebody froze, and one that is no plain data. */
+/** With a part that somebody froze, and one that is not plain data. */
 const make = () => ({ list: [{ n: 1 }], part: Object.freeze({ in: { n: 1 } }), bytes: new Uint8Array([1]) })
 
-it("a frozen copy is frozen whole, leads to nothing of what it is of, and leaves that as it was", () => {
+it("a frozen copy is frozen throughout, shares no plain data with its original, and leaves that unchanged", () => {
   const given = make()
   const odd: unknown = JSON.parse("{\"__proto__\":{\"n\":1}}")
   const copy = Frozen.copy({ given, odd })
@@ -18,11 +18,11 @@ it("a frozen copy is frozen whole, leads to nothing of what it is of, and leaves
   given.part.in.n = 2
   given.list.push({ n: 3 })
   assert.deepStrictEqual(copy.given, make())
-  // what is no plain data is the same
+  // what is not plain data is the same
   assert.strictEqual(copy.given.bytes, given.bytes)
 })
 
-it("a list of somebody's making is copied by what is in it, and not by its own methods", () => {
+it("a list with methods of its own is copied by its items, without calling those methods", () => {
   class Odd extends Array<{ readonly n: number }> {
     override map(): Array<never> {
       return []
@@ -35,7 +35,7 @@ it("a list of somebody's making is copied by what is in it, and not by its own m
   assert.notStrictEqual(copy[0], odd[0])
 })
 
-it("a copy may be written into, and leaves what it is of as it was", () => {
+it("a mutable copy can be modified, and leaves its original unchanged", () => {
   const given = make()
   const copy = Frozen.thawed(given)
   assert.deepStrictEqual(copy, given)
@@ -46,7 +46,7 @@ it("a copy may be written into, and leaves what it is of as it was", () => {
   assert.deepStrictEqual(Object.entries(Frozen.thawed(odd)), [["__proto__", { n: 1 }]])
 })
 
-it("what may be written into already is not copied", () => {
+it("what is already mutable is not copied", () => {
   const open = { list: [{ n: 1 }], at: Object.freeze(new Date(0)) }
   assert.strictEqual(Frozen.opened(open), open)
   const frozen = make()
@@ -54,7 +54,7 @@ it("what may be written into already is not copied", () => {
   assert.strictEqual(Frozen.opened(frozen).bytes, frozen.bytes)
 })
 
-it("a list looks into no item that is frozen, so that what one of them costs does not grow with the list", () => {
+it("a list does not look into frozen items, so that the cost of each does not grow with the list", () => {
   let looks = 0
   const before = Object.freeze({
     get content() {
@@ -67,7 +67,7 @@ it("a list looks into no item that is frozen, so that what one of them costs doe
   for (const value of [list, added, added.content, added.content[0]]) assert.isTrue(Object.isFrozen(value))
 })
 
-it("what is not frozen is frozen to its end, also after a part that somebody froze", () => {
+it("freezing goes to the end, even past a part that somebody froze", () => {
   const inner = { n: 1 }
   Frozen.deep({ part: Object.freeze({ inner }) })
   assert.isTrue(Object.isFrozen(inner))

@@ -27,7 +27,7 @@ const refused = (input: Partial<RunInput.RunInput>) =>
   refusal(InputCheck.effective({ input: "hello", ...input }, defaults))
 
 describe("an input", () => {
-  it("that is a text is one user message, and everything else the agent's default", () => {
+  it("that is a text is one user message, and everything else is the agent's default", () => {
     assert.deepStrictEqual(effective({}), {
       messages: [Message.user("hello")],
       toolPolicy: { maxParallel: 2 },
@@ -35,14 +35,14 @@ describe("an input", () => {
     })
   })
 
-  it("of which JSON says that a part is nothing does not have it", () => {
+  it("with a JSON null for a part does not have that part", () => {
     const names = ["instructions", "limits", "toolPolicy", "allowedTools", "toolOrder"]
     const input = JSON.parse(`{ ${names.map((name) => `"${name}": null`).join()} }`)
     assert.deepStrictEqual(effective(input), effective({}))
   })
 
   it.each([null, undefined, false, 0, ""])(
-    "that says %s for what has a default is filled in, or refused, as one that says more",
+    "with %s for what has a default is filled in or refused like one that says more",
     (nothing) => {
       const input = { limits: nothing, toolPolicy: nothing, allowedTools: nothing, toolOrder: nothing } as never
       assert.deepStrictEqual({ ...effective(input), data: 1 }, effective({ ...(input as {}), data: 1 }))
@@ -54,7 +54,7 @@ describe("an input", () => {
   )
 
   it.each<keyof RunInput.RunInput>(["history", "instructions", "data"])(
-    "whose %s is empty has it, and one that says nothing of it has none",
+    "whose %s is empty keeps it, and one that leaves it out has none",
     (field) => {
       assert.notProperty(effective({ [field]: undefined }), field)
       const given = field === "history" ? [] : field === "data" ? null : ""
@@ -62,7 +62,7 @@ describe("an input", () => {
     }
   )
 
-  it("that is messages keeps them apart, and their parts", () => {
+  it("that is messages keeps them and their parts separate", () => {
     const file: Message.FilePart = { type: "file", mediaType: "image/png", data: "AA==" }
     const input = [{ role: "user" as const, content: "one" }, { role: "user" as const, content: [file] }]
     assert.deepStrictEqual(effective({ input }).messages, [Message.user("one"), Message.user([file])])
@@ -82,7 +82,7 @@ describe("an input", () => {
     })
   })
 
-  it("of a file at what is no URL is refused, there and in the history, and not shown", () => {
+  it("with a file at an invalid URL is refused, there and in the history, without showing it", () => {
     const file: Message.FilePart = { type: "file", mediaType: "image/png", data: "https://exa mple.com/x.png" }
     const content = [Message.text("look"), file]
     const given = refused({ input: [{ role: "user", content: "hi" }, { role: "user", content }] })
@@ -95,7 +95,7 @@ describe("an input", () => {
     assert.deepStrictEqual(effective({ input: [{ role: "user", content: files }] }).messages, [Message.user(files)])
   })
 
-  it("of a file that is neither at an address nor base64 is refused, and not shown", () => {
+  it("with a file that is neither at an address nor base64 is refused without showing it", () => {
     const of = (data: string): Partial<RunInput.RunInput> => ({
       input: [Message.user([Message.text("look"), { type: "file", mediaType: "image/png", data }])]
     })
@@ -115,7 +115,7 @@ describe("an input", () => {
     }
   })
 
-  it("of a file without data, or without a media type, is refused, there and in the history", () => {
+  it("with a file without data or media type is refused, there and in the history", () => {
     const of = (file: Partial<Message.FilePart>): Message.UserMessage =>
       Message.user([Message.text("look"), { type: "file", mediaType: "image/png", data: "AA==", ...file }])
     const place = "part 2 of message 1 of the"
@@ -137,7 +137,7 @@ describe("an input", () => {
     }
   })
 
-  it("with parts that leave something undefined is as if it were left out, there and in the history", () => {
+  it("treats undefined fields of parts as left out, there and in the history", () => {
     const file = {
       type: "file",
       mediaType: "image/png",
@@ -164,14 +164,14 @@ describe("an input", () => {
     ["parts that are no list", "message 1 has no content", { role: "user", content: { text: "a" } }],
     ["no content", "message 1 has no content", { role: "user", parts: [Message.text("a")] }],
     ["another role", "message 1 is of another role", { role: "system", content: "a" }]
-  ])("of %s is refused by its place, there and in the history", (_, place, message) => {
+  ])("with %s is refused by its place, there and in the history", (_, place, message) => {
     assert.include(refused({ input: [message as never] }).message, `of text and file parts; ${place}`)
     const { field, message: told } = refused({ history: [message as never] })
     assert.strictEqual(field, "history")
     assert.include(told, `of text and file parts; ${place}`)
   })
 
-  it("keeps what was given and nothing that was not", () => {
+  it("keeps what was given and nothing else", () => {
     const given = {
       history: [{ role: "user" as const, content: "hi" }, { role: "assistant" as const, content: "hello" }],
       instructions: "Be brief.",
@@ -215,7 +215,7 @@ describe("time limits", () => {
     assert.strictEqual(message, `timeouts.tool must be a duration of at least 1 millisecond; it is ${shown}`)
   })
 
-  it("of a millisecond and more are taken, and of any length", () => {
+  it("of at least a millisecond are accepted, at any length", () => {
     const given = InputCheck.timeouts({ call: 1, gap: "1 hour", tool: Infinity })
     assert.deepStrictEqual(Result.getOrThrow(given), {
       call: Duration.millis(1),
@@ -224,7 +224,7 @@ describe("time limits", () => {
     })
   })
 
-  it("of single tools are durations too, of tools that there are where it is known which", () => {
+  it("of single tools are also durations, and only name known tools if those are given", () => {
     const given = InputCheck.timeouts({ gap: 5, tools: { search: "1 minute", ask: undefined } }, ["search", "ask"])
     assert.deepStrictEqual(Result.getOrThrow(given), {
       gap: Duration.millis(5),
@@ -242,13 +242,13 @@ describe("time limits", () => {
     assert.strictEqual(refusal(InputCheck.timeouts({ tools: null as never })).field, "timeouts.tools")
   })
 
-  it("of single tools do not keep a wrong one of another step", () => {
+  it("of single tools do not hide a wrong limit of another step", () => {
     assert.strictEqual(refusal(InputCheck.timeouts({ gap: 0, tools: {} })).field, "timeouts.gap")
   })
 })
 
 describe("limits", () => {
-  it("given replace the agent's, each on its own", () => {
+  it("that are given replace the agent's one by one", () => {
     assert.deepStrictEqual(effective({ limits: { maxTurns: 5, maxToolCalls: 0 } }).limits, {
       maxTurns: 5,
       maxErrors: 20,
@@ -312,7 +312,7 @@ describe("tools", () => {
     ["allowedTools", { allowedTools: ["search", "fly"] }],
     ["toolOrder", { toolOrder: ["fly"] }],
     ["toolPolicy.allowList", { toolPolicy: { allowList: ["fly"] } }]
-  ])("that the agent has not are refused in %s, with those that it has", (field, input) => {
+  ])("that the agent does not have are refused in %s, listing those that it has", (field, input) => {
     const reason = refused(input)
     assert.strictEqual(reason.field, field)
     assert.include(reason.message, "\"fly\"")
@@ -326,20 +326,20 @@ describe("tools", () => {
   it.each<readonly [string, InputCheck.Defaults, RunPolicy.ToolPolicy]>([
     ["run", defaults, { maxParallel: Infinity }],
     ["agent", { ...defaults, toolPolicy: { maxParallel: Infinity } }, {}]
-  ])("may all run at once by the %s's word, also when it is read back", (_, given, toolPolicy) => {
+  ])("may run at once without a bound if the %s says so, even after being read back", (_, given, toolPolicy) => {
     const { toolPolicy: policy } = Result.getOrThrow(InputCheck.effective({ input: "hello", toolPolicy }, given))
     assert.deepStrictEqual(JSON.parse(JSON.stringify(policy)), policy)
     assert.isAtLeast(policy.maxParallel ?? 1, 1_000_000)
   })
 
-  it("are as they were given, whatever becomes of the list", () => {
+  it("stay as given, whatever becomes of the list", () => {
     const allowedTools = ["pay"]
     const { allowedTools: kept } = effective({ allowedTools })
     allowedTools.push("search")
     assert.deepStrictEqual(kept, ["pay"])
   })
 
-  it("are told to be none of an agent that has none", () => {
+  it("of an agent without any are refused, saying that it has none", () => {
     const checked = InputCheck.effective({ input: "hello", allowedTools: ["pay"] }, { ...defaults, tools: [] })
     assert.include(refusal(checked).message, "no tool of this agent; it has none")
   })
@@ -349,7 +349,7 @@ describe("tools", () => {
   })
 })
 
-describe("an input of untyped code", () => {
+describe("an input from untyped code", () => {
   it.each<readonly [string, string, unknown]>([
     ["input", "input", undefined],
     ["input", "input", null],
@@ -373,7 +373,7 @@ describe("an input of untyped code", () => {
   })
 })
 
-describe("what is misspelt is refused, with what there is", () => {
+describe("a misspelt name is refused, listing the valid ones", () => {
   const of = (name: string, value: unknown = 1) => ({ [name]: value })
   it("in an input, its limits and its policy", () => {
     const cases = [
@@ -392,7 +392,7 @@ describe("what is misspelt is refused, with what there is", () => {
     assert.deepStrictEqual(effective({ limits: nothing, ...nothing } as never), effective({}))
   })
 
-  it("in what an agent says", () => {
+  it("in an agent's options", () => {
     assert.match(refusal(InputCheck.timeouts(of("tols"))).message, /^timeouts has no "tols"; it has call, .*tools/)
     assert.match(
       refusal(InputCheck.doomLoop(of("count"), [])).message,
@@ -444,12 +444,12 @@ describe("an id", () => {
   })
 })
 
-describe("what an agent says of loops", () => {
-  it.each([2, 20])("may be to end them after %s calls", (after) => {
+describe("an agent's loop setting", () => {
+  it.each([2, 20])("may end loops after %s calls", (after) => {
     assert.strictEqual(Result.getOrThrow(InputCheck.doomLoop({ after }, []))?.after, after)
   })
 
-  it.each([1, 21, 2.5, NaN])("may not be to end them after %s calls", (after) => {
+  it.each([1, 21, 2.5, NaN])("may not end loops after %s calls", (after) => {
     assert.strictEqual(refusal(InputCheck.doomLoop({ after }, [])).field, "doomLoop.after")
   })
 })

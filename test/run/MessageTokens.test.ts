@@ -47,12 +47,12 @@ describe("the tokens of a message", () => {
     assert.strictEqual(recording().message(message), perMessage + content)
   })
 
-  it("count reasoning that is only in its metadata, sealed", () => {
+  it("include reasoning that is only in its sealed metadata", () => {
     const sealed = { type: "reasoning", text: "", metadata: { openai: { encrypted: "x".repeat(1000) } } } as const
     assert.isAtLeast(recording().message(assistant(sealed)), 200)
   })
 
-  it("are counted once for an object, and again for an equal one", () => {
+  it("are counted once for the same object, and again for an equal one", () => {
     const counting = recording()
     const message = Message.user("hello")
     assert.strictEqual(counting.message(message), counting.message(message))
@@ -61,7 +61,7 @@ describe("the tokens of a message", () => {
     assert.lengthOf(counting.asked, 2)
   })
 
-  it("of a transcript that grows cost one count for each new message", () => {
+  it("of a growing transcript cost one count for each new message", () => {
     const counting = recording()
     const transcript: Array<Message.Message> = []
     for (let i = 0; i < 100; i++) {
@@ -72,7 +72,7 @@ describe("the tokens of a message", () => {
   })
 
   it.effect.prop(
-    "are a finite whole number above 0, the same when it is asked again and by another",
+    "are a finite whole number above 0, and the same when counted again or by another instance",
     [Message.Message],
     ([message]) =>
       Effect.sync(() => {
@@ -84,17 +84,17 @@ describe("the tokens of a message", () => {
       })
   )
 
-  it("are a number where arguments are nested deeper than JSON can be written", () => {
+  it("are a number even if arguments are nested too deeply to be written as JSON", () => {
     const params = JSON.parse("[".repeat(20_000) + "]".repeat(20_000))
     assert.strictEqual(recording().message(assistant({ ...call, params })), perMessage + perCall + 2 + 6)
   })
 
-  it.each([Number.NaN, -1, Infinity])("are estimated where a tokenizer counts %s", (wrong) => {
+  it.each([Number.NaN, -1, Infinity])("are estimated if a tokenizer counts %s", (wrong) => {
     const { message } = MessageTokens.make(() => wrong)
     assert.strictEqual(message(Message.user("hello there")), perMessage + TokenEstimate.text("hello there"))
   })
 
-  it("estimate a conversation with tools within 0.8 to 1.5 of what a tokenizer counts", () => {
+  it("of a conversation with tools are estimated within 0.8 to 1.5 of a tokenizer's count", () => {
     const messages = [
       { role: "system" as const, content: corpus("english") },
       Message.user(corpus("chinese")),
@@ -110,12 +110,12 @@ describe("the tokens of a message", () => {
 describe("the tokens of a tool", () => {
   const search = { name: "search", description: "Finds things", schema: { type: "object", properties: {} } }
 
-  it("are its name, its description and its schema as JSON", () => {
+  it("are those of its name, its description and its schema as JSON", () => {
     assert.strictEqual(recording().tool(search), perCall + 6 + 12 + JSON.stringify(search.schema).length)
     assert.strictEqual(recording().tool({ name: "search", schema: {} }), perCall + 6 + 2)
   })
 
-  it("are counted once for an object", () => {
+  it("are counted once for the same object", () => {
     const counting = recording()
     assert.strictEqual(counting.tool(search), counting.tool(search))
     assert.lengthOf(counting.asked, 3)

@@ -1,4 +1,4 @@
-/** The numbers of runs, counted from whole logs in memory: what `RunStats` is held against. */
+/** The statistics of runs, counted from whole logs in memory: what `RunStats` is compared with. */
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import type * as RunStats from "../../src/run/RunStats.ts"
 import type * as Logs from "../support/Logs.ts"
@@ -51,7 +51,7 @@ const drivesOf = (run: Logs.Log): ReadonlyArray<Logs.Log> =>
     return drives
   }, [])
 
-/** Settled calls that were started before in the same turn of the same drive, and ran to an end. */
+/** Settled calls that were started earlier in the same turn of the same drive, and ran to an end. */
 const ranOf = (run: Logs.Log) =>
   drivesOf(run).flatMap((drive) =>
     drive.flatMap((event, at) => {
@@ -77,7 +77,7 @@ const timedTurnsOf = (run: Logs.Log) =>
     })
   )
 
-/** Milliseconds from each question to its answer; a question that is asked anew is gone. */
+/** Milliseconds from each question to its answer; a question asked again replaces the old one. */
 const waitsOf = (run: Logs.Log) =>
   run.flatMap((event, at) => {
     if (event._tag !== "ApprovalResolved") return []
@@ -119,7 +119,7 @@ const cost = (usages: Usages) => {
   return known.length === 0 ? null : sum(known)
 }
 
-/** Of the runs of these sessions that were started at `since` or later. */
+/** Of the runs in these sessions that were started at `since` or later. */
 export const of = (logs: ReadonlyArray<Logs.Log>, since = -Infinity): ReturnType<typeof RunStats.summarize> => {
   const sessions = logs.map((log) => runsOf(log).filter(([started]) => started!.at >= since)).filter((_) =>
     _.length > 0

@@ -1,8 +1,8 @@
-/** What a partial value of JSON has to be, found the slow way: each prefix of a text is read anew. */
+/** What a partial JSON value must be, found the slow way: each prefix of a text is parsed from scratch. */
 import type * as Schema from "effect/Schema"
 import { dice } from "../support/Odd.ts"
 
-/** The value of a text as far as it goes: the longest prefix of it that can be closed, without a number that may go on. */
+/** The value of a text so far: the longest prefix of it that can be closed, without a number that may continue. */
 export const naive = (text: string): Schema.Json | undefined => {
   const isInString = closers(text).startsWith("\"")
   const read = isInString ? text : text.replace(/[-+.\w]+$/, "")
@@ -22,7 +22,7 @@ const parse = (text: string): Schema.Json | undefined => {
   }
 }
 
-/** What ends all that is open in a text. */
+/** Closes everything that is open in a text. */
 const closers = (text: string): string => {
   let open = ""
   let isInString = false
@@ -37,7 +37,7 @@ const closers = (text: string): string => {
   return (isInString ? "\"" : "") + open
 }
 
-/** Without the first half of a character at the end of the string that is last in it. */
+/** Without the first half of a character at the end of the last string in it. */
 const withoutHalf = (value: Schema.Json): Schema.Json => {
   if (typeof value === "string") return value.replace(/[\ud800-\udbff]$/, "")
   if (typeof value !== "object" || value === null) return value
@@ -49,7 +49,7 @@ const withoutHalf = (value: Schema.Json): Schema.Json => {
   return Array.isArray(value) ? cut.map(([, item]) => item) : Object.fromEntries(cut)
 }
 
-/** Whether one may become the other by going on. */
+/** Whether one may grow into the other. */
 export const isPrefix = (one: Schema.Json | undefined, whole: Schema.Json | undefined): boolean => {
   if (typeof one === "string") return typeof whole === "string" && whole.startsWith(one)
   if (typeof one !== "object" || one === null) return Object.is(one, whole)
@@ -60,7 +60,7 @@ export const isPrefix = (one: Schema.Json | undefined, whole: Schema.Json | unde
   })
 }
 
-/** The text of a value as some model writes it: with or without white space, characters as they are or escaped. */
+/** The text of a value as some model writes it: with or without white space, characters literal or escaped. */
 export const written = (value: Schema.Json, seed: number): string => {
   const die = dice(seed)
   const text = JSON.stringify(value, null, die.pick(["", "  ", "\t"]))

@@ -1,4 +1,4 @@
-/** A typed answer as it grows: every value of it goes on from the one before, and the last one is the whole. */
+/** A typed answer as it grows: every value extends the one before, and the last is complete. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -23,11 +23,11 @@ const deltas = (...pieces: ReadonlyArray<string>) => pieces.map((piece, index) =
 const values = (events: Iterable<RunEvent.RunEvent>) =>
   Stream.runCollect(RunEvents.partialOutput(Schema.Json)(Stream.fromIterable(events)))
 
-/** What is shown of an answer that comes in these pieces. */
+/** The values shown of an answer that arrives in these pieces. */
 const shown = (...pieces: ReadonlyArray<string>) => values([...deltas(...pieces), settled(pieces.join(""))])
 
 describe("the values of an answer", () => {
-  it.effect("grow: strings as they come, lists and objects with what is in them, numbers and literals when whole", () =>
+  it.effect("grow: strings as they arrive, lists and objects with their contents, the rest when complete", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(
         yield* shown(
@@ -56,7 +56,7 @@ describe("the values of an answer", () => {
       )
     }))
 
-  it.effect.prop("are what each prefix of the text says, each once, and end with the whole", [
+  it.effect.prop("are what each prefix of the text says, once each, and end with the whole", [
     Schema.Json,
     Logs.seed
   ], ([value, seed]) =>
@@ -77,7 +77,7 @@ describe("the values of an answer", () => {
     }), check)
 
   it.effect.prop(
-    "of a text that is no JSON never throw",
+    "never throw for text that is not JSON",
     [Schema.String, Logs.seed],
     ([text, seed]) =>
       Effect.gen(function*() {
@@ -91,7 +91,7 @@ describe("the values of an answer", () => {
     check
   )
 
-  it.effect("stop where the text is no JSON any more", () =>
+  it.effect("stop where the text is no longer JSON", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* shown("[1, ", "2 3", ", 4]"), [[1], [1, 2]])
       assert.deepStrictEqual(yield* shown("Let me look that up: ", "[1]"), [])
@@ -121,7 +121,7 @@ describe("the values of an answer", () => {
     "3 tools are needed",
     "null and void",
     "'a'"
-  ])("end where JSON.parse takes no %s", (text) =>
+  ])("end where JSON.parse rejects %s", (text) =>
     Effect.gen(function*() {
       assert.throws(() => JSON.parse(text))
       for (const pieces of [[text, " "], [...text, " "]]) {
@@ -131,7 +131,7 @@ describe("the values of an answer", () => {
       }
     }))
 
-  it.effect("are what came before it is no JSON any more, however it is cut", () =>
+  it.effect("stay at what came before the text stopped being JSON, however it is cut", () =>
     Effect.gen(function*() {
       for (const text of ["{\"a\":[1]}\n\nI hope this helps!", "{\"a\":[1]}\n{\"b\":2}", "{\"a\":[1],}"]) {
         assert.deepStrictEqual(yield* shown(text), [{ a: [1] }])
@@ -143,13 +143,13 @@ describe("the values of an answer", () => {
       }
     }))
 
-  it.effect("have no number that a limit cut", () =>
+  it.effect("do not include a number that a limit cut", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* shown("{\"days\":[1, 2", "5"), [{ days: [1] }])
       assert.deepStrictEqual(yield* shown("{\"days\":2"), [{}])
     }))
 
-  it.effect("of a number, or another word that is all of the answer, is there when that has ended", () =>
+  it.effect("of an answer that is a single number or literal appear once it has ended", () =>
     Effect.gen(function*() {
       const events = deltas("4", "2", "\n")
       assert.deepStrictEqual(yield* values(events), [])
@@ -157,13 +157,13 @@ describe("the values of an answer", () => {
       assert.deepStrictEqual(yield* shown("nul", "l"), [null])
     }))
 
-  it.effect("have no half of a character at their end", () =>
+  it.effect("do not end in half a character", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* shown("\"a\\ud8", "3d", "\\ude0", "0b\""), ["a", "a\u{1f600}b"])
       assert.deepStrictEqual(yield* shown("\"a\\ud83d", "\""), ["a", "a\ud83d"])
     }))
 
-  it.effect("have keys of any name as their own", () =>
+  it.effect("hold keys of any name as their own", () =>
     Effect.gen(function*() {
       const text = "{\"__proto__\":{\"a\":1},\"constructor\":[]}"
       const all = yield* shown(...text.split(""))
@@ -193,7 +193,7 @@ describe("the values of an answer", () => {
       })
     ],
     ["deep nesting", "[".repeat(20_000) + "]".repeat(20_000)]
-  ])("of %s cost no more than so much for each character", ([, text]) =>
+  ])("of %s cost a bounded amount for each character", ([, text]) =>
     Effect.gen(function*() {
       const all = yield* shown(...text.match(/.{1,4}/gs)!)
       const copied = all.reduce<number>((sum, one) => sum + widthOf(one), 0)
@@ -203,7 +203,7 @@ describe("the values of an answer", () => {
     }))
 })
 
-/** How many things are in it, as far as the last one at each level goes. */
+/** The number of items in it, along the last item at each level. */
 const widthOf = (value: Schema.Json): number => {
   let sum = 0
   let at: Schema.Json | undefined = value
@@ -216,7 +216,7 @@ const widthOf = (value: Schema.Json): number => {
 }
 
 describe("a fence around the answer", () => {
-  it.effect("is not of it, wherever it is cut", () =>
+  it.effect("is not part of it, wherever it is cut", () =>
     Effect.gen(function*() {
       for (const text of ["```json\n{\"a\":1}\n```", "\n ```\n\n{\"a\":1}\n```\n", "```json \r\n{\"a\":1}\n ``` "]) {
         assert.deepStrictEqual(yield* shown(...text.split("")), [{}, { a: 1 }])
@@ -225,7 +225,7 @@ describe("a fence around the answer", () => {
       assert.deepStrictEqual(yield* shown("```json\n", "tr", "ue\n", "```"), [true])
     }))
 
-  it.effect("of another language is no JSON", () =>
+  it.effect("for another language is not JSON", () =>
     Effect.gen(function*() {
       for (const text of ["```ts\n[1]\n```", "`[1]`", "```json[1]```"]) {
         assert.deepStrictEqual(yield* shown(...text.split("")), [])
@@ -234,14 +234,14 @@ describe("a fence around the answer", () => {
 })
 
 describe("a whole answer", () => {
-  it("is taken out of its fence, also where the end of that stands right after it", () => {
+  it("is taken out of its fence, even if the end of the fence directly follows it", () => {
     for (const text of ["```json\n[1]\n```", "\n```\n\n[1]```\n", "```json \r\n[1]\r\n ``` "]) {
       assert.strictEqual(unfenced(text).trim(), "[1]")
     }
     for (const text of ["[1]", "```json\n[1]", "```ts\n[1]\n```", "[\"```\"]"]) assert.strictEqual(unfenced(text), text)
   })
 
-  it("is read once, also where it is a fence and new lines that do not end", () => {
+  it("is read once, even if it is an unclosed fence with many new lines", () => {
     const lines = "\n".repeat(100_000)
     for (const text of [`\`\`\`json${lines}x`, `\`\`\`json\n{${lines}`]) assert.strictEqual(unfenced(text), text)
   })
@@ -250,7 +250,7 @@ describe("a whole answer", () => {
 describe("the events of a run", () => {
   const text = "{\"city\":\"Oslo\"}"
 
-  it.effect.prop("may have reasoning between, be joined, or begin in the midst of the answer", [
+  it.effect.prop("may have reasoning in between, be joined, or begin in the middle of the answer", [
     Schema.Json,
     Logs.seed
   ], ([value, seed]) =>
@@ -273,7 +273,7 @@ describe("the events of a run", () => {
       }
     }), check)
 
-  it.effect("of an attempt that is made again begin anew", () =>
+  it.effect("of a retried attempt start over", () =>
     Effect.gen(function*() {
       const [discarded] = Draft.log(Draft.discarded(1, 1))
       const second = deltas("{\"city\"", ":\"Ro", "me\"}").map((event) => ({ ...event, attempt: 2 }))
@@ -281,20 +281,20 @@ describe("the events of a run", () => {
       assert.deepStrictEqual(yield* values(events), [{ city: "O" }, {}, { city: "Ro" }, { city: "Rome" }])
     }))
 
-  it.effect("of an attempt that is told from its beginning again begin anew", () =>
+  it.effect("of an attempt replayed from its beginning start over", () =>
     Effect.gen(function*() {
       const soFar = { ...delta(0, "{\"city\":\"Osl"), count: 3 }
       const events = [...deltas("{\"city\"", ":\"O"), soFar, delta(3, "o\"}"), settled(text)]
       assert.deepStrictEqual(yield* values(events), [{}, { city: "O" }, { city: "Osl" }, { city: "Oslo" }])
     }))
 
-  it.effect("of an attempt whose beginning was missed do not go on with another's", () =>
+  it.effect("of an attempt whose beginning was missed do not continue another's", () =>
     Effect.gen(function*() {
       const events = [...deltas("[\"a", "b"), delta(2, "c\"]", { attempt: 2 }), settled("[\"xyc\"]", { attempt: 2 })]
       assert.deepStrictEqual(yield* values(events), [["a"], ["ab"], ["xyc"]])
     }))
 
-  it.effect("of several turns are those of each", () =>
+  it.effect("of several turns are separate for each", () =>
     Effect.gen(function*() {
       const params: RunEvent.Transient = { ...delta(1, "{\"n\":1}"), _tag: "ToolParamsDelta", tool: "look" }
       const later = deltas("[\"a", "\"]").map((event) => ({ ...event, turn: 2 }))
@@ -302,12 +302,12 @@ describe("the events of a run", () => {
       assert.deepStrictEqual(yield* values(events), [["a"]])
     }))
 
-  it.effect("that have no deltas have the whole answer", () =>
+  it.effect("without deltas have the whole answer", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* values([settled(text)]), [{ city: "Oslo" }])
     }))
 
-  it.effect("whose blocks come interleaved end with the whole answer", () =>
+  it.effect("with interleaved blocks end with the whole answer", () =>
     Effect.gen(function*() {
       const [answer] = Draft.log(Draft.assistant([Message.text("[1, "), Message.text("2]")]))
       const events = [
@@ -320,7 +320,7 @@ describe("the events of a run", () => {
       assert.deepStrictEqual((yield* values([...events, answer])).at(-1), [1, 2])
     }))
 
-  it.effect("are read anew by each reader, to the run's error", () =>
+  it.effect("are read from the start by each reader, up to the run's error", () =>
     Effect.gen(function*() {
       const events = Stream.concat(Stream.fromIterable(deltas("[\"a")), Stream.fail("boom"))
       const read = RunEvents.partialOutput(Schema.Json)(events).pipe(Stream.catch((error) => Stream.succeed(error)))

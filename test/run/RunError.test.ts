@@ -1,4 +1,4 @@
-/** A run's errors: two tags, tagged reasons, the same after a time in the log. */
+/** A run's errors: two tags, tagged reasons, unchanged by the log. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -13,12 +13,12 @@ const exhausted = (last: RunError.ProviderReason) =>
 const failing = (error: RunError.RunError): Effect.Effect<string, RunError.RunError> => Effect.fail(error)
 
 describe("an error", () => {
-  it("says what its reason says", () => {
+  it("has the message of its reason", () => {
     assert.strictEqual(RunError.invalidInput("input", "the input is empty").message, "the input is empty")
     assert.include(String(busy), busy.reason.message)
   })
 
-  it("is an Error, for whoever does not use Effect", () => assert.instanceOf(busy, Error))
+  it("is an Error for those who do not use Effect", () => assert.instanceOf(busy, Error))
 
   it.each([
     ["an invalid input", RunError.invalidInput("limits.maxTurns", "limits.maxTurns must be 1"), "limits.maxTurns"],
@@ -27,13 +27,13 @@ describe("an error", () => {
     ["a busy session", busy, "\"session-1\""],
     ["a busy session whose run is not known", RunError.sessionBusy("session-1", undefined), "\"session-1\""],
     ["a missing session", RunError.sessionNotFound("session-1"), "\"session-1\""]
-  ])("of %s names the thing", (_, error, named) => assert.include(error.message, named))
+  ])("of %s names what it is about", (_, error, named) => assert.include(error.message, named))
 
-  it("of a busy session has no run id where none is known", () => {
+  it("of a busy session has no run id if none is known", () => {
     assert.notProperty(RunError.sessionBusy("session-1", undefined).reason, "runId")
   })
 
-  it("keeps the defect that it stands for", () => {
+  it("keeps the defect that it represents", () => {
     const defect = new TypeError("x is not a function")
     const error = RunError.fromDefect(defect)
     assert.strictEqual(error.reason._tag, "Unknown")
@@ -43,17 +43,17 @@ describe("an error", () => {
 })
 
 describe("retryAfter", () => {
-  it("is the provider's, also when the tries are used up", () => {
+  it("is the provider's, even when the tries are used up", () => {
     assert.deepStrictEqual(exhausted(last).retryAfter, Duration.millis(1500))
     assert.deepStrictEqual(new RunError.RetryableError(last).retryAfter, Duration.millis(1500))
   })
 
-  it("is undefined where nobody named a time", () => {
+  it("is undefined if nobody gave a time", () => {
     assert.isUndefined(busy.retryAfter)
     assert.isUndefined(exhausted({ _tag: "StreamTruncated", message: "cut" }).retryAfter)
   })
 
-  it("may be now", () => assert.deepStrictEqual(exhausted({ ...last, retryAfter: 0 }).retryAfter, Duration.zero))
+  it("may be zero", () => assert.deepStrictEqual(exhausted({ ...last, retryAfter: 0 }).retryAfter, Duration.zero))
 })
 
 describe("handling", () => {
@@ -65,7 +65,7 @@ describe("handling", () => {
       assert.strictEqual(yield* handled, "SessionBusy")
     }))
 
-  it.effect("by reason gives the fields of that reason", () =>
+  it.effect("by reason receives the fields of that reason", () =>
     Effect.gen(function*() {
       const handled = failing(busy).pipe(
         Effect.catchReason("RetryableError", "SessionBusy", (reason) => Effect.succeed(reason.runId ?? "unknown"))
@@ -93,7 +93,7 @@ describe("handling", () => {
       assert.strictEqual(yield* handled, "session-1")
     }))
 
-  it.effect("of a model's error is the same, with the provider's reasons", () =>
+  it.effect("of a model's error works the same, with the provider's reasons", () =>
     Effect.gen(function*() {
       const model: Effect.Effect<string, RunError.ModelError> = Effect.fail(new RunError.RetryableError(last))
       const handled = model.pipe(
@@ -117,7 +117,7 @@ describe("in the log", () => {
     new RunError.NonRetryableError({ _tag: "ContextOverflow", message: "long", status: 400 })
   ]
 
-  it.each(errors)("$reason._tag comes back as it was", (error) => {
+  it.each(errors)("$reason._tag comes back unchanged", (error) => {
     const back = RunError.fromStored(stored(JSON.parse(JSON.stringify(RunError.toStored(error)))))
     assert.strictEqual(back._tag, error._tag)
     assert.deepStrictEqual(back.reason, error.reason)

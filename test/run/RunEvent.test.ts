@@ -29,7 +29,7 @@ const transients: ReadonlyArray<RunEvent.Transient> = [
 ]
 
 describe("a durable event", () => {
-  it.prop("is the same after JSON and its schema", [Logs.odd], ([{ log }]) => {
+  it.prop("survives JSON and its schema unchanged", [Logs.odd], ([{ log }]) => {
     for (const event of log) assert.deepStrictEqual(decode(throughJson(event)), event)
   }, check(200))
 
@@ -59,40 +59,40 @@ describe("a durable event", () => {
     }
   )
 
-  it.each([NaN, Infinity, -Infinity])("holds no %d, which JSON has not", (seq) => {
+  it.each([NaN, Infinity, -Infinity])("holds no %d, which JSON lacks", (seq) => {
     const [event] = Draft.log(Draft.started("x"))
     assert.throws(() => decode({ ...event, seq }))
   })
 
-  it("of a type that this version does not know is refused", () => {
+  it("of a type unknown to this version is refused", () => {
     const [event] = Draft.log(Draft.started("x"))
     assert.throws(() => decode({ ...event, _tag: "Invented" }))
   })
 })
 
 describe("a transient event", () => {
-  it.each(transients)("$_tag is the same after JSON and the schema of all events", (event) => {
+  it.each(transients)("$_tag survives JSON and the schema of all events unchanged", (event) => {
     assert.deepStrictEqual(Schema.decodeUnknownSync(RunEvent.RunEvent)(throughJson(event)), event)
   })
 
-  it.each(transients)("$_tag is none of the log", (event) => {
+  it.each(transients)("$_tag is not part of the log", (event) => {
     assert.isFalse(RunEvent.isDurable(event))
     assert.throws(() => decode(event))
   })
 })
 
 describe("kinds", () => {
-  it.prop("each event of a log is durable, and none a delta", [Logs.odd], ([{ log }]) => {
+  it.prop("every event of a log is durable, and none is a delta", [Logs.odd], ([{ log }]) => {
     assert.isTrue(log.every((event) => RunEvent.isDurable(event) && !RunEvent.isDelta(event)))
   }, check(50))
 
-  it("ends are the five ends", () => {
+  it("there are exactly five ends", () => {
     const tags = RunEvent.RunEvent.members.map((member) => member.fields._tag.schema.literal)
     const ends = tags.filter((_tag) => RunEvent.isEnd({ _tag } as RunEvent.RunEvent))
     assert.deepStrictEqual(ends, ["RunCompleted", "RunLimited", "RunSuspended", "RunFailed", "RunAborted"])
   })
 
-  it("deltas are those of text, reasoning and arguments", () => {
+  it("the deltas are those of text, reasoning and arguments", () => {
     const deltas = transients.filter(RunEvent.isDelta).map((event) => event._tag)
     assert.deepStrictEqual(deltas, ["TextDelta", "ReasoningDelta", "ToolParamsDelta"])
   })

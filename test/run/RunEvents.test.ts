@@ -1,4 +1,4 @@
-/** Views of a run's events: nothing of the text is lost or said twice, whoever comes late or reads slowly. */
+/** Views of a run's events: no text is lost or repeated, however late or slow the reader is. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -22,7 +22,7 @@ const pieces = (events: Iterable<RunEvent.RunEvent>) => Stream.runCollect(RunEve
 const joinedText = (events: Iterable<RunEvent.RunEvent>) => Effect.map(pieces(events), (all) => all.join(""))
 
 describe("joined", () => {
-  it.prop("loses no text, of no block", [text, Logs.seed], ([whole, seed]) => {
+  it.prop("loses no text of any block", [text, Logs.seed], ([whole, seed]) => {
     const events = attempt(whole, seed)
     for (const block of ["0", "r"]) assert.strictEqual(said(RunEvents.joined(events), block), said(events, block))
   }, check)
@@ -35,19 +35,19 @@ describe("joined", () => {
     assert.deepStrictEqual(covered, deltasOf(events).map((event) => event.index))
   }, check)
 
-  it.prop("of what is joined already is the same", [text, Logs.seed], ([whole, seed]) => {
+  it.prop("leaves what is already joined unchanged", [text, Logs.seed], ([whole, seed]) => {
     const once = RunEvents.joined(attempt(whole, seed))
     assert.deepStrictEqual(RunEvents.joined(once), once)
   }, check)
 
-  it.prop("in two steps is as in one", [text, Logs.seed], ([whole, seed]) => {
+  it.prop("is the same in two steps as in one", [text, Logs.seed], ([whole, seed]) => {
     const events = attempt(whole, seed)
     const half = dice(seed).int(events.length + 1)
     const steps = [...RunEvents.joined(events.slice(0, half)), ...events.slice(half)]
     assert.deepStrictEqual(RunEvents.joined(steps), RunEvents.joined(events))
   }, check)
 
-  it("keeps durable events in their places and leaves out what is only to be watched", () => {
+  it("keeps durable events in place and drops what is only meant to be watched", () => {
     const events = [delta(0, "a"), status, delta(1, "b"), discarded, delta(0, "c", { attempt: 2 }), answer]
     assert.deepStrictEqual(RunEvents.joined(events), [
       { ...delta(0, "a"), delta: "ab", count: 2 },
@@ -72,7 +72,7 @@ describe("joined", () => {
 
 describe("text", () => {
   it.effect.prop(
-    "is the whole text of the message, in pieces as they came",
+    "is the whole text of the message, in pieces as they arrived",
     [text, Logs.seed],
     ([whole, seed]) =>
       Effect.gen(function*() {
@@ -109,20 +109,20 @@ describe("text", () => {
     check
   )
 
-  it.effect("of a reader that meets some deltas twice is said once", () =>
+  it.effect("is not repeated for a reader that meets some deltas twice", () =>
     Effect.gen(function*() {
       const events = [delta(0, "Hello"), delta(1, " "), delta(0, "Hello"), delta(1, " "), delta(2, "you"), answer]
       assert.strictEqual(yield* joinedText(events), "Hello you")
     }))
 
-  it.effect("of an attempt that was tried again begins on a new line", () =>
+  it.effect("of a retried attempt begins on a new line", () =>
     Effect.gen(function*() {
       const events = [delta(0, "Hel"), discarded, delta(0, "Hello", { attempt: 2 }), second]
       assert.deepStrictEqual(yield* pieces(events), ["Hel", "\n", "Hello", " you"])
     }))
 
   it.effect.each(["Hel", "Bye, then", "Hello you"])(
-    "of an attempt of which nothing was seen is whole, whatever was seen of the one before: %s",
+    "of an attempt not seen at all is whole, whatever was seen of the one before: %s",
     (before) =>
       Effect.gen(function*() {
         assert.deepStrictEqual(yield* pieces([delta(0, before), discarded, second]), [before, "\n", "Hello you"])
@@ -135,19 +135,19 @@ describe("text", () => {
       assert.deepStrictEqual(yield* pieces([delta(0, "Hel"), discarded, silent]), ["Hel"])
     }))
 
-  it.effect("of an attempt that had said nothing needs no new line", () =>
+  it.effect("after an attempt that had said nothing needs no new line", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* pieces([discarded, delta(0, "Hello you", { attempt: 2 }), second]), ["Hello you"])
     }))
 
-  it.effect("has neither reasoning nor arguments in it", () =>
+  it.effect("contains neither reasoning nor arguments", () =>
     Effect.gen(function*() {
       const params: RunEvent.Transient = { ...delta(1, "{}"), _tag: "ToolParamsDelta", tool: "pay" }
       const events = [delta(0, "hm", {}, "ReasoningDelta"), params, delta(2, "Hello you"), answer]
       assert.deepStrictEqual(yield* pieces(events), ["Hello you"])
     }))
 
-  it.effect("of several turns is that of each", () =>
+  it.effect("of several turns is separate for each", () =>
     Effect.gen(function*() {
       const [one, two] = Draft.log(
         Draft.assistant([Message.text("one.")]),
@@ -169,7 +169,7 @@ describe("text", () => {
       assert.strictEqual((yield* joinedText(events)).split("you").length, 2)
     }))
 
-  it.effect("whose blocks come interleaved is not said twice", () =>
+  it.effect("of interleaved blocks is not repeated", () =>
     Effect.gen(function*() {
       const [answer] = Draft.log(Draft.assistant([Message.text("one two "), Message.text("three")]))
       const events = [delta(0, "one "), delta(1, "three", { block: "1" }), delta(2, "two "), answer]
@@ -182,7 +182,7 @@ describe("text", () => {
       assert.strictEqual(yield* Effect.flip(Stream.runDrain(RunEvents.text(events))), "boom")
     }))
 
-  it.effect("is read anew by each reader", () =>
+  it.effect("is read from the start by each reader", () =>
     Effect.gen(function*() {
       const events = RunEvents.text(stream(delta(0, "Hello"), answer))
       assert.deepStrictEqual(yield* Stream.runCollect(events), ["Hello", " you"])

@@ -18,7 +18,7 @@ const { delta } = Deltas
 const [answer] = Draft.log(Draft.assistant([Message.text("Hello you")]))
 
 describe("coalesce", () => {
-  it.effect("joins what comes within the window, and shows it when the window is over", () =>
+  it.effect("joins what arrives within the window, and emits it when the window is over", () =>
     Effect.gen(function*() {
       const source = yield* Queue.unbounded<RunEvent.RunEvent>()
       const seen: Array<RunEvent.RunEvent> = []
@@ -44,7 +44,7 @@ describe("coalesce", () => {
     }))
 
   it.effect.prop(
-    "loses nothing and changes no order",
+    "loses nothing and keeps the order",
     [Deltas.text, Logs.seed],
     ([whole, seed]) =>
       Effect.gen(function*() {
@@ -57,7 +57,7 @@ describe("coalesce", () => {
     check
   )
 
-  it.effect("shows everything that came before the run's error", () =>
+  it.effect("emits everything that came before the run's error", () =>
     Effect.gen(function*() {
       const seen: Array<RunEvent.RunEvent> = []
       const events = Stream.concat(

@@ -24,7 +24,7 @@ const state = (
 const tokens = (inputTokens: number, outputTokens: number) => ({ usage: { inputTokens, outputTokens } })
 
 describe("the next model call", () => {
-  it("is free where nothing limits it", () => {
+  it("is free if nothing limits it", () => {
     const used = { turns: 1e6, toolRounds: 1e6, toolCalls: 1e6, errors: 1e6, compactions: 1e6, duration: 1e12 }
     assert.isUndefined(RunDecision.limitReached(state({}, { ...used, ...tokens(1e9, 1e9) }), 1e15))
   })
@@ -57,7 +57,7 @@ describe("the next model call", () => {
     [600, 399, undefined],
     [600, 400, "duration"],
     [1000, 0, "duration"]
-  ])("after %i ms in past drives and %i in this, of 1000, is %s", (duration, now, reason) => {
+  ])("after %i ms in past drives and %i in this one, of 1000, is %s", (duration, now, reason) => {
     const started = state({ maxDuration: 1000 }, { duration }, { driveStartedAt: 5000 })
     assert.strictEqual(RunDecision.limitReached(started, 5000 + now), reason)
   })
@@ -123,12 +123,12 @@ describe("the decision", () => {
     assert.deepStrictEqual(decide({ finishReason, hasCalls: true }), decision)
   })
 
-  it.each(["turns", "toolRounds", "toolCalls"] as const)("names %s when that cut the calls short", (cutBy) => {
+  it.each(["turns", "toolRounds", "toolCalls"] as const)("names %s if that limit cut the calls short", (cutBy) => {
     const turn = { finishReason: "tool-calls", hasCalls: true, cutBy } as const
     assert.deepStrictEqual(decide(turn), { _tag: "Limit", reason: cutBy })
   })
 
-  it("fails with the error of a tool that was not to fail", () => {
+  it("fails with the error of a tool that was not allowed to fail", () => {
     const toolError: RunError.Stored = {
       _tag: "NonRetryableError",
       reason: { _tag: "ToolFailed", message: "no", tool: "pay", callId: "1.0" }
@@ -151,7 +151,7 @@ describe("the decision", () => {
     })
   })
 
-  it("does not complete a run of an agent with an output schema by an answer that does not fit it", () => {
+  it("does not complete a run with an output schema on an answer that does not fit it", () => {
     for (const finishReason of RunEvent.FinishReason.literals) {
       const decision = decide({ finishReason, invalidOutput: "no JSON" }, { corrections: 1 })
       assert.notStrictEqual(decision._tag, "Complete", finishReason)

@@ -1,4 +1,4 @@
-/** What a run gives back, made of its state and its end. */
+/** What a run returns, made from its state and its end. */
 import { assert, describe, it } from "@effect/vitest"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -30,17 +30,17 @@ const resultOf = (...drafts: ReadonlyArray<Draft.Placed>) => {
 describe("a result", () => {
   const answer = [Draft.started("x"), Draft.assistant([Message.text("hello")])]
 
-  it("of a completed run has its text, and its output by the agent's schema", () => {
+  it("of a completed run has its text, and its output according to the agent's schema", () => {
     const result = resultOf(...answer, Draft.completed({ turns: 1 }))
     assert.deepInclude(result, { _tag: "Completed", text: "hello", output: 5, turns: 1, sessionId: "session-1" })
   })
 
-  it("of a limited or an aborted run names the reason, and is not asked for its output", () => {
+  it("of a limited or aborted run names the reason, and does not need an output", () => {
     assert.deepInclude(resultOf(...answer, Draft.limited()), { _tag: "Limited", reason: "turns" })
     assert.deepInclude(resultOf(...answer, Draft.aborted), { _tag: "Aborted", reason: "requested" })
   })
 
-  it("of a suspended run lists the calls that wait, with the arguments they would run with", () => {
+  it("of a suspended run lists the waiting calls, with the arguments they would run with", () => {
     const calls = Draft.assistant([Draft.call("search"), Draft.call("pay", { amount: 3 })])
     const result = resultOf(
       Draft.started("x"),
@@ -63,7 +63,7 @@ describe("a result", () => {
     })
   })
 
-  it("of a suspended run whose questions are answered since says that it is to be resumed", () => {
+  it("of a suspended run whose questions have since been answered says that it is to be resumed", () => {
     const result = resultOf(
       Draft.started("x"),
       Draft.assistant([Draft.call("pay")]),
@@ -75,7 +75,7 @@ describe("a result", () => {
     assert.match(result.explain, /^All questions of the run are answered, .*; resume it\.$/)
   })
 
-  it.effect("comes also when a content filter leaves text that does not fit the output schema", () =>
+  it.effect("is returned even if a content filter leaves text that does not fit the output schema", () =>
     Effect.gen(function*() {
       const scope = yield* Scope.make()
       const services = Layer.mergeAll(
@@ -87,7 +87,7 @@ describe("a result", () => {
       const made = Agent.make({ instructions: "x", output: Schema.Struct({ a: Schema.Finite }) })
       const agent = yield* Effect.provide(made, context as Context.Context<any>)
       const run = yield* agent.start({ input: "hello" })
-      // left behind where it hangs, which would hold the test up too
+      // left behind if it hangs, which would hold up the test too
       const result = yield* Effect.forkDetach(Effect.exit(run.result))
       yield* Stream.runDrain(Stream.takeUntil(run.events, RunEvent.isEnd))
       for (let i = 0; i < 100 && result.pollUnsafe() === undefined; i++) yield* Effect.yieldNow
@@ -115,7 +115,7 @@ describe("an explanation", () => {
 
   const endOf = (draft: RunEvent.Draft) => Draft.log(draft)[0] as RunEvent.End
 
-  it.each(ends)("of %s is one sentence that says why, and how far it came", (_, draft) => {
+  it.each(ends)("of %s is one sentence that says why, and how far the run got", (_, draft) => {
     const text = RunResult.explain(endOf(draft))
     assert.match(text, /^[A-Z][^.\n]*\.$/)
     assert.include(text, "1 turn and 2 tool calls")
@@ -123,7 +123,7 @@ describe("an explanation", () => {
     if (draft._tag === "RunFailed") assert.match(text, /because [^:]+: the disk is on fire; \w+/)
   })
 
-  it("of each reason has words of its own", () => {
+  it("differs for each reason", () => {
     const texts = ends.map(([, draft]) => RunResult.explain(endOf(draft)))
     assert.strictEqual(new Set(texts).size, texts.length)
   })
@@ -140,7 +140,7 @@ describe("an explanation", () => {
     assert.strictEqual(RunResult.explain(result), RunResult.explain(endOf(Draft.limited({ turns: 3 }))))
   })
 
-  it("is on one line, also of what was said on several", () => {
+  it("is on one line, even for a message with several", () => {
     const error = RunError.invalidOutput("Expected string\n  at [\"answer\"]\r\n\tbut got 1.\n")
     const said = "fit the agent's output schema: Expected string at [\"answer\"] but got 1; resume it"
     assert.include(RunResult.explain(error), said)
@@ -148,7 +148,7 @@ describe("an explanation", () => {
     for (const text of [RunResult.explain(failed), RunResult.outcome(failed)]) assert.notMatch(text, /[\n\r\t]/)
   })
 
-  it("of the error that a run failed with says why, and what to do", () => {
+  it("of a failed run's error says why, and what to do", () => {
     assert.strictEqual(
       RunResult.explain(RunError.invalidOutput("no JSON.")),
       "The run failed because the model did not keep to the output schema: the model's final answer does not fit " +

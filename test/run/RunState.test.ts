@@ -32,7 +32,7 @@ const counters = ({ totals }: RunState.RunState) => [
 ]
 
 describe("evolve", () => {
-  it.prop("takes any subsequence of a log", [Logs.odd, Logs.seed], ([{ log }, seed]) => {
+  it.prop("accepts any subsequence of a log", [Logs.odd, Logs.seed], ([{ log }, seed]) => {
     const part = Logs.subsequence(log, seed)
     const state = fold(part)
     assert.strictEqual(state.seq, part.at(-1)?.seq ?? 0)
@@ -50,11 +50,11 @@ describe("evolve", () => {
     }
   }, check(100))
 
-  it.prop("gives the same state for a log that was stored and read back", [Logs.odd], ([{ log }]) => {
+  it.prop("yields the same state for a log that was stored and read back", [Logs.odd], ([{ log }]) => {
     assert.deepStrictEqual(fold(JSON.parse(JSON.stringify(log))), fold(log))
   }, check(100))
 
-  it("passes over events that a newer version may know", () => {
+  it("skips events that a newer version may know", () => {
     const [event] = Draft.log(Draft.started("x"))
     const unknown = { ...event!, _tag: "Invented", seq: 7 } as unknown as RunEvent.Durable
     const state = foldDrafts(Draft.started("x"))
@@ -77,7 +77,7 @@ describe("the counters", () => {
     states(log).forEach((state, i) => assert.deepStrictEqual(state.totals, totals[i]))
   }, check(500))
 
-  it.prop("never go down in a run, also when events are missing", [Logs.tidy, Logs.seed], ([{ log }, seed]) => {
+  it.prop("never decrease in a run, even if events are missing", [Logs.tidy, Logs.seed], ([{ log }, seed]) => {
     const kept = new Set(Logs.subsequence(log, seed))
     const part = log.filter((event) => event._tag === "RunStarted" || kept.has(event))
     let before = RunState.empty
@@ -91,7 +91,7 @@ describe("the counters", () => {
     }
   }, check(300))
 
-  it.prop("stay as they are when a run is resumed", [Logs.odd], ([{ log }]) => {
+  it.prop("stay the same when a run is resumed", [Logs.odd], ([{ log }]) => {
     let before = RunState.empty
     for (const event of log) {
       const state = RunState.evolve(before, event)
@@ -100,7 +100,7 @@ describe("the counters", () => {
     }
   }, check(200))
 
-  it("begin anew with a new run", () => {
+  it("start over with a new run", () => {
     const state = foldDrafts(
       Draft.started("one"),
       Draft.assistant([Message.text("hi")], { usage: { inputTokens: 5, outputTokens: 5 } }),
@@ -111,7 +111,7 @@ describe("the counters", () => {
     assert.strictEqual(state.runId, "run-2")
   })
 
-  it("count drive time once: the past drives' and this one's", () => {
+  it("count drive time once: that of past drives and this one", () => {
     const state = foldDrafts(
       { ...Draft.started("x"), at: 1000 },
       { ...Draft.limited({ duration: 400 }), at: 1400 },
@@ -120,7 +120,7 @@ describe("the counters", () => {
     assert.strictEqual(RunState.totalsAt(state, 9500).duration, 900)
   })
 
-  it("do not go down when the clock goes back", () => {
+  it("do not decrease when the clock is set back", () => {
     const state = foldDrafts({ ...Draft.started("x"), at: 1000 })
     assert.strictEqual(RunState.totalsAt(state, 500).duration, 0)
   })
@@ -137,7 +137,7 @@ describe("the counters", () => {
     assert.deepInclude(state.totals, { toolCalls: 1, toolRounds: 1, errors: 0 })
   })
 
-  it("count an outcome once, also when a log has it twice", () => {
+  it("count an outcome once, even if a log has it twice", () => {
     const state = foldDrafts(
       Draft.started("x"),
       Draft.assistant([Draft.call("search")]),
@@ -148,7 +148,7 @@ describe("the counters", () => {
     assert.deepInclude(state.totals, { toolCalls: 1, toolRounds: 1, errors: 1 })
   })
 
-  it("count discarded attempts, failed and timed out calls as errors, and no other outcome", () => {
+  it("count discarded attempts and failed or timed out calls as errors, and no other outcome", () => {
     const outcomes = ["Failed", "TimedOut", "InvalidArguments", "Denied", "Interrupted", "OutcomeUnknown"] as const
     const counted = outcomes.filter((_tag) => {
       const outcome = { _tag, result: "", limit: 1, message: "", reason: "" } as Parameters<typeof Draft.settled>[1]
@@ -159,7 +159,7 @@ describe("the counters", () => {
     assert.strictEqual(foldDrafts(Draft.started("x"), Draft.discarded(1, 1)).totals.errors, 1)
   })
 
-  it("let compactions in a row end with an answer", () => {
+  it("reset consecutive compactions on an answer", () => {
     const compacted = Draft.compacted(0, [])
     const two = [Draft.started("x"), compacted, compacted]
     assert.strictEqual(foldDrafts(...two).compactionsInARow, 2)
@@ -185,14 +185,14 @@ describe("the calls of a message", () => {
     assert.deepStrictEqual(state.openCalls.map(({ callId, tool }) => [callId, tool]), [["1.0", "b"]])
   })
 
-  it("wait for a person when every one of them does", () => {
+  it("wait for a person if every one of them does", () => {
     const calls = [Draft.started("x"), Draft.assistant([Draft.call("a"), Draft.call("b")]), Draft.toolStarted("1.0")]
     const one = [...calls, Draft.approvalRequested("1.1")]
     assert.strictEqual(foldDrafts(...one).status, "tool_running")
     assert.strictEqual(foldDrafts(...one, Draft.settled("1.0", "ok")).status, "awaiting_human")
   })
 
-  it("run on when a person has answered", () => {
+  it("run once a person has answered", () => {
     const state = foldDrafts(
       Draft.started("x"),
       Draft.assistant([Draft.call("a")]),
@@ -204,7 +204,7 @@ describe("the calls of a message", () => {
     assert.deepStrictEqual([state.status, state.openCalls[0]?.phase], ["tool_running", "pending"])
   })
 
-  it("stay open over a suspension and make the next drive go on with them", () => {
+  it("stay open across a suspension into the next drive", () => {
     const log = [
       Draft.started("x"),
       Draft.assistant([Draft.call("a")]),
@@ -217,7 +217,7 @@ describe("the calls of a message", () => {
 })
 
 describe("resuming", () => {
-  it("takes new limits and data where they are given", () => {
+  it("takes new limits and data if they are given", () => {
     const started = Draft.started("x", { limits: { maxTurns: 1 }, data: { a: 1 } })
     const kept = foldDrafts(started, Draft.limited(), Draft.resumed(2))
     assert.deepStrictEqual([kept.limits, kept.input?.data], [{ maxTurns: 1 }, { a: 1 }])
@@ -225,7 +225,7 @@ describe("resuming", () => {
     assert.deepStrictEqual([given.limits, given.input?.data], [{ maxTurns: 9 }, null])
   })
 
-  it("counts the attempts of the turn that was cut off, and the one that may have been under way", () => {
+  it("counts the attempts of the interrupted turn, including one that may have been under way", () => {
     const cut = [Draft.started("x"), Draft.turnStarted(1), Draft.discarded(1, 1), Draft.aborted, Draft.resumed(2)]
     assert.strictEqual(foldDrafts(...cut, Draft.turnStarted(1)).attempts, 2)
     assert.strictEqual(foldDrafts(...cut, Draft.turnStarted(2)).attempts, 0)
@@ -237,13 +237,13 @@ describe("an answer", () => {
   const answered = (n: number) => ({ ...Draft.approvalResolved("1.0"), approvalId: `q${n}` })
   const log = [Draft.started("go"), Draft.turnStarted(1), Draft.assistant([Draft.call("pay", {})])]
 
-  it("to a question that another one about the same call followed says nothing of the call", () => {
+  it("to a question replaced by another about the same call does not apply to the call", () => {
     const [call] = foldDrafts(...log, asked(1), asked(2), answered(1)).openCalls
     assert.deepInclude(call, { phase: "awaiting", approvalId: "q2", params: { n: 2 } })
     assert.isUndefined(call?.decision)
   })
 
-  it("is the first one that counts", () => {
+  it("counts only the first time", () => {
     const [call] = foldDrafts(...log, asked(1), answered(1), { ...answered(1), approved: false }).openCalls
     assert.isTrue(call?.decision?.approved)
   })

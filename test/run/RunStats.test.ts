@@ -1,4 +1,4 @@
-/** The numbers of runs: a fold of their events, held against a plain count over whole logs, and written out by hand. */
+/** The statistics of runs: a fold of their events, compared with a naive count over whole logs and with fixed values. */
 import { assert, describe, it } from "@effect/vitest"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as RunState from "../../src/run/RunState.ts"
@@ -14,7 +14,7 @@ const statsOf = (logs: ReadonlyArray<Logs.Log>, filter?: RunStats.Filter) =>
     logs.reduce((stats, log) => RunStats.endSession(log.reduce(RunStats.evolve, stats)), RunStats.make(filter))
   )
 
-/** What the totals of a log's runs hold of their calls: of those that were open when they were settled. */
+/** What the totals of a log's runs count of their calls: those that were open when they settled. */
 const below = (log: Logs.Log): Usage.Usage => {
   let state = RunState.empty
   let sum = Usage.zero
@@ -28,26 +28,26 @@ const below = (log: Logs.Log): Usage.Usage => {
 
 const check = (seed: string) => ({ arbitrary: { runs: 300, size: 60, seed } })
 
-describe("the numbers of generated sessions", () => {
-  it.prop("are those of a plain count", [Logs.tidy, Logs.tidy], ([a, b]) => {
+describe("the statistics of generated sessions", () => {
+  it.prop("equal those of a naive count", [Logs.tidy, Logs.tidy], ([a, b]) => {
     assert.deepStrictEqual(statsOf([a.log, b.log]), NaiveStats.of([a.log, b.log]))
   }, check("stats"))
 
-  it.prop("are so also for odd logs with holes", [Logs.odd, Logs.seed], ([{ log }, seed]) => {
+  it.prop("equal it for odd logs with holes, too", [Logs.odd, Logs.seed], ([{ log }, seed]) => {
     const left = Logs.subsequence(log, seed)
     assert.deepStrictEqual(statsOf([left]), NaiveStats.of([left]))
   }, check("stats with holes"))
 
-  it.prop("are so for the runs of a filter", [Logs.tidy, Logs.seed], ([{ log }, seed]) => {
+  it.prop("equal it for the runs that a filter selects", [Logs.tidy, Logs.seed], ([{ log }, seed]) => {
     const since = log[seed % log.length]!.at
     assert.deepStrictEqual(statsOf([log], { since }), NaiveStats.of([log], since))
   }, check("stats since"))
 
-  it.prop("have the turns, compactions and tokens that the runs' totals have", [Logs.tidy], ([{ log, totals }]) => {
+  it.prop("have the turns, compactions and tokens of the runs' totals", [Logs.tidy], ([{ log, totals }]) => {
     const last = totals.filter((_, at) => at === log.length - 1 || log[at + 1]!._tag === "RunStarted")
     const { compactions, tokens, turns } = statsOf([log])
     const sum = (of: (totals: RunEvent.Totals) => number) => last.reduce((all, totals) => all + of(totals), 0)
-    // what works for a call has a log of its own, and totals hold it too
+    // what works for a call has a log of its own, but totals include it
     const ofCalls = below(log)
     assert.deepStrictEqual(
       [turns.total, compactions.total, tokens.input, tokens.output],
@@ -61,8 +61,8 @@ describe("the numbers of generated sessions", () => {
   }, check("stats and totals"))
 })
 
-describe("the numbers of sessions of released versions", () => {
-  it.each(GoldenSession.all)("$name are those of a plain count", ({ written }) => {
+describe("the statistics of sessions from released versions", () => {
+  it.each(GoldenSession.all)("for $name equal those of a naive count", ({ written }) => {
     assert.deepStrictEqual(statsOf([written]), NaiveStats.of([written]))
     assert.isAbove(statsOf([written]).runs, 0)
   })
@@ -89,7 +89,7 @@ describe("a run", () => {
     Draft.completed({ duration: 4_000 })
   )
 
-  it("is counted with all that happened in it", () => {
+  it("is counted with everything that happened in it", () => {
     const stats = statsOf([log])
     assert.deepStrictEqual(stats.ends, {
       completed: 1,
@@ -118,20 +118,20 @@ describe("a run", () => {
     assert.strictEqual(stats.events.max, log.length)
   })
 
-  it("has spent what a compaction spent that failed, too", () => {
+  it("includes the cost of a failed compaction", () => {
     const failed = { _tag: "CompactionDiscarded", message: "it failed", usage } as const
     const stats = statsOf([Draft.log(Draft.started("go"), failed, Draft.completed())])
     assert.deepStrictEqual([stats.tokens.input, stats.cost, stats.compactions.total], [100, 0.5, 0])
   })
 
-  it("of several drives is one run, with the end of the last", () => {
+  it("with several drives is one run, with the end of the last", () => {
     const { drives, ends, runs, successRate } = statsOf([
       Draft.log(Draft.started("go"), Draft.limited(), Draft.resumed(2), Draft.completed())
     ])
     assert.deepStrictEqual([runs, drives, ends.completed, ends.limited, successRate], [1, 2, 1, 0, 1])
   })
 
-  it("that waits or has not ended is no failure", () => {
+  it("that waits or has not ended is not a failure", () => {
     const started = Draft.started("go")
     const { ends, successRate } = statsOf([
       Draft.log(started, Draft.completed()),
@@ -158,7 +158,7 @@ describe("a run", () => {
     assert.deepStrictEqual([runs, turns.total, agents], [1, 0, { assistant: 1, other: 1 }])
   })
 
-  it("does not count the time of calls that did not run", () => {
+  it("does not include the time of calls that did not run", () => {
     const { errors, latency } = statsOf([
       Draft.log(
         Draft.started("go"),
@@ -179,7 +179,7 @@ describe("a run", () => {
     assert.strictEqual(latency.model.count, 0)
   })
 
-  it("has agents, tools and models with those first that were used most, and equals by name", () => {
+  it("lists agents, tools and models by use, and those used equally by name", () => {
     const used = ["d", "c", "f", "b", "d", "a", "e"]
     const stats = statsOf(used.map((name, at) =>
       Draft.log(
@@ -210,7 +210,7 @@ describe("a run", () => {
 })
 
 describe("no session", () => {
-  it("has numbers, and nothing that nobody knows", () => {
+  it("has zeros, and leaves out what nobody knows", () => {
     const stats = statsOf([])
     assert.deepStrictEqual([stats.runs, stats.successRate, stats.cost], [0, null, null])
     assert.deepStrictEqual(stats.turns, { total: 0, mean: null, p95: null, max: null })

@@ -1,4 +1,4 @@
-/** The machine, written out once more by hand: each of its moves, and no other. */
+/** The machine, written out by hand a second time: each of its moves, and no other. */
 import { assert, describe, it } from "@effect/vitest"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as RunStatus from "../../src/run/RunStatus.ts"
@@ -115,7 +115,7 @@ describe("the table", () => {
     assert.strictEqual(RunStatus.transition(from, when), to)
   })
 
-  it("knows no trigger and no move besides", () => {
+  it("contains no other trigger or move", () => {
     const rows = RunStatus.table.flatMap((row) => row.from.map((from) => `${from} ${row.when} ${row.to}`))
     assert.deepStrictEqual(rows.toSorted(), moves.map((move) => move.join(" ")).toSorted())
   })
@@ -142,7 +142,7 @@ describe("the table", () => {
     assert.deepStrictEqual([...reached].toSorted(), [...statuses].toSorted())
   })
 
-  it("leaves no running status without a way to an abort, a limit and a failure", () => {
+  it("gives every running status a way to an abort, a limit and a failure", () => {
     for (const status of statuses) {
       if (status === "idle" || RunStatus.isEnd(status)) continue
       assert.strictEqual(RunStatus.next(status, "aborted"), "aborted")
@@ -157,11 +157,11 @@ describe("ends", () => {
     assert.deepStrictEqual(statuses.filter(RunStatus.isEnd), ["completed", "limited", "suspended", "failed", "aborted"])
   })
 
-  it("can be resumed, but for a completed run", () => {
+  it("can be resumed, except for a completed run", () => {
     assert.deepStrictEqual(statuses.filter(RunStatus.isResumable), ["limited", "suspended", "failed", "aborted"])
   })
 
-  it("cannot be left but by new input and resuming", () => {
+  it("can only be left by new input or by resuming", () => {
     for (const status of statuses.filter(RunStatus.isEnd)) {
       const ways = triggers.filter((when) => RunStatus.next(status, when) !== undefined)
       assert.deepStrictEqual(

@@ -11,14 +11,14 @@ const seen = (map: SharedMap.SharedMap<string, string>) =>
   ["a", "b", "c", "d"].map((key) => SharedMap.get(map, key) ?? "-").join("")
 
 describe("a version", () => {
-  it("has what was added to it, and not what was added since", () => {
+  it("has what was added to it, but not what was added since", () => {
     const before = of("a", "b")
     const after = SharedMap.add(before, "c", "C")
     assert.deepStrictEqual([seen(none), seen(before), seen(after)], ["----", "AB--", "ABC-"])
     assert.deepStrictEqual([before.size, after.size], [2, 3])
   })
 
-  it("that is added to twice has two that know nothing of each other", () => {
+  it("extended twice yields two that do not affect each other", () => {
     const before = of("a", "b")
     const one = SharedMap.add(before, "c", "1")
     const other = SharedMap.add(SharedMap.add(before, "d", "2"), "c", "3")
@@ -26,7 +26,7 @@ describe("a version", () => {
     assert.strictEqual(seen(SharedMap.add(one, "d", "4")), "AB14")
   })
 
-  it("shares its items with the one that it was made of", () => {
+  it("shares its items with the one it was made from", () => {
     const before = of("a")
     assert.strictEqual(SharedMap.add(before, "b", "B").items, before.items)
   })

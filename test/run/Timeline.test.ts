@@ -18,7 +18,7 @@ const entriesOf = (log: Logs.Log): ReadonlyArray<Timeline.Entry> => {
 
 const isSpan = (entry: Timeline.Entry): entry is Timeline.Span => entry._tag === "Span"
 
-/** `kind name from-to outcome`, and `>` and `<` where a drive begins and ends. */
+/** `kind name from-to outcome`, with `>` and `<` where a drive begins and ends. */
 const shown = (...drafts: ReadonlyArray<Draft.Placed>): ReadonlyArray<string> =>
   entriesOf(Draft.log(...drafts)).map((entry) =>
     entry._tag === "Span"
@@ -32,7 +32,7 @@ const at = <D extends RunEvent.Draft>(at: number, draft: D): D & { readonly at: 
 const call = Draft.assistant([Draft.call("search"), Draft.call("search")])
 
 describe("a turn", () => {
-  it("is its model call, with the time to its first part, and its tool calls, which overlap where they are parallel", () => {
+  it("has its model call, with the time to its first part, and its tool calls, which overlap if parallel", () => {
     const log = [
       at(0, Draft.started("go")),
       at(100, Draft.turnStarted(1)),
@@ -77,7 +77,7 @@ describe("a turn", () => {
     )
   })
 
-  it("has an attempt from when it began, after what the turn did before it", () => {
+  it("has an attempt from its start, after what the turn did before it", () => {
     assert.deepStrictEqual(
       shown(
         at(0, Draft.started("go")),
@@ -88,14 +88,14 @@ describe("a turn", () => {
     )
   })
 
-  it("has an attempt that does not say how long it took since the call began", () => {
+  it("shows an attempt of unknown duration from the start of its call", () => {
     assert.deepStrictEqual(
       shown(at(0, Draft.started("go")), at(10, Draft.turnStarted(1)), at(70, Draft.discarded(1, 1))).slice(1, -1),
       ["attempt test/model 10-70 Overloaded"]
     )
   })
 
-  it("names the model that an attempt asked, also where it is not the one that the turn began with", () => {
+  it("names the model that an attempt asked, even if the turn began with another", () => {
     assert.deepStrictEqual(
       shown(
         at(0, Draft.started("go")),
@@ -131,7 +131,7 @@ describe("a turn", () => {
     )
   })
 
-  it("has a compaction by hand, which is of no drive, as a moment: nobody knows when it began", () => {
+  it("has a compaction by hand, which belongs to no drive, as a moment: nobody knows when it began", () => {
     assert.deepStrictEqual(
       shown(
         at(0, Draft.started("go")),
@@ -154,7 +154,7 @@ describe("a turn", () => {
     assert.deepInclude(entriesOf(Draft.log(...log))[1], { usage, seq: 3 })
   })
 
-  it("has why a compaction was made, where the log says it", () => {
+  it("has the cause of a compaction if the log says it", () => {
     const causes = entriesOf(Draft.log(
       Draft.started("go"),
       Draft.compacted(1, []),
@@ -197,7 +197,7 @@ describe("a drive", () => {
     ])
   })
 
-  it("that is cut off leaves what has no end open, and waits that never were are cut", () => {
+  it("that is cut off leaves unfinished spans open, and shortens waits to the time they lasted", () => {
     assert.deepStrictEqual(
       shown(
         at(0, Draft.started("go")),
@@ -218,7 +218,7 @@ describe("a drive", () => {
     )
   })
 
-  it("whose clock was set back has nothing that ends before it began, nor after what was recorded", () => {
+  it("whose clock was set back has nothing that ends before it began, or after it was recorded", () => {
     assert.deepStrictEqual(
       shown(
         at(100, Draft.started("go")),
@@ -238,14 +238,14 @@ describe("a drive", () => {
     )
   })
 
-  it("that goes on shows what is under way", () => {
+  it("that is still running shows what is under way", () => {
     assert.deepStrictEqual(
       shown(at(0, Draft.started("go")), at(10, Draft.turnStarted(1))).slice(1),
       ["model test/model 10-", "< 1.1 10 no end"]
     )
   })
 
-  it("that died ends where it was last heard of, however late that was found", () => {
+  it("that died ends when it was last heard of, however late that was found", () => {
     assert.deepStrictEqual(
       shown(
         at(0, Draft.started("go")),
@@ -268,7 +268,7 @@ describe("a drive", () => {
     )
   })
 
-  it("that waits for a person shows the wait, and the answer with the whole of it, wherever it comes", () => {
+  it("that waits for a person shows the wait, and the answer with its whole wait, wherever it arrives", () => {
     const asked = [
       at(0, Draft.started("go")),
       at(10, call),
@@ -299,7 +299,7 @@ describe("a drive", () => {
     )
   })
 
-  it("without an end has none, and the next run counts on", () => {
+  it("without an end has none, and the next run is numbered after it", () => {
     const [first, second] = [Draft.started("go"), { ...Draft.started("more"), runId: "run-2" }]
     assert.deepStrictEqual(shown(first, second), ["> 1.1 1 start", "< 1.1 1 no end", "> 2.1 2 start", "< 2.1 2 no end"])
   })
@@ -330,15 +330,15 @@ describe("the timeline of any log", () => {
     )
   }
 
-  it.prop("has drives one after the other, and each call, attempt and compaction once", [Logs.tidy], ([{ log }]) => {
+  it.prop("has drives in sequence, and each call, attempt and compaction once", [Logs.tidy], ([{ log }]) => {
     check(log)
   }, { arbitrary: { runs: 300, size: 60, seed: "timeline" } })
 
-  it.prop("is so for odd logs that begin with a run", [Logs.odd], ([{ log }]) => {
+  it.prop("has the same for odd logs that begin with a run", [Logs.odd], ([{ log }]) => {
     check(log)
   }, { arbitrary: { runs: 300, size: 60, seed: "odd timeline" } })
 
-  it.prop("comes of any part of a log", [Logs.odd, Logs.seed], ([{ log }, seed]) => {
+  it.prop("exists for any part of a log", [Logs.odd, Logs.seed], ([{ log }, seed]) => {
     entriesOf(Logs.subsequence(log, seed))
   }, { arbitrary: { runs: 300, size: 60, seed: "parts" } })
 })

@@ -12,7 +12,7 @@ const references = [["o200k_base", o200k], ["cl100k_base", cl100k]] as const
 const kinds = ["english", "chinese", "code", "json", "german", "japanese", "korean", "russian", "emoji"]
 const corpus = (kind: string) => readFileSync(new URL(`../corpora/${kind}.txt`, import.meta.url), "utf8")
 
-/** Every window of 500 characters, 50 apart; of a shorter text the whole. */
+/** Every window of 500 characters, 50 apart; a shorter text as a whole. */
 const windows = (text: string): ReadonlyArray<string> => {
   const out = [text.slice(0, 500)]
   for (let at = 50; at + 500 <= text.length; at += 50) out.push(text.slice(at, at + 500))
@@ -59,7 +59,7 @@ describe("TokenEstimate", () => {
     ])
   })
 
-  it("is a whole number for every code unit, also for half a character, in any place", () => {
+  it("is a whole number for every code unit, even half a character, in any place", () => {
     for (let unit = 0; unit <= 0xffff; unit++) {
       const one = String.fromCharCode(unit)
       for (const text of [one, `${one}${one}`, `a${one}b`, `A ${one}`]) {
@@ -73,13 +73,18 @@ describe("TokenEstimate", () => {
   const beyond = ["é", "ж", "λ", "א", "ก", "ế", "中", "。", "か", "한글", "🎉", "\ud83c", "\udf89", "—", "\ue000"]
   const Piece = Schema.Array(Schema.Literals([...ascii, ...beyond]))
 
-  it.effect.prop("joining two texts is never less than either", [Piece, Piece], ([a, b]) =>
-    Effect.sync(() => {
-      const [first, second] = [a.join(""), b.join("")]
-      const joined = TokenEstimate.text(first + second)
-      assert.isTrue(
-        joined >= TokenEstimate.text(first) && joined >= TokenEstimate.text(second),
-        JSON.stringify([first, second])
-      )
-    }), { arbitrary: { runs: 2_000, size: 30 } })
+  it.effect.prop(
+    "of two joined texts is never less than that of either",
+    [Piece, Piece],
+    ([a, b]) =>
+      Effect.sync(() => {
+        const [first, second] = [a.join(""), b.join("")]
+        const joined = TokenEstimate.text(first + second)
+        assert.isTrue(
+          joined >= TokenEstimate.text(first) && joined >= TokenEstimate.text(second),
+          JSON.stringify([first, second])
+        )
+      }),
+    { arbitrary: { runs: 2_000, size: 30 } }
+  )
 })

@@ -22,7 +22,7 @@ describe("a model reads", () => {
     assert.deepStrictEqual(ToolOutcome.toResult({ _tag: "Succeeded", result }), { result, isFailure: false })
   })
 
-  it("a failure as the failure that the handler gave", () => {
+  it("a failure as the handler returned it", () => {
     const result = { code: 404 }
     assert.deepStrictEqual(ToolOutcome.toResult({ _tag: "Failed", result }), { result, isFailure: true })
   })
@@ -33,24 +33,24 @@ describe("a model reads", () => {
     assert.match(result as string, words)
   })
 
-  it("every reason not to have run in its own words", () => {
+  it("every reason for not having run in its own words", () => {
     const said = reasons.map((reason) => ToolOutcome.toResult({ _tag: "NotExecuted", reason }).result)
     assert.strictEqual(new Set(said).size, reasons.length)
   })
 
-  it("of a call that ran and of one that did not in different words", () => {
+  it("an unknown outcome as something other than not executed", () => {
     const { result: unknown } = ToolOutcome.toResult({ _tag: "OutcomeUnknown" })
     assert.notMatch(unknown as string, /not executed/i)
   })
 })
 
-it("every outcome has words here", () => {
+it("every outcome is covered by these tests", () => {
   const tags = ToolOutcome.ToolOutcome.members.map((member) => member.fields._tag.schema.literal)
   const told = new Set(["Succeeded", "Failed", ...outcomes.map(([outcome]) => outcome._tag)])
   assert.deepStrictEqual(tags.filter((tag) => !told.has(tag)), [])
 })
 
-it("a failed and a timed out call are errors, no other outcome is", () => {
+it("only failed and timed out calls count as errors", () => {
   const all: ReadonlyArray<ToolOutcome.ToolOutcome> = [
     { _tag: "Succeeded", result: null },
     { _tag: "Failed", result: null },

@@ -1,4 +1,4 @@
-/** A transcript is the fold of its log, whoever else appends to it; `size`, `entries` and `awaitsModel` say the same as it. */
+/** A transcript is the fold of its log, whoever else appends to it; `size`, `entries` and `awaitsModel` agree. */
 import { assert, describe, it } from "@effect/vitest"
 import type * as Message from "../../src/run/Message.ts"
 import * as Transcript from "../../src/run/Transcript.ts"
@@ -10,12 +10,12 @@ const check = (runs: number) => ({ arbitrary: { runs, size: 60, seed: "transcrip
 const bytes = (transcript: Transcript.Transcript) =>
   [undefined, ...models].map((reader) => JSON.stringify(Transcript.messages(transcript, reader)))
 
-/** The messages that entries stand for: neighbours of one role are one. */
+/** The messages that entries stand for: neighbours with one role are one message. */
 const roles = (messages: ReadonlyArray<Message.Message>) =>
   messages.map((message) => message.role).filter((role, i, all) => role !== all[i - 1])
 
 describe("append", () => {
-  it.prop("gives what the fold of the log gives, after every event", [Logs.odd], ([{ log }]) => {
+  it.prop("gives the same as folding the log, after every event", [Logs.odd], ([{ log }]) => {
     let transcript = Transcript.empty
     log.forEach((event, i) => {
       transcript = Transcript.append(transcript, event)
@@ -23,7 +23,7 @@ describe("append", () => {
     })
   }, check(250))
 
-  it.prop("leaves every older version as it was", [Logs.odd], ([{ log }]) => {
+  it.prop("leaves every older version unchanged", [Logs.odd], ([{ log }]) => {
     const versions = [Transcript.empty]
     const before = [bytes(Transcript.empty)]
     for (const event of log) {
@@ -72,7 +72,7 @@ describe("views", () => {
     }
   }, check(100))
 
-  it.prop("entries, neighbours of one role taken together, are the messages", [Logs.tidy], ([{ log }]) => {
+  it.prop("entries, with neighbours of one role joined, are the messages", [Logs.tidy], ([{ log }]) => {
     for (let n = 0; n <= log.length; n++) {
       const transcript = Transcript.fromLog(log.slice(0, n))
       const expected = roles(Transcript.entries(transcript).map((entry) => entry.message))

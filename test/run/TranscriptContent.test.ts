@@ -1,4 +1,4 @@
-/** What the messages say: all of a user's words, one result for each call, reasoning for its own model only. */
+/** What the messages say: all of a user's words, one result for each call, reasoning only for its own model. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Message from "../../src/run/Message.ts"
 import * as Transcript from "../../src/run/Transcript.ts"
@@ -15,7 +15,7 @@ const words = (messages: ReadonlyArray<Message.Message>) =>
     `${message.role}: ${typeof message.content === "string" ? message.content : Message.textOf(message.content)}`
   )
 
-/** The marks in what users said that no compaction has replaced. */
+/** The marks in what users said and no compaction has replaced. */
 const marks = (log: Logs.Log): ReadonlyArray<string> => {
   const upTo = Math.max(0, ...log.map((event) => event._tag === "ContextCompacted" ? event.upTo : 0))
   return log.filter((event) => event.seq > upTo).flatMap((event) => {
@@ -41,7 +41,7 @@ describe("a user's words", () => {
     }
   }, check(200))
 
-  it.prop("come once, and in the order in which they were said", [Logs.tidy], ([{ log }]) => {
+  it.prop("appear once, and in the order in which they were said", [Logs.tidy], ([{ log }]) => {
     if (log.some((event) => event._tag === "ContextCompacted")) return
     const found = messagesOf(log).flatMap((message) =>
       message.role === "user" ? Message.textOf(message.content).match(/«.*?»/g) ?? [] : []
@@ -49,7 +49,7 @@ describe("a user's words", () => {
     assert.deepStrictEqual(found, [...marks(log)])
   }, check(200))
 
-  it("stay where a file that cannot be sent is missing, which the model is told", () => {
+  it("remain if a file that cannot be sent is missing, and the model is told", () => {
     const content: ReadonlyArray<Message.UserPart> = [
       Message.text("look"),
       { type: "file", mediaType: "image/png", data: "" },
@@ -63,7 +63,7 @@ describe("a user's words", () => {
     ])
   })
 
-  it("that come during a call stand after its turn", () => {
+  it("during a call stand after its turn", () => {
     const log = Draft.log(
       Draft.started("first"),
       Draft.turnStarted(1),
@@ -83,7 +83,7 @@ describe("a user's words", () => {
     ])
   })
 
-  it("that come between two turns stand between them", () => {
+  it("between two turns stand between them", () => {
     const log = Draft.log(
       Draft.started("first"),
       Draft.turnStarted(1),
@@ -96,7 +96,7 @@ describe("a user's words", () => {
     assert.deepStrictEqual(words(messagesOf(log)), ["user: first", "assistant: one", "user: second", "assistant: two"])
   })
 
-  it("that came during a call which got no answer are sent with the next one", () => {
+  it("during a call that got no answer are sent with the next one", () => {
     const log = Draft.log(
       Draft.started("first"),
       Draft.turnStarted(1),
@@ -107,7 +107,7 @@ describe("a user's words", () => {
     assert.deepStrictEqual(words(messagesOf(log)), ["user: firstmeanwhile"])
   })
 
-  it("that came while a call waited for a person stand after its result", () => {
+  it("while a call waited for a person stand after its result", () => {
     const log = Draft.log(
       Draft.started("first"),
       Draft.turnStarted(1),
@@ -160,7 +160,7 @@ describe("a call", () => {
     }
   }, check(200))
 
-  it("has its own outcome, also when they settled in another order", () => {
+  it("has its own outcome, even if calls settled in another order", () => {
     const log = Draft.log(
       Draft.started("hello"),
       Draft.assistant([Draft.call("search"), Draft.call("pay"), Draft.call("search")]),
@@ -175,13 +175,13 @@ describe("a call", () => {
     )
   })
 
-  it("keeps its first outcome when a log has two", () => {
+  it("keeps its first outcome if a log has two", () => {
     const calls = Draft.assistant([Draft.call("search")])
     const log = Draft.log(Draft.started("x"), calls, Draft.settled("1.0", "first"), Draft.settled("1.0", "second"))
     assert.include(JSON.stringify(messagesOf(log)), "first")
   })
 
-  it("has the outcome that is found once its drive died, and none after another end", () => {
+  it("has an outcome found after its drive died, but none found after another end", () => {
     const turn = [Draft.started("x"), Draft.assistant([Draft.call("search")])]
     const late = Draft.settled("1.0", "late")
     const died = Draft.log(...turn, { ...Draft.aborted, reason: "crashed" }, Draft.resumed(2), late)
@@ -206,7 +206,7 @@ describe("a call", () => {
     assert.deepStrictEqual(tool.role === "tool" && tool.content.map((part) => part.result), ["ours"])
   })
 
-  it("of what is pruned has a note in the place of a long result, and after it all of it", () => {
+  it("that is pruned has a note in place of a long result; later calls keep theirs", () => {
     const turn = (n: number) => [
       Draft.turnStarted(n),
       Draft.assistant([Draft.call("search")], { turn: n }),
@@ -223,7 +223,7 @@ describe("a call", () => {
     ])
   })
 
-  it("that gave nothing says so", () => {
+  it("without output says so", () => {
     const log = Draft.log(Draft.started("x"), Draft.assistant([Draft.call("search")]), Draft.settled("1.0", " \n"))
     assert.include(JSON.stringify(messagesOf(log)), "(no output)")
   })
@@ -236,11 +236,11 @@ describe("reasoning", () => {
       event.model.name === reader.name && event.message.content.includes(part)
     )
 
-  /** Shown by itself; a provider's own call is nothing without its result. */
+  /** Shown on its own; a provider's own call is nothing without its result. */
   const isSent = (part: Message.AssistantPart) =>
     part.type !== "reasoning" && (part.type !== "tool-call" || part.providerExecuted !== true)
 
-  it.prop("goes to no model but the one that made it, and unedited", [Logs.odd], ([{ log }]) => {
+  it.prop("goes only to the model that made it, and unedited", [Logs.odd], ([{ log }]) => {
     for (const reader of [undefined, ...models]) {
       for (const message of messagesOf(log, reader)) {
         if (message.role !== "assistant") continue
@@ -251,7 +251,7 @@ describe("reasoning", () => {
     }
   }, check(300))
 
-  it.prop("goes to the model that made it, all of it that is well-formed", [Logs.tidy], ([{ log }]) => {
+  it.prop("goes in full to the model that made it, if well-formed", [Logs.tidy], ([{ log }]) => {
     if (log.some((event) => event._tag === "ContextCompacted")) return
     for (const reader of models) {
       const made = log.flatMap((event) =>
@@ -267,13 +267,13 @@ describe("reasoning", () => {
     }
   }, check(200))
 
-  it("of another system's history goes to nobody", () => {
+  it("from another system's history goes to nobody", () => {
     const content: Array<Message.AssistantPart> = [{ type: "reasoning", text: "secret" }, Message.text("hi")]
     const log = Draft.log(Draft.started("x", { history: [{ role: "assistant", content }] }))
     assert.notInclude(JSON.stringify(messagesOf(log, Draft.model)), "secret")
   })
 
-  it("in what a context manager left goes to nobody, since nobody knows whose it is", () => {
+  it("left by a context manager goes to nobody, since nobody knows whose it is", () => {
     const content: Array<Message.AssistantPart> = [{ type: "reasoning", text: "secret" }, Message.text("hi")]
     const log = Draft.log(
       Draft.started("x"),
@@ -283,7 +283,7 @@ describe("reasoning", () => {
     assert.notInclude(JSON.stringify(messagesOf(log, Draft.model)), "secret")
   })
 
-  it("that is redacted, so that only its metadata speaks, goes back", () => {
+  it("that is redacted, with only its metadata, goes back", () => {
     const redacted: Message.AssistantPart = { type: "reasoning", text: "", metadata: { test: { redacted: "eA==" } } }
     const log = Draft.log(Draft.started("x"), Draft.assistant([redacted, Message.text("hi")]))
     assert.include(JSON.stringify(messagesOf(log, Draft.model)), "eA==")

@@ -1,4 +1,4 @@
-/** Appending costs what the event costs, however long the log: it is counted how many elements are copied or walked over. */
+/** Appending costs what the event costs, however long the log: the elements copied or walked over are counted. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Message from "../../src/run/Message.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
@@ -27,7 +27,7 @@ const shapes: Record<string, (n: number) => ReadonlyArray<RunEvent.Draft>> = {
   ]
 }
 
-/** How many elements `work` copies or walks over, by whatever an array or a map has for it. */
+/** How many elements `work` copies or walks over, by any method of arrays and maps. */
 const touched = (work: () => void): number => {
   let count = 0
   const restore: Array<() => void> = []

@@ -1,4 +1,4 @@
-/** Guarantee 4: whatever a log holds, its messages are what the strictest provider accepts. */
+/** Guarantee 4: whatever a log contains, its messages are what the strictest provider accepts. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Message from "../../src/run/Message.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
@@ -40,13 +40,13 @@ describe("any subsequence is legal", () => {
     for (let i = 0; i < 5; i++) isLegal(Logs.subsequence(log, seed + i), models[i])
   }, check(500))
 
-  it.prop("also when its events are out of order", [Logs.odd, Logs.seed], ([{ log }, seed]) => {
+  it.prop("even if its events are out of order", [Logs.odd, Logs.seed], ([{ log }, seed]) => {
     const die = dice(seed)
     isLegal(log.map((event) => [die.int(1000), event] as const).sort(([a], [b]) => a - b).map(([, event]) => event))
   }, check(200))
 })
 
-/** A log in which the model gives these answers, each after a user's message, and calls succeed. */
+/** A log in which the model gives these answers, each to a user's message, and calls succeed. */
 const answered = (...contents: ReadonlyArray<ReadonlyArray<Message.AssistantPart>>) =>
   Draft.log(
     ...contents.flatMap((content, i): Array<RunEvent.Draft> => [
@@ -123,7 +123,7 @@ it.each<readonly [string, Message.ToolCallPart["params"]]>([
   ["a list in a list", [[1, "\0"]]],
   ["a key", { "k\udc00": true }],
   ["a member", { k: "\0" }]
-])("a result with what no provider takes in %s is legal", (_, result) => {
+])("a result with what no provider accepts in %s is legal", (_, result) => {
   const log = Draft.log(
     Draft.started("hello"),
     Draft.assistant([call("a")]),
@@ -133,13 +133,13 @@ it.each<readonly [string, Message.ToolCallPart["params"]]>([
   assert.notInclude(JSON.stringify(Transcript.messages(Transcript.fromLog(log))), "\\u")
 })
 
-it("a call of a name with a dot, as models invent them, goes back under one that every provider takes", () => {
+it("a call with a dot in its name, as models invent them, goes back under a name that every provider accepts", () => {
   const messages = Transcript.messages(Transcript.fromLog(answered([call("a", "multi_tool_use.parallel")])))
   const names = messages.flatMap((message) => message.role === "assistant" ? Message.toolCalls(message.content) : [])
   for (const { name } of names) assert.match(name, /^[a-zA-Z0-9_-]{1,64}$/)
 })
 
-it("a provider's call and its result keep one id, the provider's own where every provider takes it", () => {
+it("a provider's call and its result keep one id, the provider's own if every provider accepts it", () => {
   const log = answered([...hosted("srvtoolu_1"), ...hosted("a b"), ...hosted("srvtoolu_1")])
   const ids = Transcript.messages(Transcript.fromLog(log)).flatMap((message) =>
     message.role === "assistant" ? message.content.flatMap((part) => "id" in part ? [part.id] : []) : []
@@ -199,7 +199,7 @@ describe("what a context manager leaves", () => {
   ])("may be %s", (_, replacement) => base(replacement))
 })
 
-it("what one strategy left may stand after what the next one leaves, also a system message", () => {
+it("what one strategy left may follow what the next one leaves, including a system message", () => {
   isLegal(Draft.log(
     Draft.started("hello"),
     Draft.compacted(1, [{ role: "system", content: "the user is called Ann" }]),

@@ -1,4 +1,4 @@
-/** The same log gives the same bytes, and a longer one begins with those of the shorter, so that provider caches work. */
+/** The same log makes the same bytes, and a longer log begins with those of the shorter, so that caches work. */
 import { assert, describe, it } from "@effect/vitest"
 import type * as Message from "../../src/run/Message.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
@@ -19,7 +19,7 @@ describe("stability", () => {
     )
   }
 
-  it.prop("a turn's messages begin with those of the turn before, byte for byte", [Logs.odd], ([{ log }]) => {
+  it.prop("keeps the messages of the turn before at the start of a turn's, byte for byte", [Logs.odd], ([{ log }]) => {
     for (const reader of models) {
       const all = requests(log, reader)
       all.slice(1).forEach((messages, i) => {
@@ -27,14 +27,14 @@ describe("stability", () => {
         if (before.length === 0) return
         const last = before.length - 1
         assert.strictEqual(JSON.stringify(messages.slice(0, last)), JSON.stringify(before.slice(0, last)))
-        // where the model gave no answer, the last user message goes on
+        // if the model gave no answer, the last user message continues
         const [was, is] = [before[last], messages[last]].map((message) => JSON.stringify(message?.content ?? []))
         assert.isTrue(is === was || is!.startsWith(`${was!.slice(0, -1)},`), `${was} -> ${is}`)
       })
     }
   }, check(300))
 
-  it.prop("an answer leaves the messages that it answers as they were sent", [Logs.tidy], ([{ log }]) => {
+  it.prop("keeps the messages that an answer responds to as they were sent", [Logs.tidy], ([{ log }]) => {
     log.forEach((event, i) => {
       if (event._tag !== "AssistantMessage" || log[i - 1]?._tag !== "TurnStarted") return
       const before = messagesOf(log.slice(0, i), models[0])

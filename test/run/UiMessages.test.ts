@@ -17,7 +17,7 @@ import * as UiPage from "../support/UiPage.ts"
 const { parts, text } = ScriptedModel
 
 describe("a run on a page", () => {
-  it.effect("shows reasoning, text and calls as they come, each once", () =>
+  it.effect("shows reasoning, text and calls as they arrive, once each", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make([
         [
@@ -55,7 +55,7 @@ describe("a run on a page", () => {
       assert.deepStrictEqual(more, [])
     }))
 
-  it.effect("takes back what an attempt showed that does not count", () =>
+  it.effect("takes back what a discarded attempt showed", () =>
     Effect.gen(function*() {
       const overloaded = new RunError.RetryableError({ _tag: "Overloaded", message: "busy" })
       const { agent } = yield* TestAgent.make([
@@ -71,7 +71,7 @@ describe("a run on a page", () => {
       assert.deepStrictEqual(UiPage.brief((yield* UiPage.read(chunks)).last), ["step-start", "text: right"])
     }))
 
-  it.effect("has a question, waits with it, and goes on in the same message when it was answered", () =>
+  it.effect("has a question, waits with it, and continues in the same message once it is answered", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* Approvals.make([
         [text("May I?"), ScriptedModel.call("work", { n: 1 }, "a"), ScriptedModel.call("work", { n: 2 }, "b")],
@@ -84,7 +84,7 @@ describe("a run on a page", () => {
         `tool-work {"n":1} approval-requested`,
         `tool-work {"n":2} approval-requested`
       ])
-      // as the page has it when a person has answered, and as its transport sends it
+      // as the page has it once a person has answered, and as its transport sends it
       const page = structuredClone(asked)
       page.parts = page.parts.map((part): UIMessage["parts"][number] => {
         if (part.type !== "tool-work" || part.state !== "approval-requested") return part
@@ -110,14 +110,14 @@ describe("a run on a page", () => {
       ]
       assert.deepStrictEqual(UiPage.brief(last), whole)
       assert.strictEqual(last!.id, asked.id)
-      // told again from the log, as to a page that was reloaded
+      // replayed from the log, as for a page that was reloaded
       const log = yield* store.log("s")
       const told = yield* UiPage.chunksOf(Stream.fromIterable(log))
       const again = yield* UiPage.read(told)
       assert.deepStrictEqual(UiPage.brief(again.last), whole)
       const [, kept] = yield* UiPage.opened(log)
       assert.deepStrictEqual(UiPage.plain(kept), UiPage.plain(again.last))
-      // a page that is not told of the questions knows of the answers: it gave them
+      // a page that is not told the questions knows the answers: it gave them
       const rest = log.slice(log.findIndex(({ _tag }) => _tag === "ApprovalResolved"))
       const answersIn = (chunks: ReadonlyArray<UiMessages.Chunk>) =>
         chunks.flatMap((chunk) => chunk.type === "tool-approval-response" ? [chunk.approved] : [])
@@ -125,7 +125,7 @@ describe("a run on a page", () => {
       assert.deepStrictEqual(answersIn(yield* UiPage.chunksOf(Stream.fromIterable(rest))), [])
     }))
 
-  it.effect("that takes the place of one that waits is a message of its own", () =>
+  it.effect("that replaces a waiting run is a message of its own", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* Approvals.make([ScriptedModel.call("work", { n: 1 }), text("As you like.")])
       yield* agent.run({ sessionId: "s", runId: "r1", input: "go" })
@@ -139,7 +139,7 @@ describe("a run on a page", () => {
       assert.deepStrictEqual([second?.id, UiPage.brief(second)], [last!.id, UiPage.brief(last)])
     }))
 
-  it.effect("that comes in the midst of an answer shows all of it", () =>
+  it.effect("that is joined in the middle of an answer shows all of it", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent } = yield* TestAgent.make([TestAgent.work(1), [
@@ -161,7 +161,7 @@ describe("a run on a page", () => {
       assert.include(UiPage.brief(second.last), "text: Once upon a time.")
     }))
 
-  it.effect("shows progress, failures, and what the provider itself did", () =>
+  it.effect("shows progress, failures, and what the provider did itself", () =>
     Effect.gen(function*() {
       const { agent } = yield* TestAgent.make([
         [
@@ -192,7 +192,7 @@ describe("a run on a page", () => {
       assert.isTrue(shown.some((part) => part.startsWith("tool-nothing {} output-error There is no such tool")))
     }))
 
-  it.effect("shows as denied what a person denied, and as failed what a hook did", () =>
+  it.effect("shows what a person denied as denied, and what a hook denied as failed", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* Approvals.make(
         [
@@ -229,7 +229,7 @@ describe("a run on a page", () => {
       assert.deepStrictEqual(UiPage.plain(kept), UiPage.plain(last))
     }))
 
-  it.effect("shows a call that needs a result as one that the page answers, and as failed where it is denied", () =>
+  it.effect("shows a call that needs a result as one for the page to answer, and as failed if denied", () =>
     Effect.gen(function*() {
       const toolkit = Approvals.withWork(TestAgent.kit.tools.work.annotate(NeedsResult, true) as never)
       const { agent, store } = yield* Approvals.make(
@@ -255,7 +255,7 @@ describe("a run on a page", () => {
       assert.deepStrictEqual(UiPage.plain(kept), UiPage.plain(last))
     }))
 
-  it.effect("shows as failed what a hook denied although a person had said yes", () =>
+  it.effect("shows what a hook denied as failed, even after a person said yes", () =>
     Effect.gen(function*() {
       let isClosed = false
       const { agent } = yield* Approvals.make([ScriptedModel.call("work", { n: 1 }, "a"), text("Well.")], {
@@ -293,13 +293,13 @@ describe("a run on a page", () => {
       assert.deepStrictEqual(UiPage.brief(kept), UiPage.brief(last))
     }))
 
-  it.effect("shows what its message says where that is not what came", () =>
+  it.effect("shows what the message says if that differs from what was streamed", () =>
     Effect.gen(function*() {
       const params = (block: string) => ({ type: "tool-params-delta", block, tool: "work", delta: "{" }) as const
       const { agent, store } = yield* TestAgent.make([
         [
           text("Both."),
-          // announced in another order than they are called in
+          // announced in an order other than that of the calls
           parts(params("b"), params("a")),
           ScriptedModel.call("work", { n: 1 }, "a"),
           ScriptedModel.call("work", { n: 2 }, "b")
@@ -330,11 +330,11 @@ describe("a run on a page", () => {
           text("A"),
           parts({ type: "tool-call", id: "web", name: "search", params: {}, providerExecuted: true }, found),
           text("B"),
-          // a provider that calls all calls the same
+          // a provider that gives all calls the same id
           ScriptedModel.call("work", { n: 1 }, "x"),
           ScriptedModel.call("work", { n: 2 }, "x")
         ],
-        // of a call that is not there
+        // of a call that does not exist
         [parts(found), text("C")]
       ])
       const { errors, last } = yield* UiPage.read(
@@ -358,7 +358,7 @@ describe("a run on a page", () => {
 })
 
 describe("the end of a run on a page", () => {
-  it.effect("is an error in words of one's own, and none that are not", () =>
+  it.effect("is an error in the application's words only", () =>
     Effect.gen(function*() {
       const refused = new RunError.NonRetryableError({ _tag: "InvalidRequest", message: "model x of account y" })
       const { agent } = yield* TestAgent.make([ScriptedModel.fail(refused), ScriptedModel.fail(refused)])
@@ -376,7 +376,7 @@ describe("the end of a run on a page", () => {
       assert.deepStrictEqual(unknown, [{ type: "error", errorText: "An error occurred." }])
     }))
 
-  it.effect("says that it was aborted, or limited, and is kept with what one says of it", () =>
+  it.effect("says that it was aborted or limited, and is kept with the application's metadata", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const { agent, store } = yield* TestAgent.make([[text("half"), ScriptedModel.gate(gate)], TestAgent.work(1)])

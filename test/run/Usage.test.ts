@@ -14,13 +14,13 @@ const usage = Schema.Struct({
 })
 const check = { arbitrary: { runs: 200, seed: "usage" } }
 
-describe("what was counted", () => {
-  it.prop("is as it was told", [usage], ([a]) => {
+describe("the usage a provider reported", () => {
+  it.prop("is kept as it was reported", [usage], ([a]) => {
     assert.strictEqual(Usage.counted(a), a)
   }, check)
 
   it.each([Number.NaN, Infinity, -1, 1e300, null, "7", undefined])(
-    "is 0 where it is %s, and absent where it may be",
+    "is 0 for a count of %s, and absent where it may be",
     (odd) => {
       const told = { inputTokens: odd, outputTokens: 3, reasoningTokens: odd, cachedInputTokens: 1, cost: odd }
       const counted = Usage.counted(told as Usage.Usage)
@@ -30,7 +30,7 @@ describe("what was counted", () => {
     }
   )
 
-  it("is nothing where nothing was told", () => {
+  it("is nothing if nothing was reported", () => {
     assert.deepStrictEqual(Usage.counted(undefined as never), Usage.zero)
   })
 })
@@ -59,7 +59,7 @@ describe("adding usage", () => {
     assert.strictEqual(JSON.stringify([a, b]), before)
   }, check)
 
-  it("knows a count where one of the two knows it, and none where neither does", () => {
+  it("knows a count if either knows it, and none if neither does", () => {
     const sum = Usage.add({ ...Usage.zero, cachedInputTokens: 3 }, { ...Usage.zero, cost: 0.5 })
     assert.deepStrictEqual(sum, { ...Usage.zero, cachedInputTokens: 3, cost: 0.5 })
   })

@@ -17,7 +17,7 @@ describe("a size with another limit", () => {
     ofText: (text) => text.length
   }
 
-  it("counts as the size does, and when it is asked", () => {
+  it("counts as the original does, and only when asked", () => {
     const limited = ContextManager.withLimit(size, 20)
     assert.deepStrictEqual(asked, [])
     assert.strictEqual(limited.limit, 20)

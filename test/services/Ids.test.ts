@@ -6,7 +6,7 @@ import { Ids } from "../../src/services/Ids.ts"
 const version7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 describe("Ids", () => {
-  it.effect("ids are UUIDs of version 7 that sort as they were made, within a millisecond and between two", () =>
+  it.effect("ids are version 7 UUIDs that sort in order of creation, within a millisecond and across two", () =>
     Effect.gen(function*() {
       const { next } = yield* Ids
       const ids: Array<string> = []
@@ -22,7 +22,7 @@ describe("Ids", () => {
   it.effect("no two ids have the same random part", () =>
     Effect.gen(function*() {
       const { next } = yield* Ids
-      // the last 32 bits have no counter and no time
+      // the last 32 bits contain no counter and no time
       const ends = new Set((yield* Effect.replicateEffect(next, 2000)).map((id) => id.slice(-8)))
       assert.isAtLeast(ends.size, 1998)
     }))

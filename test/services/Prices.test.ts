@@ -45,14 +45,14 @@ describe("the cost of a call", () => {
     assert.deepStrictEqual(Prices.costed(() => price, model, usage), { ...usage, cost })
   })
 
-  it("is left out where no price is known", () => {
+  it("is left out if no price is known", () => {
     const usage = { inputTokens: 1, outputTokens: 1 }
     assert.deepStrictEqual(Prices.costed(() => undefined, model, usage), usage)
     assert.deepStrictEqual(Prices.costed(() => ({ input: NaN, output: 1 }), model, usage), usage)
     assert.deepStrictEqual(Prices.costed(() => ({ input: -1, output: 1 }), model, usage), usage)
   })
 
-  it("is what a model says itself where no price is known, and else by the price", () => {
+  it("is what a model reports itself if no price is known, and otherwise follows the price", () => {
     const usage = { inputTokens: 0, outputTokens: million, cost: 7 }
     assert.strictEqual(Prices.costed(() => undefined, model, usage).cost, 7)
     assert.strictEqual(Prices.costed(() => ({ input: 3, output: 15 }), model, usage).cost, 15)
@@ -71,7 +71,7 @@ describe("a table of prices", () => {
     assert.isUndefined(Prices.table({})({ provider: "", name: "constructor" }))
   })
 
-  it("are those of a name alone where its provider has none of its own", () => {
+  it("falls back to a name alone if the provider has no entry for it", () => {
     const prices = Prices.table({ "big/one": { input: 1, output: 1 }, "acme/big/one": { input: 2, output: 2 } })
     assert.strictEqual(prices({ provider: "other", name: "big/one" })?.input, 1)
     assert.strictEqual(prices(model)?.input, 2)
@@ -80,7 +80,7 @@ describe("a table of prices", () => {
   it.each([{ input: -1, output: 1 }, { input: 1, output: NaN }, { ...price, cachedInput: Infinity }, {
     ...price,
     cacheWrite: -1
-  }])("does not take %o", (bad) => {
+  }])("does not accept %o", (bad) => {
     assert.throws(() => Prices.table({ "acme/x": bad }), "the price of \"acme/x\" must be numbers of at least 0")
   })
 })

@@ -1,4 +1,4 @@
-/** What a log holds of what others say is measured in bytes of JSON. */
+/** What a log holds of others' data is measured in bytes of JSON. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import * as Bounds from "../../../src/run/log/Bounds.ts"
@@ -6,14 +6,14 @@ import * as Bounds from "../../../src/run/log/Bounds.ts"
 const bytesOf = (value: unknown) => new TextEncoder().encode(JSON.stringify(value)).length
 
 describe("a value", () => {
-  it.prop("is above every limit that is smaller than its JSON, and no other", [Schema.Json], ([value]) => {
+  it.prop("is above every limit smaller than its JSON, and no other", [Schema.Json], ([value]) => {
     const bytes = bytesOf(value)
     assert.strictEqual(Bounds.above(value, bytes - 1), bytes)
     assert.isUndefined(Bounds.above(value, bytes))
     assert.isUndefined(Bounds.above(value, bytes * 100))
   })
 
-  it.prop("is surely within no limit that is smaller than its JSON", [Schema.Json], ([value]) => {
+  it.prop("is surely within no limit smaller than its JSON", [Schema.Json], ([value]) => {
     assert.isFalse(Bounds.isSurelyWithin(value, bytesOf(value) - 1))
   })
 
@@ -25,11 +25,11 @@ describe("a value", () => {
     ["an array in an array", [["x".repeat(1000)]]],
     ["a key", { inner: { ["x".repeat(1000)]: 0 } }],
     ["what is before another", { first: { text: "x".repeat(1000) }, second: { text: "" } }]
-  ])("is surely within no limit that is smaller than a text in %s", (_, value) => {
+  ])("is surely within no limit smaller than a text in %s", (_, value) => {
     assert.isFalse(Bounds.isSurelyWithin(value, 1000))
   })
 
-  it("is surely within a limit that is much larger, whatever it is made of", () => {
+  it("is surely within a much larger limit, whatever it is made of", () => {
     const value = { text: "\0\u00e9", numbers: [-1.7976931348623157e308, 0], no: [null, false], inner: [{ a: [] }] }
     assert.isTrue(Bounds.isSurelyWithin(value, 6 * bytesOf(value)))
   })
@@ -42,7 +42,7 @@ describe("JSON", () => {
     ["a text of brackets", JSON.stringify(`${"\\\"[{".repeat(2000)}\\`)],
     ["many of them beside each other", `[${"{\"[\":[]},".repeat(2000)}"]"]`],
     ["a number", "1"]
-  ])("is nested too deeply where its levels are too many, and not for %s", (_, inner) => {
+  ])("is nested too deeply because of its levels, and not because of %s", (_, inner) => {
     assert.isFalse(Bounds.isTooDeep(nested(Bounds.deepest - 4, inner)))
     assert.isTrue(Bounds.isTooDeep(nested(Bounds.deepest + 2, inner)))
   })

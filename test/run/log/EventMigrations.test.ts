@@ -1,4 +1,4 @@
-/** Steps from version to version, on events of versions that never were. */
+/** Steps from version to version, on events of versions that never existed. */
 import { assert, describe, it } from "@effect/vitest"
 import * as EventMigrations from "../../../src/run/log/EventMigrations.ts"
 import * as RunEvent from "../../../src/run/RunEvent.ts"
@@ -12,7 +12,7 @@ const of = (_tag: string, version: number, fields: object = {}): EventMigrations
   ...fields
 })
 
-/** Version 2 calls the text of a notice so, version 3 gives it a kind. */
+/** Version 2 renames the text of a notice, version 3 gives it a kind. */
 const table: EventMigrations.Steps = {
   1: { NoticeAdded: ({ words, ...rest }) => ({ ...rest, text: words }) },
   2: { NoticeAdded: (event) => ({ ...event, kind: `of ${String(event["text"])}` }) }
@@ -24,13 +24,13 @@ const migrate = (event: EventMigrations.Stored, to: number, steps = table) =>
   EventMigrations.migrate(event, steps, to) as EventMigrations.Stored | undefined
 
 describe("an older event", () => {
-  it("takes the steps in order, from its version on", () => {
+  it("takes the steps in order, starting from its version", () => {
     const expected = of("NoticeAdded", 3, { text: "a", kind: "of a" })
     assert.strictEqual(text(migrate(of("NoticeAdded", 1, { words: "a" }), 3)), text(expected))
     assert.strictEqual(text(migrate(of("NoticeAdded", 2, { text: "a" }), 3)), text(expected))
   })
 
-  it("stops at the version that is asked for", () => {
+  it("stops at the requested version", () => {
     const migrated = migrate(of("NoticeAdded", 1, { words: "a" }), 2)
     assert.strictEqual(text(migrated), text(of("NoticeAdded", 2, { text: "a" })))
   })
@@ -49,15 +49,15 @@ describe("an older event", () => {
     assert.strictEqual(text(migrated), text(of("NoticeAdded", 2, { text: "a" })))
   })
 
-  it("is not changed itself", () => {
+  it("is not itself changed", () => {
     const event = Object.freeze(of("NoticeAdded", 1, { words: "a" }))
     migrate(event, 3)
     assert.deepStrictEqual(event, of("NoticeAdded", 1, { words: "a" }))
   })
 })
 
-describe("an event of the version that is asked for", () => {
-  it("is itself", () => {
+describe("an event of the requested version", () => {
+  it("is returned as it is", () => {
     const [event] = Draft.log(Draft.started("x"))
     assert.strictEqual(EventMigrations.migrate(event!, EventMigrations.steps), event)
   })

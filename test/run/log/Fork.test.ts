@@ -13,7 +13,7 @@ const check = (runs: number) => ({ arbitrary: { runs, size: 60, seed: "fork" } }
 
 const fold = (log: Logs.Log) => log.reduce(RunState.evolve, RunState.empty)
 
-/** The copies of a log at all of its places, without and with what ends them. */
+/** The copies of a log at all of its places, without and with the events that end them. */
 const copies = (log: Logs.Log) =>
   Fork.places(log).map((place) => {
     const copied = log.slice(0, place)
@@ -48,7 +48,7 @@ describe("places", () => {
     assert.deepStrictEqual(Fork.places([{ ...event, _tag: "Invented" } as unknown as RunEvent.Durable]), [])
   })
 
-  it.prop("have no call before them that is under way, unless a drive died in it", [Logs.tidy], ([{ log }]) => {
+  it.prop("have no call under way before them, unless a drive died in it", [Logs.tidy], ([{ log }]) => {
     for (const { copied } of copies(log)) {
       const { crashes, openCalls } = fold(copied)
       if (crashes === 0) assert.notInclude(openCalls.map((call) => call.phase), "started")
@@ -69,7 +69,7 @@ it.each<readonly [string, RunEvent.Draft, boolean]>([
 
 describe("closing", () => {
   it.prop(
-    "is nothing where a copy is whole, and leaves no call that its original may carry out",
+    "adds nothing to a whole copy, and leaves open no call that its original may carry out",
     [Logs.odd],
     ([{ log }]) => {
       for (const { closing, copied, log: whole } of copies(log)) {
@@ -83,7 +83,7 @@ describe("closing", () => {
 })
 
 describe("endOf", () => {
-  it.prop("leaves an ended run as it is, and ends any other", [Logs.odd], ([{ log }]) => {
+  it.prop("leaves an ended run unchanged, and ends any other", [Logs.odd], ([{ log }]) => {
     for (const { copied, end, log: whole } of copies(log)) {
       assert.strictEqual(end === undefined, RunEvent.isEnd(copied.at(-1)!))
       assert.isFalse(RunState.isOpen(fold(whole)))
@@ -110,7 +110,7 @@ describe("endOf", () => {
     }
   }, check(30))
 
-  it.prop("changes nothing of what the model gets, but for calls that it settles", [Logs.odd], ([{ log }]) => {
+  it.prop("changes nothing that the model gets, except for calls that it settles", [Logs.odd], ([{ log }]) => {
     for (const { closing, copied, log: whole } of copies(log)) {
       if (closing.some(({ _tag }) => _tag === "ToolSettled")) continue
       const [before, after] = [copied, whole].map((log) => Transcript.messages(Transcript.fromLog(log), Draft.model))

@@ -1,4 +1,4 @@
-/** Reading from a compaction on gives what reading the whole log gives: the same state, and byte for byte the same messages. */
+/** Reading from a compaction yields what reading the whole log does: the same state, and the same bytes of messages. */
 import { assert, describe, it } from "@effect/vitest"
 import type { Json } from "effect/Schema"
 import * as Snapshot from "../../../src/run/log/Snapshot.ts"
@@ -17,17 +17,17 @@ type Compacted = Extract<RunEvent.Durable, { _tag: "ContextCompacted" }>
 const isSame = (played: Logs.Log) => Compactions.checkSame(Compactions.withSnapshots(played))
 
 describe("reading from a compaction", () => {
-  it.prop("of a tidy session gives what the whole log gives", [Logs.tidy], ([{ log }]) => isSame(log), check(300))
+  it.prop("of a tidy session equals reading the whole log", [Logs.tidy], ([{ log }]) => isSame(log), check(300))
 
-  it.prop("that comes anywhere in a tidy session does", [Logs.tidy, Logs.seed], ([{ log }, seed]) => {
+  it.prop("anywhere in a tidy session does, too", [Logs.tidy, Logs.seed], ([{ log }, seed]) => {
     isSame(Compactions.insert(log, seed, 0))
   }, check(400))
 
-  it.prop("that comes anywhere in what is left of an odd session does", [Logs.odd, Logs.seed], ([{ log }, seed]) => {
+  it.prop("anywhere in what is left of an odd session does, too", [Logs.odd, Logs.seed], ([{ log }, seed]) => {
     isSame(Compactions.insert(Logs.subsequence(log, seed), seed, 0.3))
   }, check(400))
 
-  it("of what was gathered after a replacement does, whether a turn was open then or not", () => {
+  it("that followed another replacement does, too, whether or not a turn was open then", () => {
     const summary = (n: number) => [Message.user(`summary ${n}`)]
     isSame(Draft.log(
       Draft.started("go"),
@@ -41,7 +41,7 @@ describe("reading from a compaction", () => {
     ))
   })
 
-  it("of a run that works for a call does", () => {
+  it("of a run that works for a call does, too", () => {
     const parent = { sessionId: "around", runId: "around", callId: "1.0" }
     isSame(Draft.log(
       { ...Draft.started("go"), parent },
@@ -72,13 +72,13 @@ describe("a snapshot", () => {
   })
   const state = (compacted.snapshot as { readonly state: Record<string, Json> }).state
 
-  it("says where the messages that are kept begin, and repeats none of them", () => {
+  it("says where the kept messages begin, and repeats none of them", () => {
     const start = Snapshot.startOf(compacted)!
     assert.deepStrictEqual([start.from, start.startSeq], [6, 6])
     assert.notInclude(JSON.stringify(compacted.snapshot), "more")
   })
 
-  it("is none before the first run", () => {
+  it("is missing before the first run", () => {
     assert.isUndefined(Snapshot.take(RunState.empty, Transcript.empty, 0))
   })
 

@@ -1,4 +1,4 @@
-/** Snapshots in a log from elsewhere: believed where they are what the log makes, and nowhere else. */
+/** Snapshots in a log from elsewhere: believed only if they are what the log makes. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Snapshot from "../../../src/run/log/Snapshot.ts"
 import * as SnapshotCheck from "../../../src/run/log/SnapshotCheck.ts"
@@ -32,7 +32,7 @@ const changed = (change: (snapshot: Json) => void): Logs.Log => {
 const state = (change: (state: Json) => void) => changed((snapshot) => change(snapshot["state"] as Json))
 const openCall = (change: (call: Json) => void) => state((_) => change((_["openCalls"] as ReadonlyArray<Json>)[0]!))
 
-/** What reading the log from its first snapshot on would keep at each later one. */
+/** What reading the log from its first snapshot would keep at each later one. */
 const takenFrom = (log: Logs.Log) => {
   const first = log.find((event) => event._tag === "ContextCompacted" && event.snapshot !== undefined)
   if (first?._tag !== "ContextCompacted") return []
@@ -54,7 +54,7 @@ describe("snapshots are what their log makes", () => {
   })
 
   it.prop(
-    "where they were taken by one that began to read at a snapshot itself",
+    "if they were taken by a reader that itself began at a snapshot",
     [Logs.odd, Logs.seed],
     ([{ log }, seed]) => {
       const whole = Compactions.withSnapshots(Compactions.insert(log, seed, 0.3))
@@ -64,7 +64,7 @@ describe("snapshots are what their log makes", () => {
     { arbitrary: { runs: 200, size: 60, seed: "check" } }
   )
 
-  it("where the keys stand in another order", () => {
+  it("if the keys are in another order", () => {
     const turned = state((state) => {
       for (const [key, value] of Object.entries(state).reverse()) {
         delete state[key]
@@ -74,7 +74,7 @@ describe("snapshots are what their log makes", () => {
     assert.isUndefined(SnapshotCheck.firstWrong(turned))
   })
 
-  it("where this version would not read them", () => {
+  it("if this version would not read them", () => {
     const other = (change: Json) => changed((snapshot) => Object.assign(snapshot, { state: null, ...change }))
     assert.isUndefined(SnapshotCheck.firstWrong(other({ version: Snapshot.version + 1 })))
     assert.isUndefined(SnapshotCheck.firstWrong(other({ events: 0 })))
@@ -106,12 +106,12 @@ describe("a snapshot is not what its log makes, and is named with the field,", (
     })
   }
 
-  it("where no run has begun", () => {
+  it("if no run has begun", () => {
     const before = [{ ...log[at]!, seq: 1 }, ...log]
     assert.deepStrictEqual(SnapshotCheck.firstWrong(before), { seq: 1, path: "snapshot" })
   })
 
-  it("but for the parts of that which are no plain words", () => {
+  it("except for parts of the name that are not plain words", () => {
     const secret = Compactions.withSnapshots(Draft.log(
       Draft.started("go", { data: { "a secret\u001b": 1 } }),
       Draft.compacted(0, [Message.user("summary")])

@@ -1,4 +1,4 @@
-/** Which calls of a message a policy has none left for, and how policies add up. */
+/** Which calls of a message exceed a policy's quota, and how policies combine. */
 import { assert, describe, it } from "@effect/vitest"
 import * as RunPolicy from "../../../src/run/RunPolicy.ts"
 import * as RunState from "../../../src/run/RunState.ts"
@@ -12,11 +12,11 @@ const calls = (tools: string): ReadonlyArray<OpenCall.OpenCall> =>
     callId: `1.${index}`,
     tool: tool.toLowerCase(),
     params: {},
-    // in capitals: a drive before this one started it
+    // in capitals: an earlier drive started it
     phase: tool === tool.toLowerCase() ? "pending" : "started"
   }))
 
-describe("the calls beyond", () => {
+describe("the calls beyond a quota", () => {
   it.each<readonly [CallQuota.CallQuota, CallQuota.Started, string, ReadonlyArray<number>]>([
     [{}, { a: 9 }, "aaa", []],
     [0, {}, "ab", [0, 1]],
@@ -30,7 +30,7 @@ describe("the calls beyond", () => {
     [{ a: 1, "*": 2 }, {}, "aabb", [1, 3]],
     [{ a: 1 }, { a: 1 }, "Aa", [1]],
     [{ "*": 2 }, { a: 1, b: 1 }, "ABa", [2]]
-  ])("%o with %o started, of %s, are %o", (quota, started, tools, places) => {
+  ])("of %o with %o started, among %s, are %o", (quota, started, tools, places) => {
     const beyond = CallQuota.beyond(quota, started, calls(tools))
     assert.deepStrictEqual(beyond.map(({ callId }) => callId), places.map((place) => `1.${place}`))
   })
@@ -78,7 +78,7 @@ describe("the calls that a run has started", () => {
     assert.deepStrictEqual(started(...drafts, { ...Draft.started("more"), runId: "run-2" }), {})
   })
 
-  it("are none of calls that are not open", () => {
+  it("do not include calls that are not open", () => {
     assert.deepStrictEqual(started(Draft.started("go"), Draft.toolStarted("1.0")), {})
   })
 })

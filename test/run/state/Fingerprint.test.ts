@@ -1,26 +1,26 @@
-/** Long texts that differ have other fingerprints, however little they differ by. */
+/** Long texts that differ have different fingerprints, however little they differ. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Fingerprint from "../../../src/run/state/Fingerprint.ts"
 
 describe("a fingerprint", () => {
-  it("is the text itself where that is short", () => {
+  it("is the text itself if that is short", () => {
     assert.strictEqual(Fingerprint.of(""), "")
     assert.strictEqual(Fingerprint.of("x".repeat(100)), "x".repeat(100))
   })
 
-  it("is short, legal, and begins as the text does", () => {
+  it("is short, legal, and begins like the text", () => {
     const long = Fingerprint.of(`${"x".repeat(59)}😀${"y".repeat(1000)}`)
     assert.isAtMost(long.length, 100)
     assert.isTrue(long.isWellFormed())
     assert.isTrue(long.startsWith("x".repeat(59)))
   })
 
-  it("that nobody reads is shorter still", () => {
+  it("that nobody reads is even shorter", () => {
     assert.strictEqual(Fingerprint.short("x".repeat(30)), "x".repeat(30))
     assert.isAtMost(Fingerprint.short("x".repeat(10_000_000)).length, 30)
   })
 
-  it("is another one for each of many texts that are nearly the same", () => {
+  it("differs for each of many nearly equal texts", () => {
     const base = "a line of output\n".repeat(20)
     const texts = new Set<string>()
     const letters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ \n\0"

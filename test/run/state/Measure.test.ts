@@ -1,4 +1,4 @@
-/** What is made of a provider's counts, and of what it said was too much. */
+/** What is made of a provider's counts, and of what it refused as too much. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Measure from "../../../src/run/state/Measure.ts"
 import * as Draft from "../../support/Drafts.ts"
@@ -7,25 +7,25 @@ const { model } = Draft
 const other = { ...model, name: "other" }
 const measured: Measure.Measure = { model, sent: 100, ratio: undefined, tooMuch: undefined }
 
-describe("what a provider counts by what was estimated", () => {
-  it.each([[1.5, 1.5], [100, 4], [0.001, 0.25], [undefined, 1]])("is %s, and believed as %d", (ratio, believed) => {
+describe("the ratio of a provider's count to the estimate", () => {
+  it.each([[1.5, 1.5], [100, 4], [0.001, 0.25], [undefined, 1]])("of %s is believed as %d", (ratio, believed) => {
     assert.strictEqual(Measure.correction({ ...measured, ratio }, model, 1_000), believed)
   })
 })
 
-describe("what was too much", () => {
+describe("the size that was too much", () => {
   const place = { seq: 1, at: 1, runId: "r", version: 1 }
   const error = { _tag: "ContextOverflow", message: "too long" } as const
   const tooMuch = (self: Measure.Measure, by: typeof model) =>
     Measure.discard(self, { ...Draft.discarded(1, 1), ...place, error, model: by })?.tooMuch
 
-  it("is what was sent, and of several the least", () => {
+  it("is what was sent, and the least of several", () => {
     assert.strictEqual(tooMuch(measured, model), 100)
     assert.strictEqual(tooMuch({ ...measured, tooMuch: 80 }, model), 80)
     assert.strictEqual(tooMuch({ ...measured, tooMuch: 120 }, model), 100)
   })
 
-  it("for another model says nothing of this one", () => {
+  it("for another model says nothing about this one", () => {
     assert.isUndefined(tooMuch(measured, other))
   })
 })

@@ -11,7 +11,7 @@ const said = (kind: "steer" | "followUp", text: string): RunEvent.Draft => ({
   messages: [Message.user(text)]
 })
 
-it("holds after every event of a session what the run's state holds", () => {
+it("the queue equals that of the run's state after every event of a session", () => {
   const log = Drafts.log(
     Drafts.started("a"),
     Drafts.turnStarted(1),

@@ -1,4 +1,4 @@
-/** What comes first where several things follow from a turn: each row would be another one without the line above it. */
+/** What takes precedence if several things follow from a turn: each row would differ without the line above it. */
 import { assert, describe, it } from "@effect/vitest"
 import type * as DoomLoop from "../../../src/run/DoomLoop.ts"
 import * as RunError from "../../../src/run/RunError.ts"
@@ -79,7 +79,7 @@ describe("a decision", () => {
     assert.deepStrictEqual(said, expected)
   })
 
-  it("names the content filter where its answer does not fit the output schema", () => {
+  it("names the content filter if its answer does not fit the output schema", () => {
     const decision = RunDecision.decide(
       RunState.empty,
       SettledTurn.of({ finishReason: filtered, invalidOutput: "no" }),

@@ -1,4 +1,4 @@
-/** What the beginning and the end of a drive leave in the state of its run. */
+/** What the start and the end of a drive leave in the state of its run. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Message from "../../../src/run/Message.ts"
 import type * as RunError from "../../../src/run/RunError.ts"
@@ -23,20 +23,20 @@ const asking = [
 ] as const
 
 describe("a drive", () => {
-  it("is at the limit that ended the one before, unless it has new ones", () => {
+  it("is at the limit that ended the one before, unless given new limits", () => {
     const limited = (extra: Parameters<typeof Draft.resumed>[1]) =>
       fold(started, Draft.limited(), Draft.resumed(2, extra)).limitedBy
     assert.deepStrictEqual([limited({}), limited({ limits: { maxTurns: 9 } })], ["turns", undefined])
     assert.isUndefined(fold(started, Draft.aborted, Draft.resumed(2)).limitedBy)
   })
 
-  it("is at the limit of the one before also where that died before it said so again", () => {
+  it("is at the limit of the one before even if that died before it said so again", () => {
     const died = [started, Draft.limited(), Draft.resumed(2), crashed] as const
     assert.strictEqual(fold(...died, Draft.resumed(3)).limitedBy, "turns")
     assert.isUndefined(fold(...died, Draft.resumed(3, { limits: { maxTurns: 9 } })).limitedBy)
   })
 
-  it("has an attempt of its own, but where the one before is known to have ended", () => {
+  it("starts an attempt of its own, unless the one before is known to have ended", () => {
     const attempts = (end: RunEvent.Draft) =>
       fold(started, Draft.turnStarted(1), Draft.discarded(1, 1), end, Draft.resumed(2)).attempts
     assert.strictEqual(attempts(Draft.aborted), 2)
@@ -45,14 +45,14 @@ describe("a drive", () => {
     assert.strictEqual(attempts(failed({ _tag: "Authentication", message: "no" })), 1)
   })
 
-  it("is not aborted by what the one before was asked for", () => {
+  it("is not aborted by a request to the one before", () => {
     const asked: RunEvent.Draft = { _tag: "AbortRequested", reason: "requested" }
     assert.strictEqual(fold(started, asked).abortRequested, "requested")
     assert.isUndefined(fold(started, asked, Draft.aborted).abortRequested)
     assert.isUndefined(fold(started, asked, Draft.resumed(2)).abortRequested)
   })
 
-  it("waits for a person from its start on where one is asked, and its waiting is not its time", () => {
+  it("waits for a person from its start if one is asked, and its waiting does not count as its time", () => {
     const at = (draft: Draft.Placed, at: number) => ({ ...draft, at })
     const state = fold(...asking, Draft.suspended, at(Draft.resumed(2), 100))
     assert.deepStrictEqual([state.status, state.waitingSince, state.waited], ["awaiting_human", 100, 0])
@@ -69,7 +69,7 @@ describe("a drive", () => {
     assert.strictEqual(fold(...resumed, Draft.aborted, at(Draft.resumed(3), 200)).waited, 0)
   })
 
-  it("that died is one more crash, and any other end is none", () => {
+  it("that died is one more crash, and any other end resets the count", () => {
     assert.strictEqual(fold(started, crashed, Draft.resumed(2), crashed).crashes, 2)
     assert.strictEqual(fold(started, crashed, Draft.resumed(2), Draft.aborted).crashes, 0)
   })
@@ -81,12 +81,12 @@ describe("a drive", () => {
 })
 
 describe("after the end of a drive", () => {
-  it("no time is spent any more", () => {
+  it("no more time is spent", () => {
     const end = Draft.completed({ duration: 7 })
     assert.strictEqual(RunState.totalsAt(fold(started, end), 3_600_000).duration, 7)
   })
 
-  it("answers and outcomes begin nothing", () => {
+  it("answers and outcomes start nothing", () => {
     assert.strictEqual(fold(...asking, Draft.suspended, Draft.approvalResolved("1.0")).status, "suspended")
     assert.strictEqual(fold(...asking, crashed, Draft.settled("1.0", { _tag: "OutcomeUnknown" })).status, "aborted")
   })

@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import * as RunState from "../../../src/run/RunState.ts"
 import * as Draft from "../../support/Drafts.ts"
 
-it("a call that pauses anew has the runs beside it that it has then", () => {
+it("a call that pauses again has the runs beside it that it has by then", () => {
   const below = { sessionId: "below", runId: "below" }
   const paused = [
     Draft.started("x"),

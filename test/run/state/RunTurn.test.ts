@@ -30,22 +30,22 @@ describe("a turn", () => {
     assert.deepStrictEqual(fold(Draft.started("x"), turn(1, { tools: ["search"] })).offered, ["search"])
   })
 
-  it("counts on when it is started again, and anew when another one is", () => {
+  it("keeps its attempts when it starts again, and the next one starts at 0", () => {
     const before = [Draft.started("x"), turn(1), discarded(1), discarded(2)] as const
     assert.strictEqual(fold(...before, turn(1)).attempts, 2)
     assert.strictEqual(fold(...before, turn(2)).attempts, 0)
   })
 
-  it("runs tools where its answer has calls, and is between two steps where it has none", () => {
+  it("runs tools if its answer has calls, and is between two steps if it has none", () => {
     const statusAfter = (settled: RunEvent.Draft) => fold(Draft.started("x"), turn(1), settled).status
     assert.deepStrictEqual([statusAfter(calling), statusAfter(answer)], ["tool_running", "preparing"])
   })
 
-  it("that is over leaves no answer", () => {
+  it("leaves no answer once it is over", () => {
     assert.isUndefined(fold(Draft.started("x"), turn(1), answer, Draft.turnFinished(1)).answer)
   })
 
-  it("whose outcomes are all known ends a row of crashes, and no other one", () => {
+  it("with all outcomes known ends a row of crashes, and no other does", () => {
     const crashes = (outcome: string | { readonly _tag: "OutcomeUnknown" }) =>
       fold(
         Draft.started("x"),
@@ -61,7 +61,7 @@ describe("a turn", () => {
 })
 
 describe("an attempt that does not count", () => {
-  it("is a retry where the same model is tried again, and costs its time and its wait", () => {
+  it("is a retry if the same model is tried again, and counts its time and its wait", () => {
     const { attempts, lostTime, retries, totals } = fold(
       Draft.started("x"),
       turn(1),
@@ -76,7 +76,7 @@ describe("an attempt that does not count", () => {
 describe("what is said to a run", () => {
   const followUp: RunEvent.Draft = { _tag: "InputQueued", kind: "followUp", messages: [Message.user("and then")] }
 
-  it("is due with the next turn once the run goes on for it", () => {
+  it("is due with the next turn once the run continues for it", () => {
     const before = [Draft.started("x"), turn(1), followUp, answer] as const
     const goesOn = { ...Draft.turnFinished(1), decision: { _tag: "Continue", reason: "followUp" } } as const
     const isDue = ({ queued }: RunState.RunState) => queued.map((input) => input.isDue)
@@ -84,20 +84,20 @@ describe("what is said to a run", () => {
     assert.deepStrictEqual(isDue(fold(...before, goesOn)), [true])
   })
 
-  it("is news: no loop goes on over it", () => {
+  it("is news: it clears the trail of calls", () => {
     const called = [Draft.started("x"), turn(1), calling, Draft.toolStarted("1.0"), Draft.settled("1.0", "ok")] as const
     assert.strictEqual(fold(...called).trail.length, 1)
     assert.strictEqual(fold(...called, Draft.input("stop")).trail.length, 0)
   })
 
-  it("is a correction where the runtime says that an answer does not fit, and else is none", () => {
+  it("is a correction only if the runtime says that an answer does not fit", () => {
     const notices = [Draft.notice("no JSON", "invalidOutput"), Draft.notice("go on", "resume")] as const
     assert.strictEqual(fold(Draft.started("x"), ...notices).corrections, 1)
   })
 })
 
 describe("a model that takes over", () => {
-  it("is the run's for the rest of it, until it fails", () => {
+  it("stays with the run until it fails", () => {
     const before = [Draft.started("x"), turn(1), switched] as const
     const kept = ({ switchedTo, switches }: RunState.RunState) => [switchedTo, switches]
     assert.deepStrictEqual(kept(fold(...before, answer, Draft.turnFinished(1), turn(2))), [other, 1])
@@ -128,7 +128,7 @@ describe("an answer", () => {
     assert.deepStrictEqual([hasRun, openCalls.map(({ callId }) => callId)], [false, ["2.0"]])
   })
 
-  it("without its turn's start, in a log with holes, is its turn's", () => {
+  it("in a log with holes belongs to its turn even without that turn's start", () => {
     assert.strictEqual(fold(Draft.started("x"), { ...answer, turn: 3 }).turn, 3)
   })
 })
@@ -140,7 +140,7 @@ describe("a compaction", () => {
     assert.deepStrictEqual([compactionsInARow, totals.compactions], [1, 2])
   })
 
-  it("counts for no run, as one that failed does not, where somebody asked for it by hand", () => {
+  it("by hand counts for no run, not even if it failed", () => {
     const usage = { inputTokens: 5, outputTokens: 1 }
     const byHand = { ...Draft.compacted(0, []), cause: "manual" as const, usage, isOfRun: false as const }
     const failed = { _tag: "CompactionDiscarded" as const, message: "no", usage, isOfRun: false as const }
@@ -154,7 +154,7 @@ describe("what is measured", () => {
   const overflow = discarded(1, { error: { _tag: "ContextOverflow", message: "too long" }, model: Draft.model })
   const counted = { ...answer, usage: { inputTokens: 150, outputTokens: 1 } }
 
-  it("is what the provider counted by what was estimated, and goes on into the next run", () => {
+  it("is the provider's count divided by the estimate, and carries over into the next run", () => {
     const measured = { model: Draft.model, sent: 100, ratio: 1.5, tooMuch: undefined }
     assert.deepStrictEqual(fold(Draft.started("x"), sized, counted).measured, measured)
     assert.deepStrictEqual(
@@ -163,7 +163,7 @@ describe("what is measured", () => {
     )
   })
 
-  it("is too much from what the provider refused on, until it answers", () => {
+  it("is too much once the provider has refused it, until it answers", () => {
     assert.strictEqual(fold(Draft.started("x"), sized, overflow).measured?.tooMuch, 100)
     assert.isUndefined(fold(Draft.started("x"), sized, overflow, counted).measured?.tooMuch)
   })

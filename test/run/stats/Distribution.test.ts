@@ -1,4 +1,4 @@
-/** How numbers are spread: exact where they have three digits, near where they have more, and small whatever there are. */
+/** How numbers are spread: exact up to three digits, approximate beyond, and small however many there are. */
 import { assert, describe, it } from "@effect/vitest"
 import * as HashMap from "effect/HashMap"
 import * as Schema from "effect/Schema"
@@ -8,7 +8,7 @@ const of = (values: Iterable<number>) => Array.from(values).reduce(Distribution.
 const upTo = (n: number) => Array.from({ length: n }, (_, at) => at + 1)
 
 describe("a distribution", () => {
-  it("of numbers of three digits has the nearest-rank percentiles", () => {
+  it("of three-digit numbers has the nearest-rank percentiles", () => {
     const hundred = of(upTo(100).reverse())
     assert.deepStrictEqual(
       [0, 0.5, 0.95, 0.99, 1].map((part) => Distribution.quantile(hundred, part)),
@@ -22,7 +22,7 @@ describe("a distribution", () => {
     ])
   })
 
-  it("of one number has it everywhere", () => {
+  it("of one number has that number everywhere", () => {
     assert.deepStrictEqual([0.5, 0.95].map((part) => Distribution.quantile(of([12_345]), part)), [12_300, 12_300])
     assert.strictEqual(Distribution.quantile(of([1_999]), 0.95), 1_999, "never above the maximum")
   })
@@ -32,11 +32,11 @@ describe("a distribution", () => {
     assert.isNull(Distribution.mean(Distribution.empty))
   })
 
-  it("takes the time of a clock that went backwards for none at all", () => {
+  it("counts the time of a clock that went backwards as 0", () => {
     assert.deepStrictEqual([of([-5]).sum, Distribution.quantile(of([-5, NaN, Infinity]), 1)], [0, 0])
   })
 
-  it("does not grow with how many there are", () => {
+  it("does not grow with the number of values", () => {
     assert.isAtMost(HashMap.size(of(upTo(100_000)).places), 999 + 2 * 900 + 1)
   })
 

@@ -20,11 +20,11 @@ describe("the tokens of a file", () => {
     ["as large as Anthropic takes it", 8000, 8000, 4784],
     ["wide: scaled down to 2576 pixels", 5152, 560, 92 * 10],
     ["a line", 1, 100_000, 85 + 170 * 4]
-  ])("are by its pixels for an image: %s", (_, width, height, tokens) => {
+  ])("depend on its pixels for an image: %s", (_, width, height, tokens) => {
     assert.strictEqual(FileTokens.tokens(file("image/png", png(width, height))), tokens)
   })
 
-  it("are those of what a data address holds", () => {
+  it("are those of the contents of a data address", () => {
     assert.strictEqual(FileTokens.tokens(file("image/png", `data:image/png;base64,${png(1000, 1000)}`)), 36 * 36)
   })
 
@@ -38,7 +38,7 @@ describe("the tokens of a file", () => {
     ["nothing", "text/plain", "", 1],
     ["sound", "audio/mpeg", bytes(960_000), 2400],
     ["what has no media type", "", bytes(30), 10]
-  ])("are a figure for %s", (_, mediaType, data, tokens) => {
+  ])("are a fixed figure for %s", (_, mediaType, data, tokens) => {
     assert.strictEqual(FileTokens.tokens(file(mediaType, data)), tokens)
   })
 })

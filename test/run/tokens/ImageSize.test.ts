@@ -37,9 +37,9 @@ describe("the size of an image", () => {
     ["a WebP with transparency", extendedWebp, 16, 16],
     ["a WebP", lossyWebp, 640, 401],
     ["a WebP without loss", losslessWebp, 1000, 3]
-  ])("is read out of %s", (_, data, width, height) => assert.deepStrictEqual(ImageSize.read(data), { width, height }))
+  ])("is read from %s", (_, data, width, height) => assert.deepStrictEqual(ImageSize.read(data), { width, height }))
 
-  it("is read of base64 for URLs", () => {
+  it("is read from base64 for URLs", () => {
     const url = jpeg.replaceAll("+", "-").replaceAll("/", "_")
     assert.deepStrictEqual(ImageSize.read(url), { width: 720, height: 477 })
   })
@@ -51,9 +51,9 @@ describe("the size of an image", () => {
     ["a JPEG that ends before its frame", jpeg.slice(0, 60)],
     ["a JPEG that is only filling", base64([0xff, 0xd8], "\xff".repeat(1000))],
     ["what is no base64", "<svg width=\"10\" height=\"10\"/>"]
-  ])("is not known of %s", (_, data) => assert.isUndefined(ImageSize.read(data)))
+  ])("is unknown for %s", (_, data) => assert.isUndefined(ImageSize.read(data)))
 
-  it.effect.prop("is none, or positive, whatever follows the signature", [
+  it.effect.prop("is unknown or positive, whatever follows the signature", [
     Schema.Literals([png.slice(0, 11), gif.slice(0, 6), jpeg.slice(0, 4), extendedWebp.slice(0, 21), ""]),
     Schema.String
   ], ([start, rest]) =>

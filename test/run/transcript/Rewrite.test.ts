@@ -1,4 +1,4 @@
-/** Guarantee 4 after a hook: whatever it makes of a transcript's messages, what is sent is legal. */
+/** Guarantee 4 after a hook: whatever it does to a transcript's messages, what is sent is legal. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Message from "../../../src/run/Message.ts"
 import * as Transcript from "../../../src/run/Transcript.ts"
@@ -13,7 +13,7 @@ const check = (runs: number) => ({ arbitrary: { runs, size: 60, seed: "rewrite" 
 
 const violations = (messages: ReadonlyArray<Message.Message>) => StrictModel.violations(Requests.request(messages))
 
-/** What anybody's code may make of messages: leaves out, doubles, turns round, adds its own, in part or in whole. */
+/** What anybody's code may do to messages: drops, duplicates, reorders and adds, in part or throughout. */
 const mangled = (messages: ReadonlyArray<Message.Message>, seed: number): ReadonlyArray<Message.Message> => {
   const taste = { dice: dice(seed), oddness: 0.5 }
   const { dice: d } = taste
@@ -28,8 +28,8 @@ const mangled = (messages: ReadonlyArray<Message.Message>, seed: number): Readon
   return d.chance(0.1) ? kept.toReversed() : kept
 }
 
-describe("what is made of a transcript's messages", () => {
-  it.prop("is legal after it", [Logs.odd, Logs.seed], ([{ log }, seed]) => {
+describe("what a hook makes of a transcript's messages", () => {
+  it.prop("is legal afterwards", [Logs.odd, Logs.seed], ([{ log }, seed]) => {
     const messages = Transcript.messages(Transcript.fromLog(log), models[0], { role: "system", content: "be brief" })
     assert.deepStrictEqual(violations(Rewrite.legal(mangled(messages, seed), messages)), [])
   }, check(1000))
@@ -39,7 +39,7 @@ describe("what is made of a transcript's messages", () => {
     assert.deepStrictEqual(violations(Rewrite.legal([{ role: "system", content: "only" }], [])), [])
   })
 
-  it("may end with the assistant's own word", () => {
+  it("may end with the assistant's own words", () => {
     const messages: ReadonlyArray<Message.Message> = [
       Message.user("hello"),
       { role: "assistant", content: [Message.text("hi")] }
@@ -58,18 +58,18 @@ describe("reasoning", () => {
   const thoughts = (messages: ReadonlyArray<Message.Message>) =>
     messages.flatMap(({ content }) => Array.isArray(content) ? content.filter((part) => part.type === "reasoning") : [])
 
-  it("stays where it was not touched, also in a copy", () => {
+  it("stays if it was not touched, even in a copy", () => {
     assert.deepStrictEqual(thoughts(Rewrite.legal(structuredClone(before) as never, before)), [thought])
   })
 
-  it("is left out where it was edited, or comes from elsewhere", () => {
+  it("is left out if it was edited, or comes from elsewhere", () => {
     const edited = JSON.parse(JSON.stringify(before).replace("hm", "ha"))
     assert.deepStrictEqual(thoughts(Rewrite.legal(edited, before)), [])
     assert.deepStrictEqual(thoughts(Rewrite.legal(before, [])), [])
   })
 })
 
-it("a longer conversation that is changed in the same way begins with the same bytes", () => {
+it("a longer conversation changed in the same way begins with the same bytes", () => {
   const turn = (n: number): ReadonlyArray<Message.Message> => [
     { role: "assistant", content: [{ type: "tool-call", id: `call_${n}`, name: "look", params: { n } }] },
     { role: "tool", content: [{ type: "tool-result", id: `call_${n}`, name: "look", result: n, isFailure: false }] }

@@ -1,4 +1,4 @@
-/** What a page begins with is what the AI SDK made of the runs before. */
+/** What a page begins with is what the AI SDK made of earlier runs. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -29,7 +29,7 @@ describe("a session on a page", () => {
     return end < 0 ? [] : [UiPage.plain({ id, parts: parts.slice(0, end + 1) })]
   }
 
-  it.effect("begins with all that the session began with, in order", () =>
+  it.effect("begins with everything that the session began with, in order", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* TestAgent.make([text("Fine.")])
       const history = [{ role: "user", content: "Hi" }, { role: "assistant", content: "Hello." }] as const
@@ -52,7 +52,7 @@ describe("a session on a page", () => {
       assert.deepInclude(messages[2]!.parts[0], { filename: "sky.png" })
     }))
 
-  it.effect("begins with failed calls where nobody was asked, also where two have one id", () =>
+  it.effect("begins with failed calls as failed if nobody was asked, even if two have one id", () =>
     Effect.gen(function*() {
       const log = Drafts.log(
         Drafts.started("go"),
@@ -68,7 +68,7 @@ describe("a session on a page", () => {
       ])
     }))
 
-  it.effect("keeps what a person said of a call that ran with other arguments", () =>
+  it.effect("keeps what a person said about a call that ran with other arguments", () =>
     Effect.gen(function*() {
       const log = Drafts.log(
         Drafts.started("go"),
@@ -98,13 +98,13 @@ describe("a session on a page", () => {
       assert.deepStrictEqual(UiPage.brief(answer), ["file image/png data:image/png;base64,aGk="])
     }))
 
-  it.effect("has no answer yet where nothing was said in the turn under way", () =>
+  it.effect("has no answer yet if nothing was said in the turn under way", () =>
     Effect.gen(function*() {
       const messages = yield* UiPage.opened(Drafts.log(Drafts.started("go"), Drafts.turnStarted(1)))
       assert.deepStrictEqual(messages.map(({ role }) => role), ["user"])
     }))
 
-  it.effect("leaves out what its log says of calls that it does not have", () =>
+  it.effect("leaves out what its log says about calls that it does not have", () =>
     Effect.gen(function*() {
       const log = Drafts.log(
         Drafts.started("go"),
@@ -130,10 +130,15 @@ describe("a session on a page", () => {
       assert.strictEqual(new Set(messages.map(({ id }) => id)).size, messages.length)
     }), { arbitrary: { runs: 100, seed: "pages" } })
 
-  it.effect.prop("is read whatever its log holds", [Logs.odd, Logs.seed], ([{ log }, seed]) =>
-    Effect.gen(function*() {
-      const part = Logs.subsequence(log, seed)
-      assert.isArray(yield* UiPage.opened(part))
-      assert.isArray(yield* UiPage.chunksOf(Stream.fromIterable(part)))
-    }), { arbitrary: { runs: 100, seed: "odd pages" } })
+  it.effect.prop(
+    "can be read whatever its log contains",
+    [Logs.odd, Logs.seed],
+    ([{ log }, seed]) =>
+      Effect.gen(function*() {
+        const part = Logs.subsequence(log, seed)
+        assert.isArray(yield* UiPage.opened(part))
+        assert.isArray(yield* UiPage.chunksOf(Stream.fromIterable(part)))
+      }),
+    { arbitrary: { runs: 100, seed: "odd pages" } }
+  )
 })

@@ -1,4 +1,4 @@
-/** A call on a page, while it waits for runs below it. */
+/** A call on a page while it waits for runs below it. */
 import { assert, describe, it } from "@effect/vitest"
 import {
   lastAssistantMessageIsCompleteWithApprovalResponses,
@@ -11,7 +11,7 @@ import type * as RunEvent from "../../../src/run/RunEvent.ts"
 import * as Drafts from "../../../src/testing/sessions/Drafts.ts"
 import * as UiPage from "../../support/UiPage.ts"
 
-/** A person has allowed a call, which then waits for what is asked below it. */
+/** A person has allowed a call, which then waits for a question asked below it. */
 const log = Drafts.log(
   Drafts.started("go"),
   Drafts.turnStarted(1),
@@ -27,7 +27,7 @@ const log = Drafts.log(
 
 const chunksOf = (events: ReadonlyArray<RunEvent.RunEvent>) => UiPage.chunksOf(Stream.fromIterable(events))
 
-/** The message of a page that stayed, with the answer that it gave: what it showed before it paused is in `shown`. */
+/** The message of a page that stayed open, with the answer it gave: what it showed before the pause is in `shown`. */
 const stayed = Effect.fnUntraced(function*(shown: ReadonlyArray<RunEvent.RunEvent> = []) {
   const { last } = yield* UiPage.read(yield* chunksOf(log.slice(0, 5)))
   const answered = {

@@ -1,4 +1,4 @@
-/** What the AI SDK's transport sends is read as what an agent is asked for, or refused. */
+/** What the AI SDK's transport sends is read as a request to an agent, or refused. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as UiMessages from "../../../src/run/UiMessages.ts"
@@ -6,7 +6,7 @@ import * as UiMessages from "../../../src/run/UiMessages.ts"
 describe("what a page asks for", () => {
   const user = (...parts: ReadonlyArray<unknown>) => ({ id: "m1", role: "user", parts })
 
-  it.effect("is its last message, by its id, with its files", () =>
+  it.effect("is its last message, by id, with its files", () =>
     Effect.gen(function*() {
       const file = { type: "file", mediaType: "image/png", url: "data:image/png;base64,aGk=", filename: "a.png" }
       const messages = [
@@ -32,12 +32,12 @@ describe("what a page asks for", () => {
       assert.deepStrictEqual<unknown>(yield* UiMessages.request({ id: "s", message: messages[1] }), asked)
       const again = yield* UiMessages.request({ id: "s", messages, trigger: "regenerate-message" })
       assert.deepStrictEqual<unknown>(again, { ...asked, input: { ...input, runId: undefined } })
-      // edited: what it said before has its id
+      // edited: what was said before has its id
       const edited = yield* UiMessages.request({ id: "s", messages, trigger: "submit-message", messageId: "m1" })
       assert.deepStrictEqual(edited, again)
     }))
 
-  it.effect("is an answer to questions also where something was said since", () =>
+  it.effect("is an answer to questions even if something was said since", () =>
     Effect.gen(function*() {
       const part = { type: "tool-work", state: "approval-responded", approval: { id: "r/1.0", approved: true } }
       const messages = [{ id: "r:answer", role: "assistant", parts: [part] }, user({ type: "text", text: "Well?" })]
@@ -49,7 +49,7 @@ describe("what a page asks for", () => {
       })
     }))
 
-  it.effect("is an answer to questions of the message that is named, and no other, with the reasons", () =>
+  it.effect("is an answer to the questions of the named message only, with the reasons", () =>
     Effect.gen(function*() {
       const message = (id: string, approved: boolean) => ({
         id: `${id}:answer`,
@@ -65,7 +65,7 @@ describe("what a page asks for", () => {
       })
     }))
 
-  it.effect("takes a file without a name, and one whose name is null, for one that has none", () =>
+  it.effect("reads a file without a name, or with null for a name, as one without a name", () =>
     Effect.gen(function*() {
       const file = { type: "file", mediaType: "image/png", url: "https://a.test/a.png" }
       const request = yield* UiMessages.request({ id: "s", message: user(file, { ...file, filename: null }) })
@@ -74,7 +74,7 @@ describe("what a page asks for", () => {
       assert.deepStrictEqual<unknown>(request.input.input, [{ role: "user", content: [part, part] }])
     }))
 
-  it.effect("is an answer to those questions that are answered, and open still", () =>
+  it.effect("is an answer to those questions that are answered and still open", () =>
     Effect.gen(function*() {
       const call = (id: string, state: string, approved?: boolean) => ({
         type: "tool-work",
@@ -95,7 +95,7 @@ describe("what a page asks for", () => {
       })
     }))
 
-  it.effect("is what it gives in the place of those tools that it answers, in its last step", () =>
+  it.effect("is the results it gives in place of the tools in its last step", () =>
     Effect.gen(function*() {
       const call = (toolCallId: string, type: string, more: object) => ({ type, toolCallId, input: {}, ...more })
       const parts = [
@@ -103,11 +103,11 @@ describe("what a page asks for", () => {
         call("1.0", "tool-ask", { state: "output-available", output: "before" }),
         { type: "step-start" },
         call("r/1/2.0", "tool-ask", { state: "output-available", output: { a: [1] } }),
-        // as pages had it before
+        // as pages used to have it
         call("2.1", "tool-ask", { state: "output-available" }),
         call("2.2", "tool-ask", { state: "output-error", errorText: "no idea" }),
         call("2.3", "tool-ask", { state: "input-available" }),
-        // what is no reason in words, and whose call nobody knows
+        // a reason that is not text, and a call that nobody knows
         call("2.5", "tool-ask", { state: "output-error", errorText: { no: "words" } }),
         { type: "tool-ask", state: "output-available", output: "of no call" },
         call("2.4", "tool-work", { state: "output-available", output: "its own" })
@@ -158,7 +158,7 @@ describe("what a page asks for", () => {
       { id: "s", messages: [{ role: "assistant", parts: [{ type: "text", text: "x" }] }] },
       "has an answer as its last message, which answers no question"
     ]
-  ])("is refused where it is nothing of that: %j", ([body, message]) =>
+  ])("is refused if it is none of these: %j", ([body, message]) =>
     Effect.gen(function*() {
       const error = yield* Effect.flip(UiMessages.request(body))
       assert.deepInclude(error.reason, { _tag: "InvalidInput", field: "body" })

@@ -1,11 +1,11 @@
-/** The response to a page, beside the one that the AI SDK makes of the same chunks. */
+/** The response to a page, compared with the one that the AI SDK makes of the same chunks. */
 import { assert, it } from "@effect/vitest"
 import { JsonToSseTransformStream, UI_MESSAGE_STREAM_HEADERS } from "ai"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as UiMessages from "../../../src/run/UiMessages.ts"
 
-it.effect("it has the bytes of the AI SDK's, with the protocol's end", () =>
+it.effect("the response has the bytes of the AI SDK's, with the protocol's end", () =>
   Effect.gen(function*() {
     const chunks: ReadonlyArray<UiMessages.Chunk> = [
       { type: "start", messageId: "r1:answer" },
@@ -20,7 +20,7 @@ it.effect("it has the bytes of the AI SDK's, with the protocol's end", () =>
     assert.strictEqual(encoded, yield* Effect.promise(() => new Response(body).text()))
   }))
 
-it("it has the headers of the AI SDK's, is not changed on its way, and leaves the connection to the server", () => {
+it("the response has the headers of the AI SDK's, passes unchanged, and leaves the connection to the server", () => {
   const { connection: _, ...theirs } = UI_MESSAGE_STREAM_HEADERS
   assert.deepStrictEqual(UiMessages.headers, { ...theirs, "cache-control": "no-cache, no-transform" })
 })

@@ -1,4 +1,4 @@
-/** The chunks of runs, one by one: what other readers than the AI SDK's own go by, too. */
+/** The chunks of runs, one by one, as readers other than the AI SDK's own also go by them. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -41,7 +41,7 @@ const available = (toolCallId: string, input: object = {}) => ({
 })
 
 describe("the chunks of a run", () => {
-  it.effect("are a step a turn, with what was shown ended, and what was not shown told whole", () =>
+  it.effect("are a step for each turn, ending what was shown and adding in full what was not", () =>
     Effect.gen(function*() {
       const [settled] = Drafts.log(Drafts.settled("1.0", "seen"))
       const events = [
@@ -75,7 +75,7 @@ describe("the chunks of a run", () => {
       ])
     }))
 
-  it.effect("show blocks and calls that come interleaved each as its own, and take nothing back", () =>
+  it.effect("keep interleaved blocks and calls apart, and take nothing back", () =>
     Effect.gen(function*() {
       const events = [
         ...begin,
@@ -119,7 +119,7 @@ describe("the chunks of a run", () => {
       assert.deepStrictEqual<unknown>(chunks.slice(from), [{ type: "reset-step" }, ...said])
     }))
 
-  it.effect("show a call of the provider under another id than that of its place, and what failed of it", () =>
+  it.effect("show a provider's call under an id of its own, and its failure", () =>
     Effect.gen(function*() {
       const byProvider = { id: "web", name: "search", providerExecuted: true } as const
       const events = [
@@ -137,7 +137,7 @@ describe("the chunks of a run", () => {
       ])
     }))
 
-  it.effect("take nothing back where a result of a turn before stands between two texts", () =>
+  it.effect("take nothing back if the result of an earlier turn stands between two texts", () =>
     Effect.gen(function*() {
       const byProvider = { id: "web", name: "search", providerExecuted: true } as const
       const events = [
@@ -170,7 +170,7 @@ describe("the chunks of a run", () => {
       assert.deepStrictEqual(chunks.flatMap((chunk) => chunk.type === "text-delta" ? [chunk.delta] : []), ["Yes."])
     }))
 
-  it.effect("begin with whatever event is there first", () =>
+  it.effect("begin with whichever event comes first", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual<unknown>(yield* chunksOf([turn]), beginning)
     }))
@@ -182,7 +182,7 @@ describe("the chunks of a run", () => {
       assert.deepStrictEqual<unknown>(chunks.at(-1), { type: "reset-step" })
     }))
 
-  it.effect("show a call that was asked about and not answered as failed where it was cut off, and not as denied", () =>
+  it.effect("show a call that was asked about but cut off without an answer as failed, not as denied", () =>
     Effect.gen(function*() {
       const [asked, settled] = Drafts.log(
         Drafts.approvalRequested("1.0"),
@@ -192,7 +192,7 @@ describe("the chunks of a run", () => {
       assert.strictEqual(chunks.at(-1)?.type, "tool-output-error")
     }))
 
-  it.effect("say nothing of a call that pauses where its arguments were not shown", () =>
+  it.effect("do not mention a call that pauses if its arguments were not shown", () =>
     Effect.gen(function*() {
       const log = Drafts.log(Drafts.resumed(2), Drafts.toolPaused("1.0", { sessionId: "below", runId: "below" }))
       assert.deepStrictEqual<unknown>(yield* chunksOf(log), beginning.slice(0, 1))
@@ -217,7 +217,7 @@ describe("the chunks of a run", () => {
       })
     }))
 
-  it.effect("show what was said to the run under way, by its place in the log", () =>
+  it.effect("show what was said to the run under way, identified by its place in the log", () =>
     Effect.gen(function*() {
       const log = Drafts.log(Drafts.started("go"), Drafts.turnStarted(1), Drafts.input("Wait", "Stop"))
       assert.deepStrictEqual<unknown>((yield* chunksOf(log)).slice(2), [{
@@ -229,7 +229,7 @@ describe("the chunks of a run", () => {
       assert.deepStrictEqual<unknown>(message?.parts.slice(1), (yield* chunksOf(log)).slice(2))
     }))
 
-  it.effect("leave out what is settled of the run before it", () =>
+  it.effect("leave out what is settled from the run before it", () =>
     Effect.gen(function*() {
       const log = Drafts.log(
         { ...Drafts.settled("1.0", "old"), runId: "run-0" },
@@ -240,7 +240,7 @@ describe("the chunks of a run", () => {
       assert.deepStrictEqual<unknown>(yield* chunksOf(log), beginning.slice(0, 1))
     }))
 
-  it.effect("show a call with the arguments that it ran with, where somebody edited them", () =>
+  it.effect("show a call with the arguments that it ran with if somebody edited them", () =>
     Effect.gen(function*() {
       for (const outcome of ["seen", { _tag: "Failed", message: "out of order" }] as const) {
         const [settled] = Drafts.log(Drafts.settled("1.0", outcome as never, { edited: { n: 2 } }))
@@ -249,7 +249,7 @@ describe("the chunks of a run", () => {
       }
     }))
 
-  it.effect("leave the model's reasoning out where it is not sent, and nothing else", () =>
+  it.effect("leave out the model's reasoning if it is not to be sent, and nothing else", () =>
     Effect.gen(function*() {
       const reasoning: RunEvent.RunEvent = { _tag: "ReasoningDelta", ...place, block: "r", delta: "Hm" }
       const chunks = yield* chunksOf([...begin, reasoning, text("t", "Yes.")], { sendReasoning: false })
@@ -265,19 +265,19 @@ describe("the last chunk of a run", () => {
     [Drafts.limited(), "other"],
     [{ ...Drafts.limited(), reason: "length" } as never, "length"],
     [Drafts.suspended, "tool-calls"]
-  ])("says why it finished, as the AI SDK calls it: %j", ([end, finishReason]) =>
+  ])("says why it finished, in the AI SDK's words: %j", ([end, finishReason]) =>
     Effect.gen(function*() {
       const chunks = yield* chunksOf(Drafts.log(Drafts.started("go"), end))
       assert.deepStrictEqual<unknown>(chunks.at(-1), { type: "finish", finishReason })
     }))
 
-  it.effect("is none where the run goes on after its end, and does not end again", () =>
+  it.effect("is missing if the run continues after its end, and does not end again", () =>
     Effect.gen(function*() {
       const chunks = yield* chunksOf(Drafts.log(Drafts.started("go"), Drafts.limited(), Drafts.resumed(2)))
       assert.deepStrictEqual<unknown>(chunks, beginning.slice(0, 1))
     }))
 
-  it.effect("comes after the end of what was shown where the stream breaks", () =>
+  it.effect("comes after the end of what was shown if the stream breaks", () =>
     Effect.gen(function*() {
       const error = RunError.invalidInput("input", "no")
       const events = Stream.concat(Stream.fromIterable([...begin, text("t", "Hal")]), Stream.fail(error))

@@ -11,10 +11,10 @@ import { AsyncLocalStorage } from "node:async_hooks"
 import * as Alarm from "../../../src/services/fibers/Alarm.ts"
 import * as Sleeps from "../../support/Sleeps.ts"
 
-/** What somebody who waits has in its context. */
+/** What someone waiting has in its context. */
 const Mine = Context.Reference<string>("test/services/Alarm/Mine", { defaultValue: () => "default" })
 
-/** Limits on a clock that counts the sleeps on it. */
+/** Limits on a clock that counts its sleeps. */
 const make = Effect.fnUntraced(function*(onSleep: () => void = () => {}, early = Duration.zero) {
   const { clock, sleeps } = yield* Sleeps.make({ onSleep, early })
   const rung: Array<string> = []
@@ -61,7 +61,7 @@ describe("a time limit", () => {
       assert.deepStrictEqual([rung, asleep()], [["first", "second", "third", "fourth"], 0])
     }))
 
-  it.effect("that is called off does not ring, and the last one takes the sleep with it", () =>
+  it.effect("that is cancelled does not ring, and the last one takes the sleep with it", () =>
     Effect.gen(function*() {
       const { asleep, rung, set } = yield* make()
       const first = yield* set(1000, "first")
@@ -76,20 +76,20 @@ describe("a time limit", () => {
       assert.deepStrictEqual(rung, [])
     }))
 
-  it.effect("rings at its moment whichever of many others are called off before", () =>
+  it.effect("rings at its moment whichever of many others are cancelled before", () =>
     Effect.gen(function*() {
       const { asleep, rung, set } = yield* make()
       const names = ["a", "b", "c", "d", "e", "f"]
       const limits: Array<Alarm.Armed | undefined> = []
       for (const [i, name] of names.entries()) limits.push(yield* set(1000 * (i + 1), name))
-      // in the midst, the first, the last, what took another's place
+      // in the middle, the first, the last, one that took another's place
       for (const i of [2, 0, 5, 4]) Alarm.callOff(limits[i])
       limits.push(yield* set(500, "g"))
       yield* TestClock.adjust("1 hour")
       assert.deepStrictEqual([rung, asleep()], [["g", "b", "d"], 0])
     }))
 
-  it.effect("rings in the order in which they were set, of those that are over at once", () =>
+  it.effect("rings in the order in which it was set, among those due at once", () =>
     Effect.gen(function*() {
       const { rung, set } = yield* make()
       const limits: Array<Alarm.Armed | undefined> = []
@@ -99,7 +99,7 @@ describe("a time limit", () => {
       assert.deepStrictEqual(rung, ["a", "c", "d"])
     }))
 
-  it.effect("may set and call off others when it rings", () =>
+  it.effect("may set and cancel others when it rings", () =>
     Effect.gen(function*() {
       const { asleep, rung, set } = yield* make()
       const context = yield* Effect.context<never>()
@@ -115,7 +115,7 @@ describe("a time limit", () => {
       assert.deepStrictEqual([rung, asleep()], [["first", "next"], 0])
     }))
 
-  it.effect("may set one that is over at once when it rings, also where it rings a little early", () =>
+  it.effect("may set one that is due at once when it rings, even if it rings a little early", () =>
     Effect.gen(function*() {
       const { asleep, rung, set } = yield* make(() => {}, Duration.millis(1))
       const context = yield* Effect.context<never>()
@@ -130,7 +130,7 @@ describe("a time limit", () => {
       assert.deepStrictEqual([rung, asleep()], [["first", "second", "next", "last"], 0])
     }))
 
-  it.effect("may call off the last one when it rings, and no sleep is left", () =>
+  it.effect("may cancel the last one when it rings, and no sleep is left", () =>
     Effect.gen(function*() {
       const { asleep, rung, set } = yield* make()
       const later: Array<Alarm.Armed | undefined> = []
@@ -179,7 +179,7 @@ describe("a time limit", () => {
       assert.deepStrictEqual([rung, asleep()], [["broken", "second", "third"], 0])
     }))
 
-  it.effect("of no time rings, and not before it is set", () =>
+  it.effect("of zero rings, but not before it is set", () =>
     Effect.gen(function*() {
       const { asleep, rung, set } = yield* make()
       yield* set(0, "at once")
@@ -188,7 +188,7 @@ describe("a time limit", () => {
       assert.deepStrictEqual([rung, asleep()], [["at once"], 0])
     }))
 
-  it.effect("shares its sleep, and what the first one who waits ties to its code does not stay with that", () =>
+  it.effect("shares its sleep without keeping what the first waiter ties to its code", () =>
     Effect.gen(function*() {
       const request = new AsyncLocalStorage<string>()
       const stores: Array<string | undefined> = []
@@ -201,7 +201,7 @@ describe("a time limit", () => {
       assert.deepStrictEqual([rung, stores], [["first", "second"], [undefined, undefined]])
     }))
 
-  it.effect("shares its sleep, which is on the scheduler of the first one who waits, and has nothing else of its", () =>
+  it.effect("shares its sleep, which uses the scheduler of the first waiter, and nothing else of it", () =>
     Effect.gen(function*() {
       const contexts: Array<Context.Context<never>> = []
       const { set } = yield* make(() => contexts.push(Fiber.getCurrent()!.context))
@@ -216,7 +216,7 @@ describe("a time limit", () => {
       Alarm.callOff(armed)
     }))
 
-  it.effect("rings where a sleep ends a little early, without another one", () =>
+  it.effect("rings without another sleep if its sleep ends a little early", () =>
     Effect.gen(function*() {
       let sleeps = 0
       const { rung, set } = yield* make(() => sleeps++, Duration.millis(1))
@@ -225,7 +225,7 @@ describe("a time limit", () => {
       assert.deepStrictEqual([rung, sleeps], [["a"], 1])
     }))
 
-  it.effect("without an end keeps no sleep of another one", () =>
+  it.effect("without an end does not keep another's sleep", () =>
     Effect.gen(function*() {
       const { asleep, set } = yield* make()
       yield* set(Infinity, "never")
@@ -233,7 +233,7 @@ describe("a time limit", () => {
       assert.strictEqual(asleep(), 0)
     }))
 
-  it.effect("without an end takes no sleep", () =>
+  it.effect("without an end starts no sleep", () =>
     Effect.gen(function*() {
       const { asleep, set } = yield* make()
       Alarm.callOff(yield* set(Infinity, "never"))

@@ -1,4 +1,4 @@
-/** What does not let itself be interrupted is waited for once, for the grace period, and then named once and left behind. */
+/** Uninterruptible work is waited for once, for the grace period, then named once and left behind. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -9,7 +9,7 @@ import * as TestClock from "effect/testing/TestClock"
 import * as Leavable from "../../../src/services/fibers/Leavable.ts"
 import * as Sleeps from "../../support/Sleeps.ts"
 
-/** Something that ends when it is let go, and nothing else ends it where it `isStuck`; with a time limit of a second. */
+/** Work that ends only when let go, and by nothing else if it `isStuck`; with a time limit of a second. */
 const make = Effect.fnUntraced(function*(isStuck: boolean) {
   const { clock, sleeps } = yield* Sleeps.make()
   const gate = yield* Deferred.make<string>()
@@ -34,7 +34,7 @@ const make = Effect.fnUntraced(function*(isStuck: boolean) {
   return { gate, interrupt, seen, waiting }
 })
 
-describe("what takes longer than its time limit", () => {
+describe("work that exceeds its time limit", () => {
   it.effect("is ended", () =>
     Effect.gen(function*() {
       const { seen, waiting } = yield* make(false)
@@ -43,7 +43,7 @@ describe("what takes longer than its time limit", () => {
       assert.deepStrictEqual(seen(), { asleep: 0, leaks: 0, over: 1 })
     }))
 
-  it.effect("and does not let itself be ended is left behind after the grace period, and named", () =>
+  it.effect("and cannot be interrupted is left behind after the grace period, and named", () =>
     Effect.gen(function*() {
       const { gate, seen, waiting } = yield* make(true)
       yield* TestClock.adjust("5999 millis")
@@ -54,7 +54,7 @@ describe("what takes longer than its time limit", () => {
       yield* Deferred.succeed(gate, "late")
     }))
 
-  it.effect("is waited for once, and named once, where an interruption comes after the limit", () =>
+  it.effect("is waited for once, and named once, if an interruption comes after the limit", () =>
     Effect.gen(function*() {
       const { gate, interrupt, seen, waiting } = yield* make(true)
       yield* TestClock.adjust("2 seconds")
@@ -64,15 +64,15 @@ describe("what takes longer than its time limit", () => {
       yield* TestClock.adjust("1 millis")
       const isInTime = waiting.pollUnsafe() !== undefined
       const left = seen()
-      // lets go what would else keep the test from ending
+      // releases what would otherwise keep the test from ending
       yield* Deferred.succeed(gate, "late")
       assert.deepStrictEqual([isEarly, isInTime], [false, true])
       assert.deepStrictEqual(left, { asleep: 0, leaks: 1, over: 1 })
     }))
 })
 
-describe("what has a time limit", () => {
-  it.effect("and ends before takes that with it", () =>
+describe("work with a time limit", () => {
+  it.effect("that ends earlier takes the limit with it", () =>
     Effect.gen(function*() {
       const { gate, seen, waiting } = yield* make(false)
       assert.strictEqual(seen().asleep, 1)
@@ -83,7 +83,7 @@ describe("what has a time limit", () => {
       assert.deepStrictEqual(seen(), { asleep: 0, leaks: 0, over: 0 })
     }))
 
-  it.effect("and is interrupted before takes that with it, and is waited for no longer than the grace period", () =>
+  it.effect("that is interrupted earlier takes the limit with it, and is waited for at most the grace period", () =>
     Effect.gen(function*() {
       const { gate, interrupt, seen, waiting } = yield* make(true)
       yield* interrupt

@@ -1,9 +1,9 @@
-/** Others go first: those who were woken each time, the event loop every so often, however many there are that let it. */
+/** Others go first: each time those just woken, and every so often the event loop, however many yield. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Pace from "../../../src/services/fibers/Pace.ts"
 
-/** Lets others go first so many times, each time after what `wake` does. */
+/** Lets others go first this many times, each time after what `wake` does. */
 const letGo = (times: number, wake: (n: number) => void) =>
   Effect.forEach(Array.from({ length: times }, (_, n) => n), (n) => {
     wake(n)
@@ -11,7 +11,7 @@ const letGo = (times: number, wake: (n: number) => void) =>
   }, { discard: true })
 
 describe("work that lets others go first", () => {
-  it.effect("goes on after whoever was woken before, each time", () =>
+  it.effect("continues after whoever was woken before, each time", () =>
     Effect.gen(function*() {
       const gone: Array<number> = []
       const seen: Array<number> = []
@@ -24,7 +24,7 @@ describe("work that lets others go first", () => {
     }))
 
   it.effect.each<readonly [number, number, number]>([[1, 700, 10], [8, 200, 20], [100, 20, 12]])(
-    "lets the event loop have its turns: %i at a time, each %i times, at least %i turns",
+    "lets the event loop take its turns: %i at a time, each %i times, at least %i turns",
     ([fibers, times, least]) =>
       Effect.gen(function*() {
         let turns = 0

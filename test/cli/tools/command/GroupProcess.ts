@@ -1,4 +1,4 @@
-/** Starts a process group that ignores SIGTERM and a process that left it; exits, ending neither, when its input ends. */
+/** Starts a process group that ignores SIGTERM and a process that left it; exits, ending neither, when input ends. */
 import { Effect } from "effect"
 import * as OutputPipe from "../../../../src/cli/tools/command/OutputPipe.ts"
 import * as ProcessGroup from "../../../../src/cli/tools/command/ProcessGroup.ts"
