@@ -30,7 +30,7 @@ it.effect("a model calls a tool of the AI SDK", () =>
     assert.deepStrictEqual(first?.tools.map(({ name }) => name), Object.keys(existing))
   }).pipe(world(ScriptedModel.call("getWeather", { city: "Oslo" }), ScriptedModel.text("4 degrees."))))
 
-it.effect("what its schema refuses, and what it throws, the model reads", () =>
+it.effect("the model reads what the tool's schema refuses and what the tool throws", () =>
   Effect.gen(function*() {
     const find = tool({ inputSchema, execute: (): Promise<string> => Promise.reject(new Error("no such order")) })
     const agent = yield* Agent.make({ instructions: "", toolkit: toolkitOf({ find }) })
@@ -42,7 +42,7 @@ it.effect("what its schema refuses, and what it throws, the model reads", () =>
     ScriptedModel.text("There is none.")
   )))
 
-it.effect("one that needs approval waits for a person", () =>
+it.effect("a tool that needs approval waits for a person", () =>
   Effect.gen(function*() {
     const pay = tool({
       inputSchema,
@@ -57,7 +57,7 @@ it.effect("one that needs approval waits for a person", () =>
     })
   }).pipe(world(ScriptedModel.call("pay", { id: "007" }))))
 
-it.effect("what one yields is progress, and the last of it the result", () =>
+it.effect("what a tool yields is progress, and the last of it the result", () =>
   Effect.gen(function*() {
     const count = tool({
       inputSchema,
@@ -73,7 +73,7 @@ it.effect("what one yields is progress, and the last of it the result", () =>
     assert.deepInclude((yield* results)[0], { result: { found: 2 }, isFailure: false })
   }).pipe(world(ScriptedModel.call("count", { id: "007" }), ScriptedModel.text("Two."))))
 
-it.effect("one without `execute` has its result from a person", () =>
+it.effect("a tool without `execute` has its result from a person", () =>
   Effect.gen(function*() {
     const whereTo = tool({ inputSchema, outputSchema: jsonSchema<string>({ type: "string" }) })
     const agent = yield* Agent.make({ instructions: "", toolkit: toolkitOf({ whereTo }) })
@@ -85,7 +85,7 @@ it.effect("one without `execute` has its result from a person", () =>
     assert.deepInclude((yield* results)[0], { result: "Bergen", isFailure: false })
   }).pipe(world(ScriptedModel.call("whereTo", { id: "007" }), ScriptedModel.text("To Bergen."))))
 
-it.effect("an abort is its signal's", () =>
+it.effect("an abort reaches the tool's signal", () =>
   Effect.gen(function*() {
     const [started, aborted] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
     const wait = tool({

@@ -10,7 +10,7 @@ const main = { name: "main", size: { x: 10, y: 10 }, bosses: [ice, storm] }
 const fire = { id: "main-3", element: "fire", spawn: null } as const
 const { call, text } = ScriptedModel
 
-/** A whole conversation: what was called and what came of it, what the model read, and the final state of the world. */
+/** A whole conversation: the calls and their outcomes, what the model read, and the final state of the world. */
 const conversation = (input: string, ...turns: ReadonlyArray<ScriptedModel.Turn>) =>
   Effect.gen(function*() {
     const events = yield* Stream.runCollect((yield* GameMaster).stream({ input }))
@@ -45,7 +45,7 @@ it.effect("how many bosses has world main? One query, one answer", () =>
     assert.deepStrictEqual(seen.worlds, [main])
   }))
 
-it.effect("create a fire boss and set its spawn point: each step uses what the one before said", () =>
+it.effect("create a fire boss and set its spawn point: each step uses the result of the one before", () =>
   Effect.gen(function*() {
     const input = "create a fire boss and set its spawn point"
     const seen = yield* conversation(

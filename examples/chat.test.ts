@@ -28,7 +28,7 @@ const typed = (
     }).pipe(Effect.provide(Test))
   })
 
-it.effect("a conversation is one session, which the model sees whole", () =>
+it.effect("a conversation is one session, which the model sees as a whole", () =>
   Effect.gen(function*() {
     const { messages, screen } = yield* typed(["I am Ada.", "", "Who am I?"], [
       ScriptedModel.text("Hello ", "Ada."),
@@ -42,7 +42,7 @@ it.effect("a conversation is one session, which the model sees whole", () =>
     ])
   }))
 
-it.effect("Ctrl-C aborts the answer, and the session takes the next line", () =>
+it.effect("Ctrl-C aborts the answer, and the session accepts the next line", () =>
   Effect.gen(function*() {
     const gate = yield* ScriptedModel.makeGate
     const presses = yield* Queue.unbounded<void>()
@@ -60,7 +60,7 @@ it.effect("Ctrl-C aborts the answer, and the session takes the next line", () =>
     ])
   }))
 
-it.effect("an error is said in a line, and the conversation goes on", () =>
+it.effect("an error is reported in one line, and the conversation continues", () =>
   Effect.gen(function*() {
     const refused = new RunError.NonRetryableError({ _tag: "Authentication", message: "the key is not valid" })
     const { screen } = yield* typed(["Hello?", "Hello?"], [ScriptedModel.fail(refused), ScriptedModel.text("Hello!")])

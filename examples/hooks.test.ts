@@ -7,7 +7,7 @@ import { ask, Clerk, ClerkLive } from "./hooks.ts"
 const Test = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
   ClerkLive.pipe(Layer.provideMerge([SessionStoreMemory.layer, ScriptedModel.layer(turns)]))
 
-/** The last results that the model read of its calls. */
+/** The results that the model last read for its calls. */
 const lastRead = Effect.gen(function*() {
   const requests = yield* (yield* ScriptedModel.Script).requests
   const last = requests.at(-1)?.messages.at(-1)
@@ -24,13 +24,13 @@ it.effect("a card number is neither sent to the model nor stored", () =>
     assert.notInclude(JSON.stringify(log), "4111 1111")
   }).pipe(Effect.provide(Test(ScriptedModel.call("get_order", { id: 7 }), ScriptedModel.text("Paid by card.")))))
 
-it.effect("a refund above what this person may give is denied, and the model reads why", () =>
+it.effect("a refund above this person's allowance is denied, and the model reads why", () =>
   Effect.gen(function*() {
     yield* ask("Refund all of order 7", 50)
     assert.deepStrictEqual(yield* lastRead, ["Denied: refunds above 50 euros need a manager"])
   }).pipe(Effect.provide(Test(refund(120), ScriptedModel.text("Ask a manager.")))))
 
-it.effect("a smaller one is paid", () =>
+it.effect("a smaller refund is paid", () =>
   Effect.gen(function*() {
     yield* ask("Refund 20 of order 7", 50)
     assert.deepStrictEqual(yield* lastRead, ["20 euros of order 7 are on their way"])

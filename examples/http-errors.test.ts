@@ -13,7 +13,7 @@ const refusal = Effect.fnUntraced(function*(response: Client.Response) {
   return [status, headers["retry-after"], ((yield* json) as { readonly error: string }).error]
 })
 
-it.live("a busy session and a run id that is taken are 409", () =>
+it.live("a busy session and a run id in use are 409", () =>
   Effect.gen(function*() {
     const gate = yield* ScriptedModel.makeGate
     yield* Effect.gen(function*() {
@@ -30,7 +30,7 @@ it.live("a busy session and a run id that is taken are 409", () =>
     }).pipe(Effect.provide(serving(ScriptedModel.gate(gate))))
   }))
 
-it.live("input that cannot be used is 400, a session that is not there 404", () =>
+it.live("unusable input is 400, a session that does not exist 404", () =>
   Effect.gen(function*() {
     const invalid = [400, undefined, "InvalidInput"]
     assert.deepStrictEqual(yield* refusal(Client.stream("one", { text: " " })), invalid)
@@ -43,7 +43,7 @@ it.live("input that cannot be used is 400, a session that is not there 404", () 
     assert.deepStrictEqual(yield* refusal(Client.watch("none")), [404, undefined, "SessionNotFound"])
   }).pipe(Effect.provide(serving())))
 
-it.live("a provider that asks to wait is 503 with retry-after, one that refuses the key 502", () =>
+it.live("a provider that asks to wait is 503 with retry-after, one that rejects the key 502", () =>
   Effect.gen(function*() {
     const ask = refusal(Client.answer("one", { text: "Hi" }))
     assert.deepStrictEqual(yield* ask, [503, "91", "RetriesExhausted"])

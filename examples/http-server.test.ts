@@ -10,7 +10,7 @@ import { Assistant } from "./http-server.ts"
 
 const facts = (response: Response) => Stream.filter(events(response), ({ event }) => RunEvent.isDurable(event))
 
-it.live("streams a run's events; each fact has its place in the log as id", () =>
+it.live("streams a run's events; each fact's id is its place in the log", () =>
   Effect.gen(function*() {
     const response = yield* stream("one", { text: "Hi" })
     assert.strictEqual(response.headers["content-type"], "text/event-stream")
@@ -35,7 +35,7 @@ it.live("a client that leaves aborts the run, and the model's stream closes", ()
     }).pipe(Effect.provide(serving([ScriptedModel.text("Once upon"), ScriptedModel.gate(gate)])))
   }))
 
-it.live("a client that leaves before the answer is there aborts the run", () =>
+it.live("a client that leaves before the answer begins aborts the run", () =>
   Effect.gen(function*() {
     const gate = yield* ScriptedModel.makeGate
     yield* Effect.gen(function*() {
@@ -46,7 +46,7 @@ it.live("a client that leaves before the answer is there aborts the run", () =>
     }).pipe(Effect.provide(serving([ScriptedModel.gate(gate)])))
   }))
 
-it.live("a run that goes on whoever leaves is aborted by its session", () =>
+it.live("a run that continues whoever leaves is aborted by way of its session", () =>
   Effect.gen(function*() {
     const gate = yield* ScriptedModel.makeGate
     yield* Effect.gen(function*() {
@@ -58,7 +58,7 @@ it.live("a run that goes on whoever leaves is aborted by its session", () =>
     }).pipe(Effect.provide(serving([ScriptedModel.text("Once upon"), ScriptedModel.gate(gate)])))
   }))
 
-it.live("a reader that comes back with its last id misses nothing and sees nothing twice", () =>
+it.live("a reader that returns with its last id misses nothing and sees nothing twice", () =>
   Effect.gen(function*() {
     const gate = yield* ScriptedModel.makeGate
     yield* Effect.gen(function*() {
@@ -77,7 +77,7 @@ it.live("a reader that comes back with its last id misses nothing and sees nothi
     )
   }))
 
-it.live("what a process left under way that died goes on, and whoever reads along sees its end", () =>
+it.live("a run left under way by a dead process continues, and those who read along see its end", () =>
   Effect.gen(function*() {
     const store = yield* SessionStore
     yield* answer("one", { text: "Hi" })
@@ -95,7 +95,7 @@ it.live("what a process left under way that died goes on, and whoever reads alon
     assert.deepStrictEqual((yield* store.list()).map(({ end }) => end), ["RunCompleted", "RunCompleted"])
   }).pipe(Effect.provide(serving(ScriptedModel.text("Hello."), ScriptedModel.text("As I said.")))))
 
-it.live("a session may have the longest id that there is", () =>
+it.live("a session may have the longest valid id", () =>
   Effect.gen(function*() {
     for (const id of ["x".repeat(200), "ü".repeat(200)]) {
       assert.strictEqual((yield* answer(id, { text: "Hi" })).status, 200)
@@ -107,13 +107,13 @@ it.live("a reader of a session in which nothing happens is connected at once", (
   Effect.gen(function*() {
     yield* answer("one", { text: "Hi" })
     const { head } = (yield* (yield* SessionStore).info("one"))!
-    // there is no head before the first bytes, and a proxy may not wait longer
+    // there are no headers before the first bytes, and a proxy may not wait longer
     const bytes = Stream.unwrap(Effect.map(watch("one", String(head)), (opened) => opened.stream))
     const connected = yield* Effect.timeoutOption(Stream.runHead(bytes), "5 seconds")
     assert.isTrue(Option.isSome(connected))
   }).pipe(Effect.provide(serving(ScriptedModel.text("Hello.")))))
 
-it.live("a run goes on without its client, and tabs see what is said as it is said, one that comes late what was said before too", () =>
+it.live("a run continues without its client, and tabs see it live, a late one also what came before", () =>
   Effect.gen(function*() {
     const [begin, rest] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
     yield* Effect.gen(function*() {
@@ -151,7 +151,7 @@ it.live("a run goes on without its client, and tabs see what is said as it is sa
     )))
   }))
 
-it.live("a reader that is the first, and late, has the answer under way, and of those before it their messages alone", () =>
+it.live("a late first reader has the answer under way in full, and only the messages of earlier ones", () =>
   Effect.gen(function*() {
     const [first, second] = [yield* ScriptedModel.makeGate, yield* ScriptedModel.makeGate]
     yield* Effect.gen(function*() {
@@ -196,7 +196,7 @@ it.live("a run that fails while it streams says so as its last fact", () =>
     ScriptedModel.fail(new RunError.NonRetryableError({ _tag: "Authentication", message: "wrong key" }))
   ))))
 
-it.live("a page that opens has all that was said, also what was compacted", () =>
+it.live("a page that opens has everything that was said, including what was compacted", () =>
   Effect.gen(function*() {
     yield* answer("one", { text: "Hi" })
     yield* answer("one", { text: "Still there?" })

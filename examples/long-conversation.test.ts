@@ -14,13 +14,13 @@ const noSummary = condensedBy(ScriptedModel.layer([]))
 
 const read = (...pages: ReadonlyArray<number>) => pages.map((page) => call("read_page", { page }))
 
-/** The last request to the model, whole. */
+/** The last request to the model, in full. */
 const lastSent = Effect.gen(function*() {
   const requests = yield* (yield* ScriptedModel.Script).requests
   return JSON.stringify(requests.at(-1)?.messages)
 })
 
-it.effect("old pages become notes that the model can read past, and nothing of the log is lost", () =>
+it.effect("old pages become notes that the model can read past, and the log loses nothing", () =>
   Effect.gen(function*() {
     const { answer, shortened } = yield* ask("Read three pages. The code word is canary.")
     assert.strictEqual(answer, "Read.")
@@ -54,13 +54,13 @@ it.effect("by hand, a cheaper model sums up, and the next request begins with it
     assert.include(JSON.stringify(asked[0]?.messages), "The code word is canary.")
   }))
 
-it.effect("where nothing can be left out, it says so", () =>
+it.effect("compacting by hand says so if nothing can be left out", () =>
   Effect.gen(function*() {
     yield* ask("Hello.")
     assert.include(yield* compact, "nothing can be left out")
   }).pipe(Effect.provide(Test(noSummary, text("Hello.")))))
 
-it.effect("a strategy of one's own keeps the last ten questions", () =>
+it.effect("a custom strategy keeps the last ten questions", () =>
   Effect.gen(function*() {
     for (let n = 1; n <= 12; n++) yield* ask(`Question ${n}?`)
     assert.match(yield* compact, /^lastTen: /)

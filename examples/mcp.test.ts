@@ -36,7 +36,7 @@ const Connection = Layer.unwrap(HttpServer.addressFormattedWith((url) => Effect.
 const Test = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
   Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, ScriptedModel.layer(turns), Connection)
 
-it.effect("a server's tool is called like the others", () =>
+it.effect("a server's tool is called like any other", () =>
   Effect.gen(function*() {
     const guide = yield* makeGuide(["docs_search"])
     assert.strictEqual((yield* guide.run({ sessionId: "s", input: "Lamps?" })).text, "There is nothing.")
@@ -52,7 +52,7 @@ it.effect("a server's tool is called like the others", () =>
     ScriptedModel.text("There is nothing.")
   ))))
 
-it.effect("one that nobody vouches for waits for a person", () =>
+it.effect("a tool that nobody vouches for waits for a person", () =>
   Effect.gen(function*() {
     const guide = yield* makeGuide(["docs_search"])
     const result = yield* guide.run({ sessionId: "s", input: "Publish page 7." })

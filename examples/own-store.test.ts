@@ -7,7 +7,7 @@ import { fileOf, layer, make } from "./own-store.ts"
 
 const temporaryFolder = Effect.flatMap(FileSystem.FileSystem, (fs) => fs.makeTempDirectoryScoped())
 
-// what every store must do; the folder goes last, after the store below has closed
+// what every store must do; the folder is removed last, after the store below it has closed
 SessionStoreSuite.suite(
   "own-store",
   Layer.unwrap(Effect.map(temporaryFolder, (folder) => Layer.provide(layer(folder), SessionStoreMemory.layer))).pipe(
@@ -43,7 +43,7 @@ const using = (answers: number) =>
     }
   })
 
-it.effect("the copy is the log, line by line", () =>
+it.effect("the copy equals the log, line by line", () =>
   Effect.gen(function*() {
     const { ask, copy, log, store } = yield* using(2)
     yield* ask
@@ -65,7 +65,7 @@ it.effect("a copy that a crash cut off catches up when the session is opened", (
     assert.deepStrictEqual(yield* copy("s"), yield* log)
   }).pipe(Effect.provide(NodeFileSystem.layer)))
 
-it.effect("a copy that cannot be made fails no run", () =>
+it.effect("a failing copy fails no run", () =>
   Effect.gen(function*() {
     const { ask, folder, fs, log } = yield* using(1)
     yield* fs.makeDirectory(fileOf(folder, "s"))
@@ -73,7 +73,7 @@ it.effect("a copy that cannot be made fails no run", () =>
     assert.strictEqual((yield* log).at(-1)?._tag, "RunCompleted")
   }).pipe(Effect.provide(NodeFileSystem.layer)))
 
-it.effect("the copy goes with its session", () =>
+it.effect("the copy is removed with its session", () =>
   Effect.gen(function*() {
     const { ask, folder, fs, store } = yield* using(1)
     yield* ask

@@ -27,7 +27,7 @@ const withTurns = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
 const ask = Effect.flatMap(Support, (support) => support.run({ sessionId: "lamp", input: "It arrived broken." }))
 const resume = Effect.flatMap(Support, (support) => Stream.runLast(support.resume({ sessionId: "lamp" })))
 
-it.effect("little is paid without asking", () =>
+it.effect("a small refund is paid without asking", () =>
   Effect.gen(function*() {
     const { context, paid } = yield* withTurns(refund(20), text("You get 20 euros back."))
     const result = yield* Effect.provide(ask, context)
@@ -35,7 +35,7 @@ it.effect("little is paid without asking", () =>
     assert.deepStrictEqual(yield* paid, [20])
   }))
 
-it.effect("much waits for a person, and is paid once", () =>
+it.effect("a large refund waits for a person, and is paid once", () =>
   Effect.gen(function*() {
     const { context, paid } = yield* withTurns(refund(80), text("You get 80 euros back."))
     yield* Effect.gen(function*() {
@@ -49,7 +49,7 @@ it.effect("much waits for a person, and is paid once", () =>
     assert.deepStrictEqual(yield* paid, [80])
   }))
 
-it.effect("a no is told to the model, with its reason", () =>
+it.effect("the model is told of a no, with its reason", () =>
   Effect.gen(function*() {
     const { context, paid, read } = yield* withTurns(refund(80), text("May I see a photo?"))
     yield* Effect.gen(function*() {

@@ -7,7 +7,7 @@ import { ScriptedModel } from "fiberloop/testing"
 import { createServer } from "node:http"
 import { Clerk, executor, Routes, Shop } from "./remote-tools.ts"
 
-/** The agent, with a worker on loopback, or with no worker where one should be. */
+/** The agent, with a worker on loopback, or with nothing where the worker should be. */
 const clerk = (executing: ReturnType<typeof executor>, turns: ReadonlyArray<ScriptedModel.Turn>) =>
   Clerk.layer.pipe(
     Layer.provide(executing.pipe(Layer.provide(NodeHttpClient.layerUndici))),
@@ -26,7 +26,7 @@ const withWorker = (get_stock: () => Effect.Effect<number>, turns: ReadonlyArray
 
 const stock = ScriptedModel.call("get_stock", { item: "red kettle" })
 
-/** The last result that the model read of its call. */
+/** The result that the model last read for its call. */
 const read = Effect.gen(function*() {
   const requests = yield* (yield* ScriptedModel.Script).requests
   const [part] = requests.at(-1)?.messages.at(-1)?.content ?? []
@@ -41,7 +41,7 @@ it.effect("a call runs in the worker, and the model reads its result", () =>
     Effect.provide(withWorker(() => Effect.succeed(3), [stock, ScriptedModel.text("Three.")]))
   ))
 
-it.effect("arguments that do not fit are told by the worker", () =>
+it.effect("arguments that do not fit are reported by the worker", () =>
   Effect.gen(function*() {
     yield* (yield* Clerk).run({ input: "Kettles?" })
     assert.match(JSON.stringify(yield* read), /^"Invalid arguments: /)
@@ -50,7 +50,7 @@ it.effect("arguments that do not fit are told by the worker", () =>
     [ScriptedModel.call("get_stock", { item: 7 }), ScriptedModel.text("Hm.")]
   ))))
 
-it.effect("a worker that is not there is a failed call and a warning, and the run goes on", () => {
+it.effect("a missing worker is a failed call and a warning, and the run continues", () => {
   const warnings: Array<unknown> = []
   const logger = Logger.make(({ message }) => warnings.push(message))
   return Effect.gen(function*() {

@@ -19,7 +19,7 @@ const lastAsked = Effect.gen(function*() {
   return JSON.stringify((yield* script.requests).at(-1)?.messages.at(-1))
 })
 
-it.effect("what is said while a chapter is written is read before the next one", () =>
+it.effect("what is said while a chapter is being written is read before the next one", () =>
   Effect.gen(function*() {
     const gate = yield* ScriptedModel.makeGate
     yield* Effect.gen(function*() {
@@ -36,7 +36,7 @@ it.effect("what is said while a chapter is written is read before the next one",
     )
   }))
 
-it.effect("what is said to a story that is over begins the next one", () =>
+it.effect("what is said to a finished story begins the next one", () =>
   Effect.gen(function*() {
     const writer = yield* Writer
     const run = yield* writer.start({ input: "A story." })

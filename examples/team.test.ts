@@ -16,7 +16,7 @@ const team = (editor: ReadonlyArray<ScriptedModel.Turn>, researcher: ReadonlyArr
 
 const research = ScriptedModel.call("research", { topic: "tides" })
 
-/** How the sessions of the store ended, keyed by their first words. */
+/** How the sessions in the store ended, keyed by their first words. */
 const ends = Effect.gen(function*() {
   const sessions = yield* (yield* SessionStore).list()
   return Object.fromEntries(sessions.map(({ end, title }) => [title, end]))
@@ -35,13 +35,13 @@ it.effect("the editor reads what the researcher found, and answers with a value"
     assert.deepStrictEqual(yield* ends, { "Tides.": "RunCompleted", tides: "RunCompleted" })
   }).pipe(Effect.provide(team([research, json({ paragraph: "Two a day." })], [json({ facts: ["Two a day"] })]))))
 
-it.effect("a researcher that takes too long is stopped, and the editor goes on", () =>
+it.effect("a researcher that takes too long is stopped, and the editor continues", () =>
   Effect.gen(function*() {
     const gate = yield* ScriptedModel.makeGate
     const waiting = [ScriptedModel.text("Let me "), ScriptedModel.gate(gate)]
     yield* Effect.gen(function*() {
       const fiber = yield* Effect.forkChild((yield* Editor).run({ input: "Tides." }))
-      // move time only once the model is known to wait
+      // move time only once the model is known to be waiting
       yield* gate.started
       yield* TestClock.adjust("50 seconds")
       yield* gate.closed
@@ -50,7 +50,7 @@ it.effect("a researcher that takes too long is stopped, and the editor goes on",
     }).pipe(Effect.provide(team([research, json({ paragraph: "Unknown." })], [waiting])))
   }))
 
-it.effect("what the researcher spends is the editor's, who may spend so much", () =>
+it.effect("what the researcher spends counts as the editor's, within the editor's limit", () =>
   Effect.gen(function*() {
     const result = yield* (yield* Editor).run({ input: "Tides.", limits: { maxTokens: 30 } })
     assert.strictEqual(result._tag === "Limited" && result.reason, "tokens")
@@ -59,7 +59,7 @@ it.effect("what the researcher spends is the editor's, who may spend so much", (
     assert.deepStrictEqual(yield* ends, { "Tides.": "RunLimited", tides: "RunLimited" })
   }).pipe(Effect.provide(team([research], [ScriptedModel.text("Two a day, I think.")]))))
 
-it.effect("who stops the editor stops the researcher", () =>
+it.effect("stopping the editor stops the researcher", () =>
   Effect.gen(function*() {
     const gate = yield* ScriptedModel.makeGate
     yield* Effect.gen(function*() {
@@ -71,13 +71,13 @@ it.effect("who stops the editor stops the researcher", () =>
     }).pipe(Effect.provide(team([research], [ScriptedModel.gate(gate)])))
   }))
 
-/** All sessions as they are now, each as lines: what a process that dies here leaves. */
+/** All sessions as they are now, each as lines: what a process that dies here would leave. */
 const left = Effect.gen(function*() {
   const sessions = yield* (yield* SessionStore).list()
   return yield* Effect.forEach(sessions, ({ sessionId }) => Stream.runCollect(SessionLines.toLines(sessionId)))
 })
 
-it.effect("where the process dies, both go on where they were, and no work is done twice", () =>
+it.effect("after the process dies, both continue where they were, and no work is done twice", () =>
   Effect.gen(function*() {
     const gate = yield* ScriptedModel.makeGate
     const logs = yield* Effect.gen(function*() {

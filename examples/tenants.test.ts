@@ -35,7 +35,7 @@ it.effect("what each tenant has spent is known once the layer is closed", () =>
     )
   }).pipe(Effect.provide(Ledger.layer)))
 
-it.effect("the metrics of a run have its tenant", () =>
+it.effect("a run's metrics have its tenant", () =>
   Effect.gen(function*() {
     yield* ask("acme", "What is a lamp?")
     yield* ask("globex", "What is a lamp?")

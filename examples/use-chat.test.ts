@@ -56,7 +56,7 @@ class Page extends AbstractChat<UIMessage> {
   }
 }
 
-/** A page of chat `id`, opened as a browser would: with what was said before. */
+/** A page with chat `id`, opened as a browser would: with what was said before. */
 const open = Effect.fnUntraced(function*(
   id: string,
   onMessage: (message: UIMessage) => void = () => {},
@@ -78,7 +78,7 @@ const open = Effect.fnUntraced(function*(
 const textOf = (message: UIMessage | undefined) =>
   message?.parts.map((part) => part.type === "text" ? part.text : "").join("") ?? ""
 
-it.live("a page asks a person, sends what they say, and shows the same when it is opened again", () =>
+it.live("a page asks a person, sends the answer, and shows the same when it is reopened", () =>
   Effect.gen(function*() {
     const { page } = yield* open("one")
     yield* Effect.promise(() => page.sendMessage({ text: "Mail Ann that I am late." }))
@@ -98,7 +98,7 @@ it.live("a page asks a person, sends what they say, and shows the same when it i
     ScriptedModel.text("Done.")
   ))))
 
-it.live("a page that is closed in the midst of an answer has all of it when it is opened again", () =>
+it.live("a page closed in the middle of an answer has all of it when it is reopened", () =>
   Effect.gen(function*() {
     const gate = yield* ScriptedModel.makeGate
     yield* Effect.gen(function*() {
@@ -125,7 +125,7 @@ it.live("a page that is closed in the midst of an answer has all of it when it i
     ])))
   }))
 
-it.live("a run goes on that a page left that said yes, and is told whole to one that is opened then", () =>
+it.live("a run continues after the page that said yes has left, and is shown in full to one opened then", () =>
   Effect.gen(function*() {
     const gate = yield* ScriptedModel.makeGate
     yield* Effect.gen(function*() {
@@ -156,7 +156,7 @@ it.live("a run goes on that a page left that said yes, and is told whole to one 
     )))
   }))
 
-it.live("a page asks something else, or sends an answer again with another one", () =>
+it.live("a page asks something else, or sends an answer again with a different one", () =>
   Effect.gen(function*() {
     const { page, api } = yield* open("five")
     yield* Effect.promise(() => page.sendMessage({ text: "Mail Ann and Bob." }))
@@ -201,7 +201,7 @@ const askIn = (page: Page, message = page.lastMessage) => {
   return part
 }
 
-it.live("a person answers in a tool's place, also on a page that was opened since", () =>
+it.live("a person answers in place of a tool, even on a page opened since", () =>
   Effect.gen(function*() {
     const { page: first } = yield* open("six")
     yield* Effect.promise(() => first.sendMessage({ text: "Plan a trip." }))
@@ -219,7 +219,7 @@ it.live("a person answers in a tool's place, also on a page that was opened sinc
     assert.deepStrictEqual(log.filter(({ _tag }) => _tag === "ToolStarted"), [])
   }).pipe(Effect.provide(serving(asks, ScriptedModel.text("To Bergen, then.")))))
 
-it.live("a page answers by itself, as often as it is asked, and an error of its own is a no", () =>
+it.live("a page answers by itself, as often as it is asked, and its own error is a no", () =>
   Effect.gen(function*() {
     const ended = yield* Deferred.make<void>()
     const { page } = yield* open("seven", (message) => {
@@ -246,7 +246,7 @@ it.live("a page answers by itself, as often as it is asked, and an error of its 
     ScriptedModel.text("Home, then.")
   ))))
 
-it.live("a call of a later run is another one to the page", () =>
+it.live("a call of a later run is a different one to the page", () =>
   Effect.gen(function*() {
     const facts = (yield* SessionStore).watch("ten")
     const completed = (runs: number) =>
@@ -272,7 +272,7 @@ it.live("a call of a later run is another one to the page", () =>
 const besides = (asking: ScriptedModel.Step) =>
   serving([asking, ScriptedModel.call("getWeather", { city: "Oslo" }, "b")], ScriptedModel.text("It is cold there."))
 
-/** The page has a call that asks and one that does not, and the run goes on once the page has answered. */
+/** The page has a call that asks and one that does not, and the run continues once the page has answered. */
 const answering = Effect.fnUntraced(function*(id: string, answer: (page: Page) => void | PromiseLike<void>) {
   const ended = yield* Deferred.make<void>()
   const { page } = yield* open(id, (message) => {
@@ -285,7 +285,7 @@ const answering = Effect.fnUntraced(function*(id: string, answer: (page: Page) =
   yield* Deferred.await(ended)
 })
 
-it.live("a yes is sent where another call comes after the question", () =>
+it.live("a yes is sent even if another call follows the question", () =>
   answering("eleven", (page) => {
     const asked = page.lastMessage?.parts.find((part) => part.type === "tool-sendMail")
     assert(asked?.type === "tool-sendMail" && asked.state === "approval-requested")
@@ -295,7 +295,7 @@ it.live("a yes is sent where another call comes after the question", () =>
     Effect.timeout("10 seconds")
   ))
 
-it.live("what a person says in a tool's place is sent where another call comes after it", () =>
+it.live("what a person says in place of a tool is sent even if another call follows it", () =>
   answering("twelve", (page) => {
     const { toolCallId } = askIn(page)
     return page.addToolOutput({ tool: "askUser", toolCallId, output: "Celsius" })
@@ -304,7 +304,7 @@ it.live("what a person says in a tool's place is sent where another call comes a
     Effect.timeout("10 seconds")
   ))
 
-it.live("what a page says in the place of another tool is not believed", () =>
+it.live("what a page says in place of another tool is not believed", () =>
   Effect.gen(function*() {
     const refused = yield* Deferred.make<Error>()
     const onError = (error: Error) => void Deferred.doneUnsafe(refused, Effect.succeed(error))
@@ -319,7 +319,7 @@ it.live("what a page says in the place of another tool is not believed", () =>
     assert.deepStrictEqual(log.filter(({ _tag }) => _tag === "ApprovalResolved"), [])
   }).pipe(Effect.provide(serving([ScriptedModel.call("sendMail", { to: "Ann", text: "late" })]))))
 
-it.live("a run is aborted by its session, and a page without one has nothing to go on with", () =>
+it.live("a run is aborted by way of its session, and a page without one has nothing to continue", () =>
   Effect.gen(function*() {
     const gate = yield* ScriptedModel.makeGate
     yield* Effect.gen(function*() {
@@ -336,7 +336,7 @@ it.live("a run is aborted by its session, and a page without one has nothing to 
     }).pipe(Effect.provide(serving([ScriptedModel.text("Once"), ScriptedModel.gate(gate)])))
   }))
 
-it.live("what waits for a person is over once its run is aborted, and the page shows that", () =>
+it.live("what waits for a person is over once its run is aborted, and the page shows it", () =>
   Effect.gen(function*() {
     const { api, page } = yield* open("thirteen")
     yield* Effect.promise(() => page.sendMessage({ text: "Mail Ann that I am late." }))

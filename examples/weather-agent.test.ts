@@ -26,7 +26,7 @@ it.effect("the answer is a value of the output schema", () =>
     ScriptedModel.text(`{ "city": "Oslo", "bring": "umbrella" }`)
   ))))
 
-it.effect("a city that nobody knows is a typed failure, which the model reads", () =>
+it.effect("an unknown city is a typed failure, which the model reads", () =>
   Effect.gen(function*() {
     assert.deepStrictEqual(yield* advise("Roma"), { city: "Rome", bring: "sunglasses" })
     const [, second] = yield* (yield* ScriptedModel.Script).requests

@@ -31,7 +31,7 @@ it.live("streams a run's events", () =>
     assert.match(body, /event: RunCompleted\n/)
   }))
 
-it.live("whoever cancels the body aborts the run", () =>
+it.live("cancelling the body aborts the run", () =>
   Effect.gen(function*() {
     const gate = yield* ScriptedModel.makeGate
     const { ask, dispose, end } = yield* serving(ScriptedModel.gate(gate))
@@ -43,7 +43,7 @@ it.live("whoever cancels the body aborts the run", () =>
     assert.strictEqual(yield* end, "RunAborted")
   }))
 
-it.live("whoever aborts the request aborts the run", () =>
+it.live("aborting the request aborts the run", () =>
   Effect.gen(function*() {
     const gate = yield* ScriptedModel.makeGate
     const { ask, dispose, end } = yield* serving(ScriptedModel.gate(gate))
@@ -56,7 +56,7 @@ it.live("whoever aborts the request aborts the run", () =>
     assert.strictEqual(yield* end, "RunAborted")
   }))
 
-it.live("a request that is refused has a status", () =>
+it.live("a refused request has a status", () =>
   Effect.gen(function*() {
     const { ask } = yield* serving()
     const response = yield* ask(new Request("http://localhost/sessions/two/events"))

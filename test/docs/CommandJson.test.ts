@@ -10,7 +10,7 @@ import * as Drafts from "../support/Drafts.ts"
 
 const page = readFileSync(join(import.meta.dirname, "../../docs/command.md"), "utf8")
 
-/** By command: the names of its fields, those that may be absent with a question mark. */
+/** By command: the names of its fields, with a question mark for those that may be absent. */
 const documented = new Map(
   [...page.matchAll(/^\| (`.+) \| .+ \| (.+) \|$/gm)].flatMap(([, commands, fields]) =>
     [...commands!.matchAll(/`([\w -]+)`/g)].map(([, command]) =>
@@ -19,7 +19,7 @@ const documented = new Map(
   )
 )
 
-/** The first line, or all where that is several. */
+/** The first line, or everything if that spans several lines. */
 const fieldsOf = (stdout: string): ReadonlyArray<string> =>
   Object.keys(JSON.parse(stdout.startsWith("{\n") ? stdout : stdout.split("\n")[0]!) as object)
 
@@ -49,7 +49,7 @@ const suspend = (id: string) => {
   )
 }
 
-it.effect("the fields of each are those that are printed", () =>
+it.effect("the fields documented for each command are those printed", () =>
   Effect.gen(function*() {
     const { id, on, store } = yield* withSession()
     for (const name of ["first", "second", "third"]) yield* Effect.provide(suspend(name), store)
@@ -69,7 +69,7 @@ it.effect("the fields of each are those that are printed", () =>
     yield* printed("compact", id)
   }))
 
-it.effect("every command whose help has --json has a row", () =>
+it.effect("every command with --json in its help has a row", () =>
   Effect.gen(function*() {
     const { stdout } = yield* invoke(["--help"])
     const commands = [...stdout.split("SUBCOMMANDS")[1]!.split("EXAMPLES")[0]!.matchAll(/^ {2}(\w+)/gm)]

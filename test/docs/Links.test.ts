@@ -14,13 +14,13 @@ const pages = [
 ]
 const read = (path: string) => FileSystem.readFileSync(join(root, path), "utf8").replace(/^```[^]*?^```$/gm, "")
 
-/** What GitHub calls the headings of a page. */
+/** The anchors that GitHub makes for the headings of a page. */
 const anchors = (markdown: string): ReadonlyArray<string> =>
   [...markdown.matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
     title!.toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, "").replaceAll(" ", "-")
   )
 
-/** Why a link of a page leads nowhere. */
+/** Why a link on a page leads nowhere. */
 const broken = (path: string, link: string): ReadonlyArray<string> => {
   const [target = "", fragment] = link.split("#")
   const file = target === "" ? path : relative(root, join(root, dirname(path), target))
@@ -31,18 +31,18 @@ const broken = (path: string, link: string): ReadonlyArray<string> => {
 
 describe("a relative link", () => {
   for (const path of pages) {
-    it(`of ${path} leads somewhere`, () => {
+    it(`in ${path} leads somewhere`, () => {
       assert.deepStrictEqual(linksOf(read(path)).flatMap((link) => broken(path, link)), [])
     })
   }
 
-  it("of docs/README.md leads to every other page", () => {
+  it("in docs/README.md leads to every other page", () => {
     const linked = linksOf(read("docs/README.md"))
     const all = pages.filter((path) => path.startsWith("docs/")).map((path) => path.slice("docs/".length))
     assert.deepStrictEqual(all.filter((page) => page !== "README.md" && !linked.includes(page)), [])
   })
 
-  it("of every page in docs leads back to README.md and to the index", () => {
+  it("in every page of docs leads back to README.md and to the index", () => {
     const others = pages.filter((path) => path.startsWith("docs/") && path !== "docs/README.md")
     const lost = others.filter((path) =>
       !["../README.md", "README.md"].every((back) => linksOf(read(path)).includes(back))

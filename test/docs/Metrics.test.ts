@@ -14,7 +14,7 @@ interface Row {
   readonly name: string
   /** with its unit */
   readonly kind: string
-  /** that any metric of the name may have, sorted */
+  /** those that any metric of the name may have, sorted */
   readonly attributes: ReadonlyArray<string>
 }
 
@@ -27,7 +27,7 @@ const shown = (): ReadonlyArray<Row> => {
   }))
 }
 
-/** Moves one metric of every kind that there is, in a registry of its own. */
+/** Moves one metric of every existing kind, in its own registry. */
 const moved = Effect.gen(function*() {
   const registry: typeof Metric.MetricRegistry.Service = new Map()
   const context = Context.make(Metric.MetricRegistry, registry)

@@ -1,4 +1,4 @@
-/** The providers whose errors are told apart: as many as README.md says, and those that are tested. */
+/** The providers whose errors are distinguished: as many as README.md says, and those that are tested. */
 import { assert, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -15,11 +15,11 @@ const named = (): ReadonlyArray<string> => {
 
 const words = ["thirteen", "fourteen", "fifteen", "sixteen", "seventeen"]
 
-it("are as many as README.md says", () => {
+it("the documented providers are as many as README.md says", () => {
   assert.include(page("README.md"), ` words of ${words[named().length - 13]} providers mean`)
 })
 
-it("have answers that are tested, or are in a test of streams that break off", () => {
+it("the documented providers have tested answers, or are in a test of streams that break off", () => {
   const tested = new Set(ProviderAnswers.all.flatMap(({ provider }) => provider.split(" and ")))
   const streams = page("test/layers/OpenAiOddStreams.test.ts")
   assert.deepStrictEqual(named().filter((name) => !tested.has(name) && !streams.includes(`(${name})`)), [])

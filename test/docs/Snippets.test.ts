@@ -1,4 +1,4 @@
-/** What snippets of the pages do when they run, where no example does it. */
+/** What snippets on the pages do when they run, if no example shows it. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
@@ -48,7 +48,7 @@ describe("docs/agents.md", () => {
       assert.strictEqual(reason._tag, "ShuttingDown")
     }).pipe(Effect.provide([SessionStoreMemory.layer, ScriptedModel.layer([])])))
 
-  it.effect("tenants have models, stores and live runs of their own, side by side", () =>
+  it.effect("tenants have their own models, stores and live runs, side by side", () =>
     Effect.gen(function*() {
       class Assistant extends Agent.Service<Assistant>()("docs/Tenants", { instructions: "Be brief." }) {}
       const gates = { a: yield* ScriptedModel.makeGate, b: yield* ScriptedModel.makeGate }
@@ -107,7 +107,7 @@ describe("docs/hooks.md", () => {
       JSON.stringify(messages.at(-1)?.content.at(-1)).includes("homework") ? Effect.fail("no") : Effect.void
   }
 
-  it.effect("a message that a guard refused is a part of the next one, whose last part was said last", () =>
+  it.effect("a message that a guard refused becomes part of the next one, before its last part", () =>
     Effect.gen(function*() {
       const agent = yield* Agent.make({ instructions: "", hooks: [guard] })
       const { reason } = yield* Effect.flip(agent.run({ sessionId: "s", input: "Do my homework." }))
@@ -131,7 +131,7 @@ describe("docs/errors.md", () => {
   const made = Agent.make({ instructions: "Be brief.", retry: RetryPolicy.make({ maxRetries: 0 }) })
   const hi = ScriptedModel.text("Hi.")
 
-  it.effect("a job that failed is tried again, and told again once it is done", () =>
+  it.effect("a failed job is retried, and replayed once it is done", () =>
     Effect.gen(function*() {
       const assistant = yield* made
       const job = jobOf(assistant)
@@ -141,7 +141,7 @@ describe("docs/errors.md", () => {
       assert.lengthOf(yield* (yield* ScriptedModel.Script).requests, 2)
     }).pipe(Effect.provide(below(Overloaded.fail(), hi))))
 
-  it.effect("a job that two workers have is tried again by one of them, whose answer is that of both", () =>
+  it.effect("a job given to two workers is retried by one of them, whose answer both return", () =>
     Effect.gen(function*() {
       const [busy, gate] = [yield* Deferred.make<void>(), yield* ScriptedModel.makeGate]
       yield* Effect.gen(function*() {
@@ -175,7 +175,7 @@ describe("docs/http.md", () => {
   const refused = ScriptedModel.fail(new RunError.NonRetryableError({ _tag: "ContentPolicy", message: "no" }))
   const input = { sessionId: "ada", input: "Hello!" }
 
-  it.live("a signal aborts a run that a promise waits for", () =>
+  it.live("a signal aborts a run awaited by a promise", () =>
     Effect.gen(function*() {
       const { end, gate, runtime } = yield* waiting
       const controller = new AbortController()
@@ -200,7 +200,7 @@ describe("docs/http.md", () => {
       yield* runtime.disposeEffect
     }))
 
-  /** The server of the page, as a client asks it. */
+  /** The page's server, as a client sees it. */
   const asking = Effect.fnUntraced(function*(runtime: ManagedRuntime.ManagedRuntime<Assistant, never>) {
     const text = Effect.flatMap(
       Assistant,
@@ -214,7 +214,7 @@ describe("docs/http.md", () => {
       Effect.promise(() => fetch(`http://${host}`, signal === undefined ? {} : { signal }))
   })
 
-  it.live("who leaves a response of text aborts the run", () =>
+  it.live("leaving a text response aborts the run", () =>
     Effect.gen(function*() {
       const { end, gate, runtime } = yield* waiting
       const ask = yield* asking(runtime)
@@ -228,7 +228,7 @@ describe("docs/http.md", () => {
       assert.strictEqual(yield* end, "RunAborted(consumer)")
     }))
 
-  it.live("a run that fails breaks a response of text off", () =>
+  it.live("a run that fails breaks off a text response", () =>
     Effect.gen(function*() {
       const begun = [ScriptedModel.text("Once"), refused].flat()
       const runtime = ManagedRuntime.make(Layer.provide(Assistant.layer, below(begun)))
@@ -238,7 +238,7 @@ describe("docs/http.md", () => {
       yield* runtime.disposeEffect
     }))
 
-  it.live("dispose aborts what was started and is waited for by nobody", () =>
+  it.live("dispose aborts what was started and nobody awaits", () =>
     Effect.gen(function*() {
       const { end, gate, runtime } = yield* waiting
       yield* Effect.promise(() => runtime.runPromise(Effect.flatMap(Assistant, (assistant) => assistant.start(input))))
@@ -261,7 +261,7 @@ describe("docs/steering.md", () => {
     billing: { instructions: "Answer.", tools: ["find_invoice", "hand_over"] }
   } as const
 
-  it.effect("a run that is handed over goes on with other instructions and tools, and so does the next message", () =>
+  it.effect("a run that is handed over continues with other instructions and tools, and so does the next message", () =>
     Effect.gen(function*() {
       const store = yield* SessionStore
       const handlers = Desk.toLayer({
@@ -295,7 +295,7 @@ describe("docs/steering.md", () => {
 })
 
 describe("docs/tools.md", () => {
-  it.effect("agents with tools of one name have handlers of their own where each is given them, and else the last ones", () =>
+  it.effect("agents with equally named tools have their own handlers if each is given them, else the last ones", () =>
     Effect.gen(function*() {
       const made = (word: string) => {
         const toolkit = Toolkit.make(Tool.make("find", { success: Schema.String }))
@@ -317,7 +317,7 @@ describe("docs/tools.md", () => {
       ...Array.from({ length: 4 }, () => [ScriptedModel.call("find", {}), ScriptedModel.text("Here.")]).flat()
     ))))
 
-  it.effect("tools of a JSON Schema are called with what the model gave", () =>
+  it.effect("tools with a JSON Schema are called with what the model gave", () =>
     Effect.gen(function*() {
       const parameters = { type: "object", properties: { words: { type: "string" } } } as const
       const toolkit = Toolkit.make(
@@ -334,7 +334,7 @@ describe("docs/tools.md", () => {
       assert.include(JSON.stringify(second?.messages.at(-1)?.content), `"result":{"found":{"words":"lamps"}}`)
     }).pipe(Effect.provide(below(ScriptedModel.call("find", { words: "lamps" }), ScriptedModel.text("None.")))))
 
-  it.effect("an agent inside a tool has the observers of whoever called the one around it", () =>
+  it.effect("an agent inside a tool has the observers of the outer agent's caller", () =>
     Effect.gen(function*() {
       const seen = new Set<string>()
       const observer: Observer = { name: "agents", observe: ({ agent }) => Effect.sync(() => void seen.add(agent)) }

@@ -1,4 +1,4 @@
-/** docs/troubleshooting.md shows what its scripts and commands show: each symptom is there, with the numbers that it names. */
+/** docs/troubleshooting.md shows what its scripts and commands show: every symptom is there, with its numbers. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
@@ -16,7 +16,7 @@ interface Shown {
   readonly output: string
 }
 
-/** The commands of a section with what it shows of them, in order. */
+/** The commands of a section with what it shows of their output, in order. */
 const shownIn = (section: string): ReadonlyArray<Shown> =>
   [...section.matchAll(/^```console\n([^]*?)^```$/gm)]
     .flatMap(([, block = ""]) => block.split(/^\$ /m).slice(1))
@@ -30,7 +30,7 @@ const sections = guide.split(/^## /m).slice(1).map((text) => ({
   commands: shownIn(text)
 }))
 
-/** An example as a reader starts it, in a process of its own. */
+/** An example as a reader starts it, in its own process. */
 const node = (script: string, folder: string) =>
   Effect.promise(() =>
     new Promise<string>((resolve, reject) =>
@@ -57,7 +57,7 @@ const run = Effect.fnUntraced(function*({ words }: Shown, folder: string) {
   return stdout.replaceAll(`${folder}/`, "")
 })
 
-/** Without what differs from one time to the next: times, the bars that they make, and ids. */
+/** Without what differs between runs: times, the bars drawn from them, and ids. */
 const lasting = (output: string): ReadonlyArray<string> =>
   output
     .replaceAll(/[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[\da-f]{4}-[\da-f]{12}/g, "<id>")
@@ -68,12 +68,12 @@ const lasting = (output: string): ReadonlyArray<string> =>
     .replaceAll(/ {2,}/g, " ")
     .replaceAll(/<time>(?: <time>)+/g, "<time>")
     .split("\n")
-    // what bars stand for is told of those that there are
+    // what bars stand for is explained for those present
     .filter((line) => !/^[█▒·━≈] (?:until|its|an?) /.test(line))
     .map((line) => line.trim())
     .filter((line) => line !== "")
 
-/** Each part between lines of `...` stands in the output, one after the other, and nothing is missing where there is no such line. */
+/** Each part between lines of `...` is in the output, in order, and nothing is missing if there is no such line. */
 const check = (shown: string, output: string, command: string) => {
   const lines = lasting(output)
   if (!/^\.\.\.$/m.test(shown)) return assert.deepStrictEqual(lines, lasting(shown), command)
@@ -86,7 +86,7 @@ const check = (shown: string, output: string, command: string) => {
 }
 
 describe("docs/troubleshooting.md", () => {
-  it("walks through the symptoms that it lists, each with a script and the commands that show it", () => {
+  it("walks through the symptoms it lists, each with a script and the commands that show it", () => {
     assert.deepStrictEqual(sections.map(({ title }) => title), [
       "A run does not end",
       "Many retries",
@@ -103,7 +103,7 @@ describe("docs/troubleshooting.md", () => {
   })
 
   for (const { commands, title } of sections) {
-    it.live(`shows what there is: ${title}`, () =>
+    it.live(`shows the real output: ${title}`, () =>
       Effect.gen(function*() {
         const folder = yield* temporaryFolder
         for (const shown of commands) check(shown.output, yield* run(shown, folder), shown.words.join(" "))

@@ -1,4 +1,4 @@
-/** Preloaded into child processes: servers listen on a free port in the place of their own, and say where that is. */
+/** Preloaded into child processes: servers listen on a free port instead of their own, and report it. */
 import { type ListenOptions, Server } from "node:net"
 
 const listen = Server.prototype.listen

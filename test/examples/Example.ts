@@ -1,4 +1,4 @@
-/** An example as a user starts it: a process of its own, killed with its scope. The model is a server on loopback. */
+/** An example as a user starts it: its own process, killed with its scope. The model is a server on loopback. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { spawn } from "node:child_process"
@@ -14,7 +14,7 @@ export interface Options {
   readonly args?: ReadonlyArray<string>
   readonly model: OpenAiServer.Server
   readonly env: Readonly<Record<string, string>>
-  /** that it runs in; default: that of this process */
+  /** the folder it runs in; default: that of this process */
   readonly folder?: string
 }
 
@@ -43,7 +43,7 @@ export const start = Effect.fnUntraced(function*({ args = [], env, folder, model
     })
   }
   return {
-    /** Waits until the process has written this, to standard output or standard error. */
+    /** Waits until the process has written this to standard output or standard error. */
     wrote: (text: string) =>
       Effect.suspend(() => {
         const done = Deferred.makeUnsafe<void>()
@@ -56,7 +56,7 @@ export const start = Effect.fnUntraced(function*({ args = [], env, folder, model
     written: Effect.sync(() => out.text),
     interrupt: Effect.sync(() => child.kill("SIGINT")),
     terminate: Effect.sync(() => child.kill("SIGTERM")),
-    /** Waits for its end; all it wrote, and its exit code. */
+    /** Waits for its end; everything it wrote, and its exit code. */
     result: Effect.promise(() => closed).pipe(Effect.map(() => ({ out: out.text, code: child.exitCode })))
   }
 })

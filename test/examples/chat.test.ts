@@ -1,4 +1,4 @@
-/** examples/chat.ts in a process of its own, with a real Ctrl-C. */
+/** examples/chat.ts in its own process, with a real Ctrl-C. */
 import { assert, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -7,7 +7,7 @@ import { data, delta, make, open } from "../support/OpenAiServer.ts"
 import { temporaryFolder } from "../support/Processes.ts"
 import * as Example from "./Example.ts"
 
-it.live("Ctrl-C closes the model's connection and leaves a prompt; at the prompt it leaves", () =>
+it.live("Ctrl-C closes the model's connection and leaves a prompt; a second one at the prompt exits", () =>
   Effect.gen(function*() {
     const CHAT_DB = join(yield* temporaryFolder, "chat.db")
     const model = yield* make(open(data(delta({ content: "Once upon" }))))

@@ -1,4 +1,4 @@
-/** examples/long-conversation.ts in processes of its own: asked twice, then made smaller by hand. */
+/** examples/long-conversation.ts in its own processes: asked twice, then compacted by hand. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { join } from "node:path"
@@ -8,7 +8,7 @@ import * as Example from "./Example.ts"
 
 const says = (content: string) => events(data(delta({ content }), finish("stop")), done)
 
-it.live("a conversation of several processes is summed up by the cheaper model", () =>
+it.live("a conversation across several processes is summed up by the cheaper model", () =>
   Effect.gen(function*() {
     const MANUAL_DB = join(yield* temporaryFolder, "manual.db")
     const model = yield* make(says("The screw turns. ".repeat(200)), says("It turns."), says("A screw."))

@@ -43,7 +43,7 @@ const tree = [{
   }]
 }]
 
-it.live("effect/observability sends the tree of spans and the metrics, and the observer hears of the end", () =>
+it.live("effect/observability sends the tree of spans and the metrics, and the observer is told of the end", () =>
   Effect.gen(function*() {
     const collector = yield* OtlpCollector.make
     const told: Array<string> = []

@@ -1,4 +1,4 @@
-/** examples/refunds.ts in processes of its own: asked in one, approved in another, paid in a third. */
+/** examples/refunds.ts in its own processes: asked in one, approved in another, paid in a third. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { existsSync, readFileSync } from "node:fs"
@@ -36,7 +36,7 @@ const shop = Effect.fnUntraced(function*() {
   }
 })
 
-it.live("a refund that was approved in another process is paid by a third, once", () =>
+it.live("a refund approved in another process is paid by a third, once", () =>
   Effect.gen(function*() {
     const { model, paid, run } = yield* shop()
     assert.match(yield* run("ask", "lamp", "My lamp arrived broken."), /waits for a person/)

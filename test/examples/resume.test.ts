@@ -1,4 +1,4 @@
-/** examples/resume.ts in processes of its own. */
+/** examples/resume.ts in its own processes. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -23,7 +23,7 @@ const look = (id: string, place: string) =>
   )
 const says = (content: string) => events(data(delta({ content }), finish("stop")), done)
 
-it.live("a run that stopped at its limit goes on in another process, and nothing is done twice", () =>
+it.live("a run that stopped at its limit continues in another process, and nothing is done twice", () =>
   Effect.gen(function*() {
     const RESUME_DB = join(yield* temporaryFolder, "resume.db")
     const model = yield* make(
@@ -58,7 +58,7 @@ it.live("a run that stopped at its limit goes on in another process, and nothing
     assert.deepStrictEqual(model.requests.map(({ body }) => body.messages.length), [2, 4, 6, 8])
   }))
 
-it.live("a session that nobody began has nothing to resume", () =>
+it.live("a session that nobody started has nothing to resume", () =>
   Effect.gen(function*() {
     const RESUME_DB = join(yield* temporaryFolder, "resume.db")
     const model = yield* make(says("Hello?"))

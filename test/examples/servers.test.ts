@@ -1,4 +1,4 @@
-/** Examples that are servers, each as a process of its own: who can reach them where nobody says, and what a deploy does. */
+/** Examples that are servers, each in its own process: who can reach them by default, and what a deploy does. */
 import { assert, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -19,7 +19,7 @@ const listens = Effect.fnUntraced(function*(name: string, address: string, env: 
 })
 
 it.live.each(["http-server.ts", "use-chat.ts", "observability.ts"])(
-  "%s listens for this machine alone, unless the variable HOST says otherwise",
+  "%s only listens for this machine, unless the variable HOST says otherwise",
   (name) =>
     Effect.andThen(
       listens(name, "127.0.0.1", { HOST: "" }),
@@ -34,7 +34,7 @@ const urlOf = Effect.fnUntraced(function*(example: Effect.Success<ReturnType<typ
 })
 
 it.live(
-  "a run that a deploy cuts off goes on in the next process, and so does whoever reads along",
+  "a run that a deploy cuts off continues in the next process, and so do those who read along",
   () =>
     Effect.gen(function*() {
       const folder = yield* temporaryFolder

@@ -1,4 +1,4 @@
-/** examples/workers.ts in processes of its own, over a Postgres: one dies, another one goes on. */
+/** examples/workers.ts in its own processes, over one Postgres: one dies, another continues. */
 import { assert, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -10,27 +10,31 @@ import * as Example from "./Example.ts"
 
 const says = (content: string) => events(data(delta({ content }), finish("stop")), done)
 
-it.live("what a dead process left goes on in another one, and what lives is left alone", () =>
-  Effect.gen(function*() {
-    const DATABASE_URL = yield* PgDatabases.database
-    const dying = yield* make(open(data(delta({ content: "Once" }))))
-    const living = yield* make(open(data(delta({ content: "Once" }))))
-    const model = yield* make(says("The end."))
-    const start = (to: typeof model, ...args: ReadonlyArray<string>) =>
-      Example.start({ name: "workers.ts", args, model: to, env: { DATABASE_URL } })
+it.live(
+  "what a dead process left behind continues in another, and what is alive is left alone",
+  () =>
+    Effect.gen(function*() {
+      const DATABASE_URL = yield* PgDatabases.database
+      const dying = yield* make(open(data(delta({ content: "Once" }))))
+      const living = yield* make(open(data(delta({ content: "Once" }))))
+      const model = yield* make(says("The end."))
+      const start = (to: typeof model, ...args: ReadonlyArray<string>) =>
+        Example.start({ name: "workers.ts", args, model: to, env: { DATABASE_URL } })
 
-    const life = yield* Scope.make()
-    yield* Scope.provide(start(dying, "ask", "1", "A story."), life)
-    yield* start(living, "ask", "2", "A story.")
-    yield* Deferred.await(dying.received)
-    yield* Deferred.await(living.received)
-    yield* Scope.close(life, Exit.void)
+      const life = yield* Scope.make()
+      yield* Scope.provide(start(dying, "ask", "1", "A story."), life)
+      yield* start(living, "ask", "2", "A story.")
+      yield* Deferred.await(dying.received)
+      yield* Deferred.await(living.received)
+      yield* Scope.close(life, Exit.void)
 
-    const recovery = yield* Effect.flatMap(start(model, "recover"), (_) => _.result)
-    assert.deepStrictEqual(recovery, {
-      code: 0,
-      out: "worker-1: The model finished its answer, after 1 turn and 0 tool calls.\n"
-    })
-    assert.strictEqual(model.requests.length, 1)
-    assert.strictEqual(living.requests.length, 1)
-  }), 120_000)
+      const recovery = yield* Effect.flatMap(start(model, "recover"), (_) => _.result)
+      assert.deepStrictEqual(recovery, {
+        code: 0,
+        out: "worker-1: The model finished its answer, after 1 turn and 0 tool calls.\n"
+      })
+      assert.strictEqual(model.requests.length, 1)
+      assert.strictEqual(living.requests.length, 1)
+    }),
+  120_000
+)

@@ -1,4 +1,4 @@
-/** The statistics of runs: a fold of their events, compared with a naive count over whole logs and with fixed values. */
+/** The statistics of runs: a fold of their events, compared with a naive count over whole logs and fixed values. */
 import { assert, describe, it } from "@effect/vitest"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as RunState from "../../src/run/RunState.ts"

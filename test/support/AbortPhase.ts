@@ -1,4 +1,4 @@
-/** A phase that a run can be aborted in, held at an obstacle, and what phases are made of. */
+/** A phase in which a run can be aborted, held at an obstacle, and what phases are made of. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
@@ -19,31 +19,31 @@ import * as TestStore from "./TestStore.ts"
 export interface Phase {
   readonly turns: ReadonlyArray<ScriptedModel.Turn>
   readonly options?: TestAgent.Options
-  /** also known as the run that a resume goes on with */
+  /** also called the run that a resume continues */
   readonly runId: string
   readonly begins: "start" | "resume"
   /** settings of whoever starts the run */
   readonly around: <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  /** The run is in the phase, where that is not when the obstacle is reached. */
+  /** The run is in the phase, if that is not when the obstacle is reached. */
   readonly reached?: Effect.Effect<void>
   /** what the end event names when the obstacle is stuck */
   readonly named: ReadonlyArray<string>
-  /** the end that the abort comes to; `refused` where it comes before the run's first event */
+  /** the end that the abort leads to; `refused` if it comes before the run's first event */
   readonly comesTo: "aborted" | "refused" | "completed"
-  /** the store is what is stuck, so that nothing can be written of it */
+  /** the store is what is stuck, so that no end can be written */
   readonly isStore?: boolean
   /** somebody elsewhere says yes to this question once the abort is under way */
   readonly decides?: string
-  /** a reader that came and does not read */
+  /** a reader that arrived and does not read */
   readonly hasStuckReader?: boolean
 }
 
 type Make = (obstacle: Obstacle.Obstacle) => Effect.Effect<Phase, never, Scope.Scope>
 
 export interface Kind {
-  /** how what holds the phase may take an abort */
+  /** how what holds the phase may respond to an abort */
   readonly manners: ReadonlyArray<Obstacle.Manner>
-  /** how many come to the obstacle; default one */
+  /** how many reach the obstacle; default one */
   readonly all?: number
   /** the run has no event yet */
   readonly isEarly?: boolean
@@ -60,11 +60,11 @@ export const plain = {
 
 export const twoCalls = [TestAgent.work(1, "a"), TestAgent.work(2, "b")]
 
-/** A model that comes to the obstacle in the midst of its turn. */
+/** A model that reaches the obstacle in the middle of its turn. */
 export const gateOf = (obstacle: Obstacle.Obstacle) =>
   Effect.map(ScriptedModel.makeGate, (gate) => ScriptedModel.gate({ ...gate, wait: obstacle.wait }))
 
-/** A store that comes to the obstacle before the first batch that has such an event. */
+/** A store that reaches the obstacle before the first batch with such an event. */
 export const holding = (
   isHeld: (event: RunEvent.Durable) => boolean,
   turns: ReadonlyArray<ScriptedModel.Turn>,
@@ -82,7 +82,7 @@ export const holding = (
   )
 }
 
-/** A run that takes up what another one left when it died, and asks what became of its calls. */
+/** A run that takes up what another left when it died, and asks what became of its calls. */
 export const reconciling = (wasAborted: boolean, rest: Partial<Phase>): Make => (obstacle) =>
   Effect.map(DeadRun.left({ wasAborted }), (store): Phase => ({
     ...plain,
@@ -107,7 +107,7 @@ export const tool =
       ...rest
     })
 
-/** A hook comes to the obstacle, in the first run that it is asked in. */
+/** A hook reaches the obstacle, in the first run that asks it. */
 export const hooked =
   (point: Point, rest: Partial<Phase> & Pick<Phase, "turns">, agent: TestAgent.Options["agent"] = {}): Make =>
   (obstacle) => {
@@ -118,7 +118,7 @@ export const hooked =
     return Effect.succeed({ ...plain, options: { agent: { ...agent, hooks: [hook] } }, named: ["hook slow"], ...rest })
   }
 
-/** Tells how far it is, more often than anyone could read, before it comes to the obstacle. */
+/** Reports progress more often than anyone could read, before it reaches the obstacle. */
 export const telling = (obstacle: Obstacle.Obstacle): TestAgent.Handler => {
   const handler = (_: unknown, { preliminary }: { preliminary: (text: string) => Effect.Effect<void> }) =>
     Effect.forEach(Array.from({ length: 2_000 }, (_, i) => `${i}`), preliminary, { discard: true }).pipe(
@@ -134,7 +134,7 @@ export const inParallel = { agent: { toolPolicy: { maxParallel: 2 } } }
 export const ruled = (obstacle: Obstacle.Obstacle) =>
   Approvals.withWork(TestAgent.kit.tools.work.setNeedsApproval(() => Effect.as(obstacle.wait, false)))
 
-/** Wants to shrink the context before the first request, and comes to the obstacle. */
+/** Wants to shrink the context before the first request, and reaches the obstacle. */
 export const shrinking = (obstacle: Obstacle.Obstacle) => {
   let isPast = false
   return Layer.succeed(ContextManager, {
@@ -147,7 +147,7 @@ export const shrinking = (obstacle: Obstacle.Obstacle) => {
   })
 }
 
-/** A rule that is `first` when it is asked the first time, and then `later`. */
+/** A rule that answers `first` the first time, and then `later`. */
 export const once = <A>(first: Effect.Effect<A>, later: A) => {
   let isPast = false
   return (): A | Effect.Effect<A> => {

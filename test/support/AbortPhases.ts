@@ -1,4 +1,4 @@
-/** The phases that a run can be aborted in. */
+/** The phases in which a run can be aborted. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as RunEvent from "../../src/run/RunEvent.ts"

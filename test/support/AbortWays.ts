@@ -1,4 +1,4 @@
-/** The ways in which a run comes to an end from outside. */
+/** The ways in which a run is ended from outside. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -22,15 +22,15 @@ export interface Given {
 export interface Begun {
   /** returns when the run has ended */
   readonly abort: Effect.Effect<void>
-  /** what whoever stayed until the end was told */
+  /** what a reader who stayed until the end was told */
   readonly told?: Effect.Effect<Exit.Exit<unknown, RunError.RunError>>
 }
 
 export interface Way {
   readonly reason: RunEvent.AbortedReason
-  /** It can be taken before the run's first event. */
+  /** It can be used before the run's first event. */
   readonly isEarly: boolean
-  /** the agent takes no more messages */
+  /** the agent accepts no more messages */
   readonly closes?: boolean
   readonly begin: (given: Given) => Effect.Effect<Begun, never, Scope.Scope>
 }
@@ -43,7 +43,7 @@ const reading = (given: Given) => Effect.forkScoped(given.phase.around(Stream.ru
 
 const runOf = ({ made, phase }: Given) => Effect.map(made.agent.live(phase.runId, "s"), (run) => run!)
 
-/** Someone reads to the end, someone else aborts. */
+/** One reader reads to the end, somebody else aborts. */
 export const fromElsewhere = (abort: (given: Given) => Effect.Effect<unknown>): Way["begin"] => (given) =>
   Effect.map(reading(given), (fiber) => ({ abort: Effect.asVoid(abort(given)), told: Fiber.await(fiber) }))
 

@@ -1,5 +1,5 @@
 /**
- * What a run may have open outside of its process, or of its fibers, when it is aborted: a real connection to a provider in
+ * What a run may have open outside its process, or its fibers, when it is aborted: a real connection to a provider in
  * each of its phases, and real child processes of `run_command`, from tame to wild.
  */
 import * as Deferred from "effect/Deferred"
@@ -26,9 +26,9 @@ export interface World extends Pick<AbortPhase.Phase, "around" | "begins" | "nam
   readonly reached: (agent: TestAgent.TestAgent["agent"]) => Effect.Effect<unknown>
   /** how much of it is open */
   readonly open: () => number
-  /** how much of it an abort leaves open, named or not */
+  /** how much of it an abort leaves open, whether named or not */
   readonly kept: number
-  /** what takes an abort to its end where that takes time */
+  /** what brings an abort to its end if that takes time */
   readonly passTime: Effect.Effect<unknown>
 }
 
@@ -51,7 +51,7 @@ const connectedTo = ({ baseUrl, kept = 0, open, reached, around = AbortPhase.pla
   passTime: Effect.void
 })
 
-/** It takes connections, and says nothing: who wants to speak TLS is not connected yet. */
+/** Accepts connections and says nothing: a client that wants TLS is not connected yet. */
 const mute: Make = Effect.gen(function*() {
   const sockets: Array<Socket> = []
   const connected = yield* Deferred.make<void>()
@@ -75,13 +75,13 @@ const mute: Make = Effect.gen(function*() {
   return connectedTo({
     baseUrl: `https://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     open: () => sockets.filter((socket) => !socket.destroyed).length,
-    // The platform's fetch goes on connecting, for its pool, until it gives up by itself; no request is sent.
+    // The platform's fetch keeps connecting, for its pool, until it gives up by itself; no request is sent.
     kept: 1,
     reached: () => Deferred.await(connected)
   })
 })
 
-/** The head of an answer has come. */
+/** The head of an answer has arrived. */
 const answered = Effect.map(Deferred.make<void>(), (head) => ({
   reached: () => Deferred.await(head),
   around: Effect.provideService(FetchHttpClient.Fetch, async (...args) => {
@@ -117,9 +117,9 @@ export const providers: Record<string, Make> = {
 }
 
 interface Command {
-  /** tells the pids of its processes to `$1`, and waits */
+  /** writes the pids of its processes to `$1`, and waits */
   readonly script: string
-  /** says so there, and goes on, when SIGTERM comes */
+  /** reports SIGTERM there, and continues */
   readonly isStubborn?: boolean
   /** cannot be found */
   readonly named?: ReadonlyArray<string>

@@ -1,4 +1,4 @@
-/** What holds of a session whose run was aborted, whoever did it and whenever. */
+/** What holds for a session whose run was aborted, whoever did it and whenever. */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
@@ -8,11 +8,11 @@ import type * as TestAgent from "./TestAgent.ts"
 /** What a reader of the run saw. */
 export interface Seen {
   readonly events: ReadonlyArray<RunEvent.RunEvent>
-  /** what was not over when the end event came */
+  /** what was not over when the end event arrived */
   readonly early: ReadonlyArray<string>
 }
 
-/** The log is closed and legal, says why, and the session answers; `reader` is what a reader saw, where there was one. */
+/** The log is closed and legal, says why, and the session answers; `reader` is what a reader saw, if there was one. */
 export const check = Effect.fnUntraced(function*(
   made: TestAgent.TestAgent,
   reason: RunEvent.AbortedReason,
@@ -30,7 +30,7 @@ export const check = Effect.fnUntraced(function*(
   }
 })
 
-/** The session takes the next message. */
+/** The session accepts the next message. */
 export const answers = Effect.fnUntraced(function*({ agent, store }: TestAgent.TestAgent) {
   const result = yield* agent.run({ sessionId: "s", input: "hello?" })
   assert.strictEqual(result._tag, "Completed")

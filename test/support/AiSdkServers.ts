@@ -1,6 +1,6 @@
 /**
- * What Anthropic, Google and OpenAI's Responses send, for a server on the loopback interface (`OpenAiServer`), and their
- * models of the AI SDK that call it.
+ * What Anthropic, Google and OpenAI's Responses send, for a server on the loopback interface (`OpenAiServer`), and the
+ * AI SDK models that call it.
  */
 import { createAnthropic } from "@ai-sdk/anthropic"
 import { createGoogle } from "@ai-sdk/google"
@@ -152,7 +152,7 @@ export const responses = ({ baseUrl }: Pick<OpenAi.Server, "baseUrl">, id = "gpt
 
 export type Maker = typeof anthropic
 
-/** What becomes of these replies, with the server that gave them. */
+/** What becomes of these replies, with the server that sent them. */
 export const answer = Effect.fnUntraced(function*(
   make: Maker,
   reply: OpenAi.Reply,

@@ -1,6 +1,6 @@
 /**
  * An agent whose tools ask for permission, an approver that a test answers, and what every log with questions in it must
- * be.
+ * satisfy.
  */
 import * as Toolkit from "effect/ai/Toolkit"
 import * as Deferred from "effect/Deferred"
@@ -17,7 +17,7 @@ import type * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as StrictModel from "../../src/testing/StrictModel.ts"
 import * as TestAgent from "./TestAgent.ts"
 
-/** `look` says nothing of approval, `again` says that it needs none, `work` says what is given. */
+/** `look` says nothing about approval, `again` says that it needs none, `work` says what it is given. */
 export const withWork = (work: typeof TestAgent.kit.tools.work) =>
   Toolkit.make(work, TestAgent.kit.tools.look, TestAgent.kit.tools.again.setNeedsApproval(false))
 
@@ -33,11 +33,11 @@ export const answering = (answer: (question: Approver.Question) => Approver.Answ
 
 export interface Desk extends Approver.Approver {
   readonly questions: ReadonlyArray<Approver.Question>
-  /** calls whose question was cut off before it was answered */
+  /** calls whose question was cut off before an answer */
   readonly interrupted: ReadonlyArray<string>
-  /** the question about this call has come */
+  /** the question about this call has arrived */
   readonly asked: (callId: string) => Effect.Effect<Approver.Question>
-  /** answers the question about this call; `undefined` is nobody */
+  /** answers the question about this call; `undefined` stands for nobody */
   readonly answer: (callId: string, answer: Approver.Answer | undefined) => Effect.Effect<void>
 }
 
@@ -74,7 +74,7 @@ export interface Asking extends TestAgent.TestAgent {
   readonly ran: ReadonlyArray<number>
 }
 
-/** A test agent of `kit` whose layer has `approver`; without one nobody answers. */
+/** A test agent of `kit` whose layer has `approver`; without one, nobody answers. */
 export const make = Effect.fnUntraced(function*(
   turns: ReadonlyArray<ScriptedModel.Turn>,
   options: TestAgent.Options & { readonly approver?: Approver.Approver } = {}
@@ -113,7 +113,7 @@ export const steps = (events: ReadonlyArray<RunEvent.RunEvent>): Array<string> =
     }
   })
 
-/** What is wrong with a log that may be suspended and gone on with, in words. */
+/** What is wrong, in words, with a log that may be suspended and continued. */
 export const violations = (log: ReadonlyArray<RunEvent.Durable>): Array<string> => {
   const found: Array<string> = []
   const count = new Map<string, number>()
@@ -138,7 +138,7 @@ export const violations = (log: ReadonlyArray<RunEvent.Durable>): Array<string> 
         const wasAsked = times(event, `ApprovalRequested ${callId}`) > 0
         if (wasAsked && times(event, `yes ${callId}`) === 0) say(`${callId} was not allowed`)
       }
-      // what paused is begun anew
+      // what paused begins again
       if (event._tag === "ToolPaused") {
         for (const tag of ["ToolStarted", "ToolPaused"]) count.delete(`${event.runId} ${tag} ${callId}`)
       }
@@ -166,6 +166,6 @@ const illegal = (transcript: Transcript.Transcript): ReadonlyArray<string> => {
   })
 }
 
-/** A stream of an agent in a process where `approver` answers. */
+/** An agent's stream in a process where `approver` answers. */
 export const by = <A, E, R>(approver: Approver.Approver, self: Stream.Stream<A, E, R>): Stream.Stream<A, E, R> =>
   Stream.provideService(self, Approver.Approver, approver)

@@ -53,7 +53,7 @@ const closing = (fd: number) => {
   }
 }
 
-/** Whether a process runs; one that has given its memory back on its way out, or only waits to be reaped, does not. */
+/** Whether a process runs; one that has released its memory on its way out, or only waits to be reaped, does not. */
 export const isAlive = (pid: number): boolean => {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8")

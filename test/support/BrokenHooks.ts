@@ -1,9 +1,9 @@
-/** Hooks that give no usable word, in every way there is, and where they are asked. */
+/** Hooks that return nothing usable, in every possible way, and where they are called. */
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 import type { Hook, Point } from "../../src/services/Hooks.ts"
 
-/** Stands in everything that a broken hook says. */
+/** Appears in everything that a broken hook says. */
 export const canary = "CANARY-8"
 
 const bug = () => new Error(canary)
@@ -22,7 +22,7 @@ export const ways: Readonly<Record<string, Asked>> = {
   "gives a promise": () => Promise.resolve() as never
 }
 
-/** What cannot be used of what a hook gives; an `afterModelCall` gives nothing. */
+/** What is unusable in a hook's result; an `afterModelCall` returns nothing. */
 export const unusable: Readonly<Record<Exclude<Point, "afterModelCall">, ReadonlyArray<unknown>>> = {
   beforeModelCall: [canary, { messages: canary }, { messages: [{ role: "robot" }] }, { tools: "look" }, {
     tools: [7n]

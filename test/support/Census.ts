@@ -11,7 +11,7 @@ import { getEventListeners } from "node:events"
 
 export interface Counts {
   readonly fibers: number
-  /** timers of the wall clock that were set during the census; those of the test's clock are fibers that sleep */
+  /** wall clock timers that were set during the census; those of the test's clock are fibers that sleep */
   readonly timers: number
   /** by kind, such as `TCPSocketWrap` */
   readonly resources: Readonly<Record<string, number>>
@@ -21,14 +21,14 @@ export interface Counts {
 
 export interface Census {
   readonly counts: () => Counts
-  /** Comes when no more than so many fibers are alive; `false` after five seconds of the wall clock with more. */
+  /** Returns once no more than this many fibers are alive; `false` after five seconds of wall clock time with more. */
   readonly fewer: (fibers: number) => Effect.Effect<boolean>
 }
 
 /** Counts what `self` starts. */
 export const during = <A, E, R>(self: (census: Census) => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.scoped(Effect.gen(function*() {
-    // whoever runs the test has set up its own by then
+    // whoever runs the test has finished its own setup by then
     yield* Effect.yieldNow
     const { alive, fewer, metrics } = fibers()
     const timers = yield* timersSet
@@ -45,7 +45,7 @@ export const during = <A, E, R>(self: (census: Census) => Effect.Effect<A, E, R>
     return yield* Effect.provideService(self({ counts, fewer }), Metric.FiberRuntimeMetrics, metrics)
   })) as Effect.Effect<A, E, R>
 
-/** Timers are counted by themselves: the ones here are also those of whoever runs the test. */
+/** Timers are counted separately: those here also belong to whoever runs the test. */
 const kinds = new Set([
   "TCPSocketWrap",
   "TCPServerWrap",
@@ -92,7 +92,7 @@ const fibers = () => {
   return { alive: () => alive, fewer, metrics }
 }
 
-/** The timers under way that were set since; the runner of the tests keeps its own way to set them. */
+/** The timers under way that were set since; the test runner keeps its own way of setting them. */
 const timersSet: Effect.Effect<ReadonlySet<unknown>, never, Scope.Scope> = Effect.map(
   Effect.acquireRelease(
     Effect.sync(() => {

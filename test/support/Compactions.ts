@@ -1,4 +1,4 @@
-/** Compactions in generated logs, more of them than sessions have, and with the snapshots that they would have. */
+/** Compactions in generated logs: more of them than sessions have, with the snapshots that they would have. */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Snapshot from "../../src/run/log/Snapshot.ts"
@@ -13,7 +13,7 @@ import * as Strategies from "./Strategies.ts"
 
 type Compacted = Extract<RunEvent.Durable, { _tag: "ContextCompacted" }>
 
-/** The log with more compactions in it, anywhere, also in the midst of turns. */
+/** The log with more compactions in it, anywhere, even in the middle of turns. */
 export const insert = (log: Logs.Log, seed: number, oddness: number): Logs.Log => {
   const die = dice(seed)
   const taste = { dice: die, oddness }
@@ -34,7 +34,7 @@ export const insert = (log: Logs.Log, seed: number, oddness: number): Logs.Log =
   return out
 }
 
-/** The log with some of its texts and results as long as they are in earnest. */
+/** The log with some of its texts and results at realistic lengths. */
 export const lengthen = (log: Logs.Log, seed: number): Logs.Log => {
   const die = dice(seed)
   const long = (text: string) =>
@@ -53,7 +53,7 @@ export const lengthen = (log: Logs.Log, seed: number): Logs.Log => {
   })
 }
 
-/** The log with compactions in it that strategies made of what was there. */
+/** The log with compactions that strategies made from what was there. */
 export const carryOut = Effect.fnUntraced(function*(log: Logs.Log, seed: number) {
   const die = dice(seed)
   const out: Array<RunEvent.Durable> = []
@@ -100,7 +100,7 @@ export const withSnapshots = (log: Logs.Log): Logs.Log => {
 const bytes = (transcript: Transcript.Transcript) =>
   JSON.stringify([undefined, ...models].map((reader) => Transcript.messages(transcript, reader)))
 
-/** The states and messages at the compaction and after each event that follows, read from its snapshot. */
+/** The states and messages at the compaction and after each later event, read from its snapshot. */
 const fromSnapshot = (log: Logs.Log, compacted: Compacted) => {
   const start = Snapshot.startOf(compacted)!
   const started = log[start.startSeq - 1]!
@@ -127,7 +127,7 @@ const whole = (log: Logs.Log) => {
   })
 }
 
-/** Reading `log` from each of its snapshots gives what reading the whole of it gives. */
+/** Reading `log` from any of its snapshots equals reading all of it. */
 export const checkSame = (log: Logs.Log): void => {
   const read = whole(log)
   for (const event of log) {

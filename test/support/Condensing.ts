@@ -10,7 +10,7 @@ import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as TestAgent from "./TestAgent.ts"
 
 export interface Condensing extends TestAgent.TestAgent {
-  /** what the condensing model was asked, whole */
+  /** what the condensing model was asked, in full */
   readonly asked: Effect.Effect<ReadonlyArray<string>>
   readonly questions: Effect.Effect<ReadonlyArray<ModelRequest>>
 }
@@ -30,7 +30,7 @@ export const make = Effect.fnUntraced(function*(
   return { ...made, questions, asked: Effect.map(questions, (_) => _.map(textOf)) }
 })
 
-/** All that a request says. */
+/** Everything that a request says. */
 export const textOf = ({ messages }: ModelRequest): string =>
   messages.map((message) =>
     message.role === "system"

@@ -1,35 +1,35 @@
-/** A door to a server that loses connections, what a client sent having arrived or not, goes silent, or is shut. */
+/** A door to a server that drops connections whether or not the client's data arrived, goes silent, or is shut. */
 import * as Effect from "effect/Effect"
 import { once } from "node:events"
 import { connect, createServer, type Socket } from "node:net"
 
-/** What the last thing is that comes through: what was there before, the request, or its answer. */
+/** The last thing that comes through: what was there before, the request, or its answer. */
 export type Last = "nothing" | "request" | "answer"
 
 export interface CuttingProxy {
   readonly port: number
   /**
-   * Each connection is cut once the server answers on it, `times` times, after the next `after` answers; where the last
+   * Each connection is cut once the server answers on it, `times` times, after the next `after` answers; if the last
    * thing is to be nothing, once the client asks, and after the next questions.
    */
   readonly cut: (times: number, after?: number, last?: Last) => void
   /** how often connections are still to be cut */
   readonly cuts: () => number
-  /** From now on nothing comes through, either way, and no connection is lost. */
+  /** From now on nothing comes through in either direction, and no connection is dropped. */
   readonly hold: () => void
-  /** Every connection is lost, and none is taken. */
+  /** Every connection is dropped, and none is accepted. */
   readonly shut: Effect.Effect<void>
-  /** Nothing is held, cut or shut any more; connections that were are lost. */
+  /** Nothing is held, cut or shut any more; connections from before are dropped. */
   readonly open: Effect.Effect<void>
 }
 
 /** Ports that no system hands out by itself (those of Linux begin at 32,768): one whose door is shut stays free. */
 const ports = { first: 20_000, count: 12_000 }
 
-/** How far this process is with them, each of which it takes once; others begin elsewhere. */
+/** How far this process has come with them, using each once; others start elsewhere. */
 let taken = Math.floor(Math.random() * ports.count)
 
-/** Connections are cut at requests that count, by default all. */
+/** Connections are cut at requests that count, by default all of them. */
 export const make = (port: number, counts: (request: string) => boolean = () => true) =>
   Effect.acquireRelease(
     Effect.promise(async () => {

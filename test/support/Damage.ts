@@ -1,13 +1,13 @@
-/** Exports with a few fields that are wrong: of another type, missing, twice, huge, negative, named as what objects have. */
+/** Exports with a few wrong fields: of another type, missing, duplicated, huge, negative, or named like members of objects. */
 import { type Dice, dice } from "./Odd.ts"
 
 export interface Damaged {
   readonly lines: ReadonlyArray<string>
-  /** for whoever reads that it was not borne */
+  /** tells the reader of a failure what was damaged */
   readonly what: string
 }
 
-/** All lines, or some from the beginning, as an export in the midst of a run has them, with one to three wrong fields. */
+/** All lines, or some from the beginning, as in an export in the middle of a run, with one to three wrong fields. */
 export const of = (lines: ReadonlyArray<string>, seed: number): Damaged => {
   const die = dice(seed)
   const events = die.chance(0.5) ? lines.length - 1 : 1 + die.int(lines.length - 1)
@@ -30,7 +30,7 @@ const placesIn = (value: unknown, at: Place = []): ReadonlyArray<Place> =>
   isNode(value) ? Object.entries(value).flatMap(([key, part]) => [[...at, key], ...placesIn(part, [...at, key])]) : []
 
 const damageOne = ({ lines, what }: Damaged, die: Dice): Damaged => {
-  // where reading starts, there is most to get wrong
+  // there is most to get wrong where reading starts
   const start = die.chance(0.4) ? lines.findLastIndex((line) => line.includes("\"snapshot\":")) : -1
   const line = start > 0 ? start : 1 + die.int(lines.length - 1)
   const event = JSON.parse(lines[line]!) as Node

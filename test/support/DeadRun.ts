@@ -1,4 +1,4 @@
-/** What a process leaves that died: two tool calls under way, or whatever log is given. */
+/** What a dead process leaves behind: two tool calls under way, or whatever log is given. */
 import * as Effect from "effect/Effect"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Drafts from "./Drafts.ts"
@@ -12,7 +12,7 @@ export const of = Effect.fnUntraced(function*(drafts: ReadonlyArray<Drafts.Place
   return store
 }, Effect.orDie)
 
-/** Stores a log, of "run-1" unless a draft says otherwise, and gives the session back. */
+/** Stores a log, of "run-1" unless a draft says otherwise, and releases the session. */
 export const write = Effect.fnUntraced(function*(
   { service }: TestStore.TestStore,
   sessionId: string,
@@ -22,7 +22,7 @@ export const write = Effect.fnUntraced(function*(
   yield* session.append(Drafts.log(...drafts) as never)
 }, Effect.scoped)
 
-/** A run of an agent, with an id of its session, that died before its model had answered. */
+/** An agent's run, with the id of its session, that died before its model had answered. */
 export const unanswered = (agent = "test/Tested", sessionId = "s"): ReadonlyArray<Drafts.Placed> => [
   { ...Drafts.started("go"), agent, runId: `${sessionId} run` },
   { ...Drafts.turnStarted(1), runId: `${sessionId} run` }
@@ -39,18 +39,18 @@ export const inTools = (...tools: ReadonlyArray<string>): ReadonlyArray<Drafts.P
 /** The end of a drive that died. */
 export const crashed = { ...Drafts.aborted, reason: "crashed" as const }
 
-/** What follows the first death of a run that dies again as soon as it is resumed, `times` in all. */
+/** What follows the first death of a run that dies again whenever it is resumed, `times` in all. */
 export const again = (times: number): ReadonlyArray<Drafts.Placed> =>
   Array.from({ length: times - 1 }, (_, n) => [crashed, Drafts.resumed(n + 2, { cause: "recovery" })]).flat()
 
 /**
- * A store with the session "s", in which the run "dead" has two calls of `work` started, and with `wasAborted` was asked
+ * A store with the session "s", in which the run "dead" has started two calls of `work`, and with `wasAborted` was asked
  * to abort.
  */
 export const left = ({ wasAborted }: { readonly wasAborted: boolean }) =>
   leftBy([TestAgent.work(1, "a"), TestAgent.work(2, "b")], { toolPolicy: { maxParallel: 2 } }, wasAborted)
 
-/** The same of an agent and its calls as they are given, dead once its first intents were stored. */
+/** The same for a given agent and its calls, dead once its first intents were stored. */
 export const leftBy = Effect.fnUntraced(function*(
   calls: ReadonlyArray<ScriptedModel.Step>,
   agentOptions: TestAgent.Options["agent"] = {},

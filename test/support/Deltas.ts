@@ -1,4 +1,4 @@
-/** Streams of deltas as an attempt of a model gives them. */
+/** Streams of deltas as a model's attempt produces them. */
 import * as Schema from "effect/Schema"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import { dice } from "./Odd.ts"
@@ -14,7 +14,7 @@ export const delta = (
 
 export const status: RunEvent.Transient = { _tag: "StatusChanged", runId: "run-1", from: "calling", to: "streaming" }
 
-/** An attempt that streams `text` in pieces as the seed says, with reasoning and arguments between them. */
+/** An attempt that streams `text` in pieces chosen by the seed, with reasoning and arguments between them. */
 export const attempt = (text: string, seed: number, place: Place = {}): ReadonlyArray<RunEvent.RunEvent> => {
   const die = dice(seed)
   const out: Array<RunEvent.RunEvent> = []
@@ -33,6 +33,6 @@ export const text = Schema.String.check(Schema.isMaxLength(40))
 
 export const deltasOf = (events: ReadonlyArray<RunEvent.RunEvent>) => events.filter(RunEvent.isDelta)
 
-/** The text of a block, as its deltas have it. */
+/** The text of a block according to its deltas. */
 export const said = (events: ReadonlyArray<RunEvent.RunEvent>, block: string) =>
   deltasOf(events).filter((event) => event.block === block).map((event) => event.delta).join("")

@@ -1,4 +1,4 @@
-/** How the disk of a database becomes full under the process that has it open, and has room again. */
+/** How a database's disk becomes full under the process that has it open, and has room again. */
 import * as Effect from "effect/Effect"
 import { execFileSync } from "node:child_process"
 import { appendFileSync, rmSync, statSync } from "node:fs"
@@ -6,7 +6,7 @@ import { appendFileSync, rmSync, statSync } from "node:fs"
 /** `tmpfs`: nothing is left of the file system, see `FullDisk`. `limit`: no file of this process may grow. */
 export type How = "tmpfs" | "limit"
 
-/** Fills the disk of a database; what it gives makes room. */
+/** Fills the disk of a database; the returned effect makes room. */
 export const fill = (how: How, file: string): Effect.Effect<Effect.Effect<void>> =>
   Effect.sync(() => {
     if (how === "limit") {
@@ -14,7 +14,7 @@ export const fill = (how: How, file: string): Effect.Effect<Effect.Effect<void>>
       return Effect.sync(() => limit("unlimited"))
     }
     const filler = `${file}-filler`
-    // to the last byte
+    // down to the last byte
     for (let bytes = 65_536; bytes >= 1; bytes /= 2) {
       try {
         while (true) appendFileSync(filler, Buffer.alloc(bytes))

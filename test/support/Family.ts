@@ -1,5 +1,5 @@
 /**
- * An agent that has itself work for its calls, as deep as a plan says: the input of a run is its plan. Each turn of one has so
+ * An agent that has itself work for its calls, as deep as a plan says: the input of a run is its plan. Each turn has this
  * many others run, and after the last one the model says "done".
  */
 import * as Tool from "effect/ai/Tool"
@@ -32,9 +32,9 @@ import * as TestStore from "./TestStore.ts"
 export interface Plan {
   readonly turns?: ReadonlyArray<ReadonlyArray<Plan>>
   readonly limits?: RunPolicy.LimitsInput
-  /** the tool by which it is asked for; `order` says nothing of itself, the others are idempotent; `buy` needs a person's yes */
+  /** the tool it is asked for with; `order` declares nothing, the others are idempotent; `buy` needs a person's yes */
   readonly by?: "ask" | "order" | "buy"
-  /** what each of its model calls takes in; 5 more come out */
+  /** the input tokens of each model call; 5 more come out */
   readonly input?: number
   /** what its model does in place of its first turn */
   readonly first?: string
@@ -56,11 +56,11 @@ export const kit = Toolkit.make(
 export const planOf = ({ messages }: Model.ModelRequest): Plan => {
   const last = messages.findLast(({ role }) => role === "user")
   const text = Message.textOf(last?.content as ReadonlyArray<Message.UserPart>)
-  // a message that comes after one without an answer is said in the same breath
+  // a message after one without an answer becomes part of the same message
   return text.endsWith("}") ? JSON.parse(text) as Plan : {}
 }
 
-/** What the plan of a request says; a test may say more of its `first` turns. */
+/** What the plan in a request says; a test may say more about its `first` turns. */
 export const answer = (request: Model.ModelRequest): ReadonlyArray<ScriptedModel.Step> => {
   const { input = 10, turns = [] } = planOf(request)
   const plans = turns[request.metadata.turn - 1]
@@ -77,7 +77,7 @@ export type Handler = (
   call: ToolCall["Service"]
 ) => Effect.Effect<string, { readonly message: string }>
 
-/** As the documentation has it. */
+/** As the documentation shows it. */
 export const run: Handler = (client, plan, call) =>
   ToolCall.runAgent(client, { input: JSON.stringify(plan), limits: plan.limits ?? {} }).pipe(
     Effect.mapError((message) => ({ message })),
@@ -92,7 +92,7 @@ export interface Options {
   readonly agent?: Partial<Agent.Options<typeof kit.tools, string>>
 }
 
-/** The handlers of an agent that is made with them. */
+/** The handlers of an agent that is created with them. */
 export const handlers = (handler: Handler, client: Effect.Effect<Client>) => {
   const work = ({ plan }: { readonly plan: string }) =>
     Effect.gen(function*() {
@@ -139,7 +139,7 @@ export const make = Effect.fnUntraced(function*(given: Options = {}) {
   }
 })
 
-/** What a process leaves that dies now: a store with what is in this one. */
+/** What a process that dies now leaves: a store with the contents of this one. */
 export const leftBy = Effect.fnUntraced(function*(store: TestStore.TestStore) {
   const left = yield* TestStore.make()
   for (const { sessionId } of yield* store.service.list()) {
@@ -153,7 +153,7 @@ export const leftBy = Effect.fnUntraced(function*(store: TestStore.TestStore) {
 
 type Log = ReadonlyArray<RunEvent.Durable>
 
-/** Every session of a store, by its id. */
+/** Every session in a store, by id. */
 export const logsOf = (store: SessionStore.SessionStore["Service"]) =>
   Effect.gen(function*() {
     const logs = new Map<string, Log>()
@@ -163,7 +163,7 @@ export const logsOf = (store: SessionStore.SessionStore["Service"]) =>
     return logs
   })
 
-/** What the last end of a run tells, and its calls after that: those that a dead drive left are settled there. */
+/** What the last end of a run reports, and the calls settled after it: those that a dead drive left. */
 export const totalOf = (log: Log): Usage.Usage => {
   const end = log.findLast(RunEvent.isEnd)
   return RunLog.only(log, "ToolSettled").reduce(
@@ -172,14 +172,14 @@ export const totalOf = (log: Log): Usage.Usage => {
   )
 }
 
-/** What models were told to have spent in a log, calls aside. */
+/** What models reported spending in a log, calls aside. */
 export const ownOf = (log: Log): Usage.Usage =>
   log.reduce((sum, event) => {
     const isOwn = "usage" in event && event._tag !== "TurnFinished" && event._tag !== "ToolSettled"
     return isOwn ? Usage.add(sum, event.usage) : sum
   }, Usage.zero)
 
-/** The runs of logs, each with its own events. */
+/** The runs in logs, each with its own events. */
 const runsOf = (logs: ReadonlyMap<string, Log>) =>
   Array.from(logs).flatMap(([sessionId, log]) =>
     RunLog.only(log, "RunStarted").map(({ parent, runId }) => ({
@@ -192,7 +192,7 @@ const runsOf = (logs: ReadonlyMap<string, Log>) =>
 
 type Runs = ReturnType<typeof runsOf>
 
-/** `counts`: whether what was spent below a call does. */
+/** `counts`: whether what was spent below a call is included. */
 const spentBy = (
   runs: Runs,
   { log, runId, sessionId }: Runs[number],
@@ -202,14 +202,14 @@ const spentBy = (
     .filter(({ parent }) => parent?.sessionId === sessionId && parent.runId === runId && counts(parent.callId))
     .reduce((sum, other) => Usage.add(sum, spentBy(runs, other)), ownOf(log))
 
-/** What a call spent that waits is told once it has its outcome. */
+/** What a waiting call spent is reported once it has its outcome. */
 const isTold = (log: Log) => {
   const isSuspended = log.findLast(RunEvent.isEnd)?._tag === "RunSuspended"
   const settled = RunLog.only(log, "ToolSettled").map(({ callId }) => callId)
   return (callId: string): boolean => !isSuspended || settled.includes(callId)
 }
 
-/** What is wrong with logs: a rule is broken, or the total of a run is not its own and those of the runs that worked for it. */
+/** What is wrong with logs: a rule is broken, or a run's total is not its own plus those of the runs working for it. */
 export const violations = (logs: ReadonlyMap<string, Log>, mayBeOpen = false): ReadonlyArray<string> => {
   const runs = runsOf(logs)
   const broken = Array.from(logs).flatMap(([sessionId, log]) =>

@@ -15,7 +15,7 @@ export const hold = Effect.gen(function*() {
     (server) =>
       Effect.promise(async () => {
         await new Promise((resolve) => server.close(resolve))
-        // the handle goes at the end of a turn of the event loop, after what setImmediate runs
+        // the handle is closed at the end of a turn of the event loop, after what setImmediate runs
         for (const _ of Array(2)) await new Promise((resolve) => setImmediate(resolve))
       })
   )

@@ -1,6 +1,6 @@
 /**
- * A package of which there is nothing yet but its `package.json`, as vitest's global setup: packages that it asks for are found
- * beside it, as those of a package that is installed. Gone with the run.
+ * A package with nothing in it yet but its `package.json`, as vitest's global setup: the packages it needs are found
+ * beside it, like those of an installed package. Removed with the run.
  */
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
@@ -8,7 +8,7 @@ import type { TestProject } from "vitest/node"
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** its folder, in which each process of the run builds into `dist` what it needs */
+    /** its folder, in which each process of the run builds what it needs into `dist` */
     readonly installed: string
   }
 }
@@ -28,7 +28,7 @@ export const setup = ({ provide }: TestProject): () => void => {
   return () => remove(folder)
 }
 
-/** By a run that was killed. */
+/** Left by a run that was killed. */
 const isLeft = (name: string): boolean => {
   const pid = /^\.fiberloop-(\d+)-/.exec(name)?.[1]
   if (pid === undefined) return false

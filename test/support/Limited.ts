@@ -1,4 +1,4 @@
-/** A run that is played to its end under limits, and what the log says of it. */
+/** A run played to its end under limits, and what the log says about it. */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"

@@ -1,11 +1,11 @@
-/** What a log says was spent, counted once more, and held against its ends and its limits. */
+/** What a log says was spent, counted again, and compared with its ends and its limits. */
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import type * as RunPolicy from "../../src/run/RunPolicy.ts"
 import * as Usage from "../../src/run/Usage.ts"
 
 type Log = ReadonlyArray<RunEvent.Durable>
 
-/** What the ends of a log say was spent, counted once more. */
+/** What the ends of a log say was spent, counted again. */
 export const spending = (log: Log): ReadonlyArray<string> => {
   const found: Array<string> = []
   let usage = Usage.zero
@@ -27,7 +27,7 @@ export const spending = (log: Log): ReadonlyArray<string> => {
   return found
 }
 
-/** What was asked for by hand is not. */
+/** Excludes what was asked for by hand. */
 const isOfRun = (event: object): boolean => !("isOfRun" in event)
 
 /** Overshoot is at most one call. */

@@ -12,7 +12,7 @@ export type Log = ReadonlyArray<RunEvent.Durable>
 
 export interface Session {
   readonly log: Log
-  /** for each event, what its run has used up by then; `duration` counts at ends only */
+  /** for each event, what its run has used up by then; `duration` only counts at ends */
   readonly totals: ReadonlyArray<RunEvent.Totals>
 }
 
@@ -28,7 +28,7 @@ const move = Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, ma
 const sessions = (oddness: number) =>
   Arbitrary.map(Arbitrary.array(move, { minLength: 1, maxLength: 60 }), (moves) => play(moves, oddness))
 
-/** Sessions that nothing went wrong with. */
+/** Sessions in which nothing went wrong. */
 export const tidy: Arbitrary.Arbitrary<Session> = sessions(0)
 
 /** Sessions with anything in them. */

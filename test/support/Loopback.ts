@@ -1,9 +1,9 @@
-/** A server of HTTP on the loopback interface, on a port of its own, until its scope closes; open connections end with it. */
+/** An HTTP server on the loopback interface, on its own port, until its scope closes; open connections end with it. */
 import { Effect, type Scope } from "effect"
 import type * as Http from "node:http"
 import type { AddressInfo } from "node:net"
 
-/** Listens, and gives the host with its port. */
+/** Listens, and returns the host with its port. */
 export const listen = (server: Http.Server): Effect.Effect<string, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.promise(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))),

@@ -1,10 +1,10 @@
-/** Metrics of an effect, in a registry of its own. */
+/** An effect's metrics, in a registry of its own. */
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 
 export interface Measured {
   readonly registry: Map<string, Metric.Metric.Metadata<any, any>>
-  /** `name{key=value,...} value` of each series whose name matches; of a histogram its sum and count */
+  /** `name{key=value,...} value` of each series whose name matches; for a histogram its sum and count */
   readonly read: (name: RegExp) => Effect.Effect<ReadonlyArray<string>>
 }
 

@@ -1,6 +1,6 @@
 /**
- * An agent of which everything may go wrong: its model, tools, hooks, rules, approver and the way its context is made smaller take
- * their time, fail, die, never come, or do not let themselves be interrupted, as dice say.
+ * An agent in which everything may go wrong: its model, tools, hooks, rules, approver and compaction take their time, fail,
+ * die, never return, or cannot be interrupted, as the dice say.
  *
  * Does not own what is done with it (`Programs`).
  */
@@ -29,7 +29,7 @@ import type * as TestStore from "./TestStore.ts"
 const { call, delay, finish, text } = ScriptedModel
 type Dice = Odd.Dice
 
-/** Something that takes its time, or does not let itself be interrupted, or never comes. */
+/** Something that takes its time, or cannot be interrupted, or never returns. */
 const slow = (die: Dice): Effect.Effect<void> =>
   die.pick<() => Effect.Effect<void>>([
     ...Array.from({ length: 6 }, () => () => Effect.void),
@@ -155,7 +155,7 @@ const rulesOf = (die: Dice): Partial<Agent.Options<typeof TestAgent.kit.tools, s
   })
 })
 
-/** Hears of every call that runs, before it does. */
+/** Is told of every call that runs, before it does. */
 export type OnCall = (call: typeof ToolCall.Service) => Effect.Effect<void>
 
 /** An agent over this store. */

@@ -1,10 +1,10 @@
-/** Something that a phase of a run waits for and that does, or does not, go along with an abort. */
+/** Something that a phase of a run waits for and that does, or does not, cooperate with an abort. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 
 /**
- * `finalizing`: its finalizer waits until it is let finish. `slow`: cannot be interrupted, and comes to its end while it is
- * aborted. `stuck`: not before the test lets it go.
+ * `finalizing`: its finalizer waits until it may finish. `slow`: cannot be interrupted, and ends while the abort is under
+ * way. `stuck`: does not end before the test lets it go.
  */
 export type Manner = "cooperative" | "finalizing" | "slow" | "stuck"
 
@@ -12,9 +12,9 @@ export interface Obstacle {
   readonly manner: Manner
   /** what the phase runs */
   readonly wait: Effect.Effect<void>
-  /** the phase is there */
+  /** the phase has been reached */
   readonly reached: Effect.Effect<void>
-  /** its finalizer, where that waits, has begun */
+  /** its finalizer, if that waits, has begun */
   readonly finalizes: Effect.Effect<void>
   readonly finish: Effect.Effect<void>
   /** nothing holds it any more */
@@ -23,7 +23,7 @@ export interface Obstacle {
   readonly held: () => number
 }
 
-/** `reached` comes with the `all`-th that waits there. */
+/** `reached` completes with the `all`-th that waits there. */
 export const make = (manner: Manner, all = 1): Obstacle => {
   const reached = Deferred.makeUnsafe<void>()
   const released = Deferred.makeUnsafe<void>()

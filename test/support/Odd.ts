@@ -61,7 +61,7 @@ export const toolNames: ReadonlyArray<string> = [
   "n".repeat(100)
 ]
 
-/** What providers name their calls: the same again, nothing, too much. */
+/** What providers name their calls: the same twice, nothing, too much. */
 export const callIds: ReadonlyArray<string> = [
   "call_0",
   "call_0",

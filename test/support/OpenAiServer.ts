@@ -25,7 +25,7 @@ import * as Loopback from "./Loopback.ts"
 export interface Reply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** Written one after the other, each when the one before has left. */
+  /** Written one after the other, each once the one before has left. */
   readonly pieces: ReadonlyArray<string | Uint8Array>
   /** `late`: a few turns of the event loop after the last piece, so that a client has read that piece alone */
   readonly ending: "end" | "late" | "open" | "reset"
@@ -36,7 +36,7 @@ export interface Request {
   readonly headers: Http.IncomingHttpHeaders
   readonly text: string
   readonly body: any
-  /** The number of the connection it came by. */
+  /** The number of the connection it came over. */
   readonly connection: number
 }
 
@@ -44,7 +44,7 @@ export interface Server {
   readonly baseUrl: string
   readonly host: string
   readonly requests: ReadonlyArray<Request>
-  /** Completes when a request has arrived whole. */
+  /** Completes when a whole request has arrived. */
   readonly received: Deferred.Deferred<void>
   /** Completes when a client leaves a response that the server has not ended. */
   readonly left: Deferred.Deferred<void>
@@ -60,7 +60,7 @@ const ok = { status: 200, headers: { "content-type": "text/event-stream" } }
 
 /** A stream that ends as it should. */
 export const events = (...pieces: ReadonlyArray<string | Uint8Array>): Reply => ({ ...ok, pieces, ending: "end" })
-/** The same, whose end comes by itself. */
+/** The same, whose end arrives by itself. */
 export const late = (...pieces: ReadonlyArray<string | Uint8Array>): Reply => ({ ...ok, pieces, ending: "late" })
 /** A stream whose socket stays open. */
 export const open = (...pieces: ReadonlyArray<string | Uint8Array>): Reply => ({ ...ok, pieces, ending: "open" })
@@ -95,7 +95,7 @@ export const toolCalls = (...calls: ReadonlyArray<object>) => delta({ tool_calls
 /** An answer that never begins. */
 export const silence: Reply = { ...ok, status: 0, pieces: [], ending: "open" }
 
-/** A server that gives its replies in turn, the last one again and again; a function is asked, with what was sent. */
+/** A server that gives its replies in turn, repeating the last; a function is called with what was sent. */
 export const make = (
   ...replies: ReadonlyArray<Reply | ((body: any) => Reply)>
 ): Effect.Effect<Server, never, Scope.Scope> =>
@@ -180,18 +180,18 @@ export const outcome = (call: Call = {}) =>
     return { parts, error }
   })
 
-/** Uses a server by its model. The client lives until the use is over: what closes sockets within it is the call. */
+/** Uses a server through its model. The client lives until the use is over: what closes sockets within it is the call. */
 export const using = <A, E>(
   reply: Reply,
   use: (server: Server) => Effect.Effect<A, E, LanguageModel.LanguageModel>
 ): Effect.Effect<A, E | Config.ConfigError, Scope.Scope> =>
   Effect.flatMap(make(reply), (server) => Effect.provide(use(server), model(server)))
 
-/** What a reply becomes. */
+/** The result of a reply. */
 export const answer = (reply: Reply, options: Partial<LanguageModelOpenAi.Options> = {}) =>
   Effect.flatMap(make(reply), (server) => Effect.provide(outcome(), model(server, options)))
 
-/** The error that a reply becomes; a call that succeeds is a defect. */
+/** The error of a reply; a call that succeeds is a defect. */
 export const failure = (reply: Reply, options: Partial<LanguageModelOpenAi.Options> = {}) =>
   Effect.flatMap(
     answer(reply, options),

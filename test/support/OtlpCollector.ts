@@ -1,6 +1,6 @@
 /**
- * An OpenTelemetry collector on the loopback interface: takes traces and metrics as JSON over HTTP, as protocol
- * https://opentelemetry.io/docs/specs/otlp/#otlphttp says, and gives them as a test reads them.
+ * An OpenTelemetry collector on the loopback interface: accepts traces and metrics as JSON over HTTP, as in the protocol
+ * https://opentelemetry.io/docs/specs/otlp/#otlphttp, and returns them in a form that a test can read.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -28,9 +28,9 @@ export interface Collector {
   readonly baseUrl: string
   /** in the order in which they began */
   readonly spans: () => ReadonlyArray<Span>
-  /** the names of metrics that came, once each */
+  /** the names of the metrics that arrived, once each */
   readonly metrics: () => ReadonlyArray<string>
-  /** the bodies of all requests, as they came */
+  /** the bodies of all requests, as they arrived */
   readonly bodies: ReadonlyArray<string>
 }
 
@@ -63,7 +63,7 @@ export const make: Effect.Effect<Collector, never, Scope.Scope> = Effect.gen(fun
   }
 })
 
-/** Spans by parent, from those that have none here: each as its name with its children. */
+/** Spans by parent, starting with those that have none here: each as its name with its children. */
 export const tree = (spans: ReadonlyArray<Span>): ReadonlyArray<Tree> => {
   const ids = new Set(spans.map(({ spanId }) => spanId))
   const below = (parent: string | undefined): ReadonlyArray<Tree> =>

@@ -1,4 +1,4 @@
-/** Providers that say a context is too much for them, and runs that end as it comes. */
+/** Providers that reject a context as too large, and runs that end either way. */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Message from "../../src/run/Message.ts"
@@ -20,7 +20,7 @@ export const refused = ScriptedModel.fail(
   new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag: "Authentication", message: "who are you" })
 )
 
-/** Answers what has at most so many characters. */
+/** Answers requests of at most this many characters. */
 export const above = (characters: number, turn: ScriptedModel.Turn = ScriptedModel.text("ok")) =>
 (
   request: Model.ModelRequest
@@ -33,7 +33,7 @@ const counter = MessageTokens.make(TokenEstimate.text)
 /** Tokens of a request's messages, as estimated. */
 export const tokensOf = ({ messages }: Model.ModelRequest): number => counter.messages(messages)
 
-/** Messages in turn, of so many characters each. */
+/** Messages in turn, of this many characters each. */
 export const history = (n: number, length = 60): NonNullable<RunInput.RunInput["history"]> =>
   Array.from({ length: n }, (_, i) => ({
     role: i % 2 === 0 ? "user" as const : "assistant" as const,
@@ -52,6 +52,6 @@ export const run = Effect.fnUntraced(function*(
   return { exit, log, end: RunLog.endOf(log), requests, compacted: RunLog.only(log, "ContextCompacted") }
 })
 
-/** What a request says besides instructions, one text a message. */
+/** What a request says besides instructions, one text for each message. */
 export const said = ({ messages }: Model.ModelRequest): ReadonlyArray<string> =>
   messages.filter(({ role }) => role !== "system").map((message) => JSON.stringify(message))

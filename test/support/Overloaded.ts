@@ -1,8 +1,8 @@
-/** A provider that is overloaded: the failure that is tried again. */
+/** A provider that is overloaded: the failure that is retried. */
 import * as RunError from "../../src/run/RunError.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 
-/** `retryAfter` in milliseconds, where the provider says so. */
+/** `retryAfter` in milliseconds, if the provider gives one. */
 export const error = (retryAfter?: number) =>
   new RunError.RetryableError<RunError.ProviderReason>({
     _tag: "Overloaded",
@@ -10,5 +10,5 @@ export const error = (retryAfter?: number) =>
     ...(retryAfter === undefined ? {} : { retryAfter })
   })
 
-/** A scripted model that fails so. */
+/** A scripted model that fails this way. */
 export const fail = (retryAfter?: number) => ScriptedModel.fail(error(retryAfter))

@@ -1,4 +1,4 @@
-/** What a generated session is made of: messages, outcomes and errors, plain ones and odd ones. */
+/** What a generated session is made of: messages, outcomes and errors, plain and odd ones. */
 import type * as Message from "../../src/run/Message.ts"
 import type * as RunError from "../../src/run/RunError.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
@@ -32,7 +32,7 @@ const file = (taste: Taste): Message.FilePart => ({
   ...metadata(taste)
 })
 
-/** A user's words. `mark` stands in each text that is not blank, so that it can be looked for. */
+/** A user's words. `mark` appears in each text that is not blank, so that it can be looked for. */
 export const userContent = (taste: Taste, mark: string): ReadonlyArray<Message.UserPart> =>
   Array.from({ length: isOdd(taste) ? taste.dice.int(4) : 1 }, (_, i): Message.UserPart => {
     if (isOdd(taste) && taste.dice.chance(0.3)) return file(taste)
@@ -59,7 +59,7 @@ const call = (taste: Taste): Message.ToolCallPart => ({
   ...metadata(taste)
 })
 
-/** A call that the provider ran itself, and in most cases its result. */
+/** A call that the provider ran itself, and usually its result. */
 const hosted = (taste: Taste): ReadonlyArray<Message.AssistantPart> => {
   const made: Message.ToolCallPart = { ...call(taste), providerExecuted: true }
   if (taste.dice.chance(0.1)) return [made]
@@ -81,7 +81,7 @@ export const assistantContent = (taste: Taste, mark: string): ReadonlyArray<Mess
   return out
 }
 
-/** What an assistant of another system said: text, in an odd log anything. */
+/** What an assistant of another system said: text, or in an odd log anything. */
 export const said = (taste: Taste, mark: string): ReadonlyArray<Message.AssistantPart> =>
   isOdd(taste) ? assistantContent(taste, mark) : [{ type: "text", text: `answer ${mark}` }]
 
@@ -143,7 +143,7 @@ export const replacement = (taste: Taste, mark: string): ReadonlyArray<Message.M
 
 const reply = (said: string): Message.Message => ({ role: "assistant", content: [{ type: "text", text: said }] })
 
-/** What starts a run; `mark` stands in the words. */
+/** What starts a run; `mark` appears in the words. */
 export const input = (taste: Taste, mark: string, isFirst: boolean): RunInput.Effective => {
   const { dice } = taste
   const content = userContent(taste, mark)

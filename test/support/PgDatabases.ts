@@ -1,4 +1,4 @@
-/** Databases of the test run's Postgres, and what tests do to them behind the back of a store. */
+/** Databases of the test run's Postgres, and what tests do to them behind a store's back. */
 import * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -36,7 +36,7 @@ export const named = (url: string, database: string): string => {
 
 let made = 0
 
-/** An empty database, gone with the scope. */
+/** An empty database, removed with the scope. */
 export const database = Effect.gen(function*() {
   const url = yield* server
   const name = `fiberloop_${process.pid}_${Date.now()}_${++made}`
@@ -47,7 +47,7 @@ export const database = Effect.gen(function*() {
   return named(url, name)
 })
 
-/** An empty schema of a database, in the place of a database of its own, which takes ten times as long to make. */
+/** An empty schema in a database, instead of a separate database, which takes ten times as long to create. */
 export const schema = Effect.fnUntraced(function*(url: string) {
   const name = `schema_${++made}`
   yield* query(url, `CREATE SCHEMA ${name}`)
@@ -56,7 +56,7 @@ export const schema = Effect.fnUntraced(function*(url: string) {
   return inSchema.href
 })
 
-/** Locks tables, as another program does, until the effect that it gives has run, or the scope closes. */
+/** Locks tables, as another program does, until the returned effect has run, or the scope closes. */
 export const lock = Effect.fnUntraced(function*(url: string, ...tables: ReadonlyArray<string>) {
   const scope = yield* Effect.acquireRelease(Scope.make(), Scope.close)
   const other = yield* Effect.orDie(Scope.provide(PgConnection.make({ url: Redacted.make(url) }), scope))

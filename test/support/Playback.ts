@@ -1,8 +1,8 @@
 /**
- * Runs an agent over a recorded stream that comes by a socket: whole, in pieces of one byte, and cut at many offsets by a
- * clean end and by a reset.
+ * Runs an agent over a recorded stream that arrives over a socket: whole, in pieces of one byte, and cut at many offsets by
+ * a clean end and by a reset.
  *
- * Owns what must hold of any recording of any protocol; what one says is another matter (`Replay`).
+ * Owns what must hold for any recording of any protocol; what a recording says is another matter (`Replay`).
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
@@ -24,7 +24,7 @@ import type { Payload } from "./Recording.ts"
 import * as RunLog from "./RunLog.ts"
 import * as TestStore from "./TestStore.ts"
 
-/** What became of one run, without what differs from run to run. */
+/** What became of one run, without what differs between runs. */
 interface Outcome {
   readonly end: string
   readonly message:
@@ -51,7 +51,7 @@ const textOf = ({ message }: Outcome): string =>
     ? ""
     : message.content.map((part) => part.type === "text" ? part.text : "").join("")
 
-/** Fails unless these texts are all there, in their order; other texts may stand between them. */
+/** Fails unless these texts are all there, in order; other texts may be between them. */
 const checkTexts = (text: string, said: ReadonlyArray<string>): void => {
   let at = 0
   for (const piece of said.filter((piece) => piece.trim() !== "")) {
@@ -61,10 +61,10 @@ const checkTexts = (text: string, said: ReadonlyArray<string>): void => {
   }
 }
 
-/** An answer without content is asked for again, and one that a provider's package cannot read. */
+/** An answer without content is requested again, as is one that a provider's package cannot read. */
 const unusable: ReadonlyArray<string> = ["EmptyResponse", "InvalidResponse"]
 
-/** Fails unless an answer that was played whole ended as its recording says, with its texts. */
+/** Fails unless an answer that was played in full ended as its recording says, with its texts. */
 const checkEnding = (protocol: Protocol, payloads: ReadonlyArray<Payload>, outcome: Outcome): void => {
   switch (protocol.ending(payloads)) {
     case "whole":
@@ -82,7 +82,7 @@ const checkEnding = (protocol: Protocol, payloads: ReadonlyArray<Payload>, outco
   }
 }
 
-/** A part without the id of its call, which an adapter makes where the provider has none. */
+/** A part without its call's id, which an adapter makes up if the provider sends none. */
 const unnamed = (part: Message.AssistantPart) => "id" in part ? { ...part, id: "" } : part
 
 /** The names of the tools that a recording calls. */
@@ -104,14 +104,14 @@ const toolsOf = Effect.fnUntraced(function*(protocol: Protocol, whole: OpenAi.Re
   return [...names]
 })
 
-/** What becomes of each of these replies: a run for each, of one agent that has the tools of `whole`. */
+/** What becomes of each of these replies: one run for each, of one agent that has the tools of `whole`. */
 const play = Effect.fnUntraced(
   function*(protocol: Protocol, whole: OpenAi.Reply, replies: ReadonlyArray<OpenAi.Reply>) {
     const ran: Array<string> = []
     const tools = (yield* toolsOf(protocol, whole)).map((name) =>
       Tool.make(name, { parameters: Schema.Unknown, success: Schema.String })
     )
-    // tools that are known at run time only: their handlers are asked for below
+    // tools known only at run time: their handlers are asked for below
     const kit = Toolkit.make(...tools) as unknown as Toolkit.Toolkit<{}>
     const handlers = Object.fromEntries(tools.map(({ name }) => [name, () =>
       Effect.sync(() => {
@@ -155,7 +155,7 @@ const play = Effect.fnUntraced(
   }
 )
 
-/** Every offset below 4 kB, around the ends of events, and 500 by seed: or all of them. */
+/** Every offset below 4 kB, around the ends of events, and 500 by seed; or all of them. */
 const offsets = (
   body: Uint8Array,
   ends: ReadonlyArray<number>,
@@ -182,7 +182,7 @@ export const suite = (protocol: Protocol, payloads: ReadonlyArray<Payload>, isFu
   const whole = OpenAi.events(body)
 
   it.effect(
-    "ends as it says, and the same in one piece, in pieces of one event and of one byte",
+    "ends as recorded, and equally in one piece, in pieces of one event and of one byte",
     () =>
       Effect.gen(function*() {
         const single = Array.from(body, (byte) => Uint8Array.of(byte))
@@ -196,7 +196,7 @@ export const suite = (protocol: Protocol, payloads: ReadonlyArray<Payload>, isFu
 
   describe.each(["end", "reset"] as const)("cut by a socket's %s", (ending) => {
     it.effect(
-      "it is truncated before its finish, with no tool executed, and after it whole or truncated",
+      "is truncated before its finish, with no tool executed, and after it whole or truncated",
       () =>
         Effect.gen(function*() {
           const cuts = yield* offsets(body, ends, isFull)

@@ -1,8 +1,8 @@
 /**
- * Plays a session, move by move, into the log that it would leave. Tidy ones a run of the loop could have written; odd ones
- * have drives that died, calls that were never settled, and content that no provider should see.
+ * Plays a session, move by move, into the log that it would leave. Tidy ones could have been written by a run of the loop;
+ * odd ones have drives that died, calls that were never settled, and content that no provider should see.
  *
- * Keeps its own count of what runs use up, to hold `RunState` against.
+ * Keeps its own count of what runs use up, to compare `RunState` with.
  */
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as Draft from "./Drafts.ts"
@@ -38,13 +38,13 @@ export class Player {
   #attempt = 0
   #calls: Array<Call> = []
   #hasRun = false
-  /** calls that have an outcome, of this run */
+  /** calls of this run that have an outcome */
   #settled: Array<Pick<Call, "callId" | "tool">> = []
   #end: RunEvent.End["_tag"] | undefined
-  /** what a drive died in */
+  /** what was under way when a drive died */
   #died: Phase | undefined
   #totals = Draft.totals
-  /** places where all that was said before is settled */
+  /** places where everything said before is settled */
   #cuts: Array<number> = []
   #taste: Parts.Taste
 
@@ -156,7 +156,7 @@ export class Player {
     this.#queue = []
   }
 
-  /** The last calls as if they had been made again and again. */
+  /** The last calls, as if they had been made over and over. */
   #loop() {
     const { dice: d } = this.#taste
     return { count: 3, calls: this.#settled.slice(-1 - d.int(2)).map((call) => ({ ...call, params: "{}" })) }
@@ -337,7 +337,7 @@ export class Player {
     this.#finish(d.pick(["RunLimited", "RunFailed", "RunAborted"] as const))
   }
 
-  /** The end that the next drive writes: all that is open stays so. */
+  /** The end that the next drive writes: everything open stays open. */
   #die(): void {
     this.#died = this.#phase
     this.#phase = "ended"

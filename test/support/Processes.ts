@@ -1,4 +1,4 @@
-/** Child processes of tests, spoken to over stdio and killed with their scope, and folders that go with theirs. */
+/** Child processes of tests, addressed over stdio and killed with their scope, and folders removed with theirs. */
 import * as Effect from "effect/Effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -22,7 +22,7 @@ export interface SessionProcess {
   readonly kill: Effect.Effect<void>
 }
 
-/** A process for the sessions in a file, or at a URL of Postgres, that waits for its first command, `start`. */
+/** A process for the sessions in a file, or at a Postgres URL, that waits for its first command, `start`. */
 export const sessionProcess = Effect.fnUntraced(function*(place: string) {
   const script = fileURLToPath(new URL("./SessionProcess.ts", import.meta.url))
   const child = yield* Effect.acquireRelease(

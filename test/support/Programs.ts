@@ -1,7 +1,7 @@
 /**
- * Programs of random operations against an agent of which everything may go wrong (`Mishaps`), over a store that may fail: runs are
- * started, read, left, spoken to, aborted, resumed, decided about, compacted and forked, processes die, and time passes or is
- * set back.
+ * Programs of random operations against an agent in which everything may go wrong (`Mishaps`), over a store that may fail: runs
+ * are started, read, left, steered, aborted, resumed, decided, compacted and forked, processes die, and time passes or is set
+ * back.
  *
  * Does not own what a log must be (`LogRules`, `LogSums`).
  */
@@ -39,7 +39,7 @@ interface World extends Pick<TestAgent.TestAgent, "agent" | "close"> {
 
 const nothing = Effect.succeed("nothing")
 
-/** An agent, as a process that begins has one. */
+/** An agent as a new process has it. */
 const open = (world: Omit<World, "agent" | "close">): Effect.Effect<World, never, Scope.Scope> =>
   Effect.map(
     Mishaps.make(world.die, world.store, ({ callId, idempotencyKey, sessionId }) =>
@@ -60,7 +60,7 @@ const follow = (world: World, name: string, self: Effect.Effect<unknown, RunErro
     (fiber) => void world.fibers.push([name, fiber])
   )
 
-/** Follows what somebody reads: facts are stored before they are seen, once, in order, and an end is the last thing. */
+/** Follows what a reader sees: facts are stored before they are seen, once, in order, and an end is last. */
 const watched = ({ problems, store }: World, where: string) => {
   let last = 0
   let isOver = false
@@ -78,14 +78,14 @@ const watched = ({ problems, store }: World, where: string) => {
       }))
 }
 
-/** Aborts a session's run; what was its last one, and had something in the log, is over then. */
+/** Aborts a session's run; a run that was its last, and had something in the log, is then over. */
 const stop = Effect.fnUntraced(function*({ agent, problems, store }: World, sessionId: string) {
   const live = yield* agent.liveIn(sessionId)
   const before = yield* store.log(sessionId)
   const { runId } = before.findLast(({ _tag }) => _tag === "RunStarted") ?? {}
   const begun = before.findLast(({ _tag }) => _tag === "RunStarted" || _tag === "RunResumed")?.seq ?? 0
   yield* agent.abort(sessionId)
-  // one that was begun by then, and of which the log had nothing, may have left nothing
+  // a run that had begun by then, but had nothing in the log, may have left nothing
   if (live !== undefined && live.runId !== runId) return
   const ends = (yield* store.log(sessionId)).slice(begun).filter(RunEvent.isEnd)
   if (!ends.some((end) => end.runId === runId && RunEvent.isOver(end))) {
@@ -93,7 +93,7 @@ const stop = Effect.fnUntraced(function*({ agent, problems, store }: World, sess
   }
 })
 
-/** Does one thing, the `at`-th, and gives its name. */
+/** Does one thing, the `at`-th, and returns its name. */
 const operate = Effect.fnUntraced(function*(world: World, at: number): Effect.fn.Return<string, never, Scope.Scope> {
   const { agent, die, runs, sessions, store } = world
   const sessionId = die.pick(sessions)
@@ -158,7 +158,7 @@ const operate = Effect.fnUntraced(function*(world: World, at: number): Effect.fn
     () => Effect.as(TestClock.adjust(die.pick(["1 milli", "2 seconds", "40 seconds", "10 minutes"])), "wait"),
     () =>
       die.chance(0.3) ? nothing : Effect.gen(function*() {
-        // likely enough in the midst of something
+        // probably in the middle of something
         yield* go("run", agent.run(input()))
         yield* TestClock.adjust("1 second")
         world.isDown = true
@@ -182,10 +182,10 @@ const operate = Effect.fnUntraced(function*(world: World, at: number): Effect.fn
   return yield* die.pick([...operations, start!, start!, abort!, say!, say!, say!])()
 })
 
-/** Lets all time pass that anything may take. */
+/** Lets as much time pass as anything may take. */
 const pass = Effect.repeat(TestClock.adjust("11 minutes"), { times: 60 })
 
-/** Plays a program to where everything has ended: its runs are aborted or not, and its process closes. */
+/** Plays a program until everything has ended: its runs are aborted or not, and its process closes. */
 export const play = Effect.fnUntraced(function*(seed: number) {
   const die = Odd.dice(seed)
   const store = yield* TestStore.make()

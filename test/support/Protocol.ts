@@ -1,5 +1,5 @@
 /**
- * A wire protocol of a provider, as far as replaying its recorded streams needs it: how payloads are sent, when an answer
+ * A provider's wire protocol, as far as replaying its recorded streams needs it: how payloads are sent, when an answer
  * may be over, how it ends and with which text, and the model that reads them.
  */
 import type * as Config from "effect/Config"
@@ -7,15 +7,15 @@ import type * as Layer from "effect/Layer"
 import type * as Model from "../../src/services/Model.ts"
 import type { Payload } from "./Recording.ts"
 
-/** How a recorded answer ends, read in the plainest way; `undefined` where it can be read in several. */
+/** How a recorded answer ends, read in the plainest way; `undefined` if it can be read in several. */
 export type Ending = "whole" | "failed" | "cut" | undefined
 
 export interface Protocol {
   /** the first part of the names of its recordings */
   readonly name: string
-  /** one payload as the event that the provider sends */
+  /** one payload as the event the provider sends */
   readonly event: (payload: Payload) => string
-  /** what comes after the last event */
+  /** what follows the last event */
   readonly end: string
   /** Whether an answer may be over with this payload: it has the finish reason, or an error. */
   readonly decides: (payload: Payload) => boolean
@@ -25,6 +25,6 @@ export interface Protocol {
   readonly model: (server: { readonly baseUrl: string }) => Layer.Layer<Model.Model, Config.ConfigError>
 }
 
-/** `data:` alone, and with the payload's type as the event's name. */
+/** `data:` alone, or with the payload's type as the event's name. */
 export const data = (payload: Payload): string => `data: ${JSON.stringify(payload)}\n\n`
 export const named = (payload: Payload): string => `event: ${payload["type"]}\n${data(payload)}`

@@ -1,8 +1,8 @@
 /**
- * A recorded chat completion and what it says, read in the plainest way and apart from the adapter.
+ * A recorded chat completion and what it says, read in the plainest way and independently of the adapter.
  *
- * Owns the forms of a file (JSON lines, or the text of server-sent events) and the reading that an adapter is held against.
- * Where fragments of calls can be read in several ways it gives them all, or none when none makes sense.
+ * Owns the formats of a file (JSON lines, or the text of server-sent events) and the reading that an adapter is compared with.
+ * If fragments of calls can be read in several ways it returns them all, or none if none makes sense.
  */
 export type Payload = Record<string, any>
 
@@ -11,22 +11,22 @@ export interface Call {
   readonly params: unknown
 }
 
-/** How a stream ends: `open` when neither a finish reason nor an error came, `either` when an error came after a finish. */
+/** How a stream ends: `open` if neither a finish reason nor an error came, `either` if an error came after a finish. */
 export type Ending = "open" | "whole" | "error" | "either"
 
 export interface Reading {
   readonly ending: Ending
-  /** The finish reason, where its name can mean one thing only. */
+  /** The finish reason, if its name can mean only one thing. */
   readonly reason: string | undefined
   readonly text: string
   readonly reasoning: string
-  /** The readings of the tool calls, one where the fragments are plain; without any, nothing is said of them. */
+  /** The readings of the tool calls, one if the fragments are plain; without any, nothing is claimed about them. */
   readonly calls: ReadonlyArray<ReadonlyArray<Call>>
-  /** The prompt tokens that may be told; one value where usage came once. */
+  /** The prompt tokens that may be reported; one value if usage came once. */
   readonly input: ReadonlyArray<number | undefined>
 }
 
-/** The payloads of a file, `undefined` when it holds no stream: one document, such as an answer that was not streamed. */
+/** The payloads of a file, `undefined` if it holds no stream but one document, such as an unstreamed answer. */
 export const parse = (file: string): ReadonlyArray<Payload> | undefined => {
   const lines = file.replace(/^\uFEFF/, "").split(/\r\n|\n|\r/)
   const payloads: Array<Payload> = []
@@ -69,7 +69,7 @@ const choiceOf = (payload: Payload): Payload =>
 const joined = (blocks: unknown, field: string): string =>
   Array.isArray(blocks) ? blocks.map((block) => typeof block?.[field] === "string" ? block[field] : "").join("") : ""
 
-/** The first of texts that says anything. */
+/** The first of these texts that says anything. */
 const firstOf = (...texts: ReadonlyArray<unknown>): string =>
   texts.find((text): text is string => typeof text === "string" && text !== "") ?? ""
 
@@ -122,7 +122,7 @@ const json = (text: string): unknown => {
 
 const isObject = (value: unknown) => typeof value === "object" && value !== null
 
-/** No text, null and [] are no parameters; JSON in a JSON text is read; what is no JSON stays text. */
+/** No text, null and [] mean no parameters; JSON in a JSON text is parsed; what is not JSON stays text. */
 const paramsOf = (args: string): unknown => {
   const value = args.trim() === "" ? null : json(args)
   if (value === undefined) return args
@@ -144,14 +144,14 @@ const by = (fragments: ReadonlyArray<Fragment>, key: (fragment: Fragment) => unk
   ...Map.groupBy(fragments, key).values()
 ]
 
-/** Each call has an index of its own, at most one id, and its name in its first fragment only. */
+/** Each call has its own index, at most one id, and its name only in its first fragment. */
 const isPlain = (fragments: ReadonlyArray<Fragment>, groups: Groups): boolean =>
   fragments.every(({ index }) => typeof index === "number") &&
   groups.every((group) =>
     group[0]?.name !== "" && group.slice(1).every(({ id, name }) => name === "" && (id === "" || id === group[0]?.id))
   )
 
-/** Every call has a name and parameters, all its names being one. */
+/** Every call has a name and parameters, all of its names being the same. */
 const makesSense = (groups: Groups): boolean =>
   callsOf(groups).every(({ params }) => isObject(params))
   && groups.every((group) => new Set(group.flatMap(({ name }) => name || [])).size === 1)

@@ -1,7 +1,7 @@
 /**
- * Holds the adapter against a recording (`Recording`): whole, in pieces of one byte, and cut at many offsets.
+ * Compares the adapter with a recording (`Recording`): whole, in pieces of one byte, and cut at many offsets.
  *
- * Owns what must hold of any recording. What comes after a finish reason may be read or left.
+ * Owns what must hold for any recording. What follows a finish reason may be read or ignored.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -32,7 +32,7 @@ const read = (pieces: Iterable<Uint8Array>) =>
 
 const single = (bytes: Uint8Array) => Array.from(bytes, (byte) => Uint8Array.of(byte))
 
-/** Fails unless an outcome is what its recording says; `finished` is what it says up to its finish reason. */
+/** Fails unless an outcome matches its recording; `finished` is what that says up to its finish reason. */
 export const check = (
   { error, parts }: Outcome,
   said: Recording.Reading,
@@ -75,11 +75,11 @@ export const check = (
 
 interface Replay {
   readonly body: Uint8Array
-  /** the offsets from which on the payloads are whole: their last braces */
+  /** the offsets from which the payloads are whole: their last braces */
   readonly ends: ReadonlyArray<number>
   /** what the first n payloads say */
   readonly readings: ReadonlyArray<Recording.Reading>
-  /** how many payloads there are up to the first finish reason or error, and the offset of its end */
+  /** how many payloads there are up to the first finish reason or error, and the offset where that ends */
   readonly decided: number
   readonly decidedAt: number
 }
@@ -95,13 +95,13 @@ const make = (payloads: ReadonlyArray<Recording.Payload>): Replay => {
   return { body, ends, readings, decided, decidedAt: ends[decided - 1] ?? length }
 }
 
-/** The tests of what is read of a recording, whole and cut. */
+/** The tests of what is read from a recording, whole and cut. */
 export const reading = (payloads: ReadonlyArray<Recording.Payload>): void => {
   const { body, decided, decidedAt, ends, readings } = make(payloads)
   const said = Recording.read(payloads)
   const finished = readings[decided] ?? said
 
-  it.effect("is read as what it says", () =>
+  it.effect("is read as it was recorded", () =>
     Effect.gen(function*() {
       check(yield* OpenAi.answer(OpenAi.events(body)), said, finished)
     }))
@@ -111,7 +111,7 @@ export const reading = (payloads: ReadonlyArray<Recording.Payload>): void => {
       assert.deepStrictEqual(yield* read(single(body)), yield* read([body]))
     }))
 
-  it.effect("cut anywhere it is what it says up to there: truncated before its finish reason, whole after it", () =>
+  it.effect("cut anywhere is what it says so far: truncated before its finish reason, whole after it", () =>
     Effect.gen(function*() {
       const step = Math.ceil(body.length / 500)
       for (let at = 0; at < body.length; at += Math.abs(at - decidedAt) < 40 ? 1 : step) {
@@ -122,7 +122,7 @@ export const reading = (payloads: ReadonlyArray<Recording.Payload>): void => {
     }))
 }
 
-/** The tests of a recording that comes over a socket. */
+/** The tests of a recording that arrives over a socket. */
 export const sockets = (payloads: ReadonlyArray<Recording.Payload>): void => {
   const { body, decidedAt } = make(payloads)
 
@@ -135,7 +135,7 @@ export const sockets = (payloads: ReadonlyArray<Recording.Payload>): void => {
     }))
 
   describe.each(["end", "reset"] as const)("cut by a socket's %s", (ending) => {
-    it.effect("it fails as one that may be tried again", () =>
+    it.effect("fails as one that may be retried", () =>
       Effect.gen(function*() {
         const offsets = Array.from({ length: 40 }, (_, n) => Math.floor((n * (decidedAt - 1)) / 40))
         const server = yield* OpenAi.make(

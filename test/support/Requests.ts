@@ -1,4 +1,4 @@
-/** Model requests around a log, and what the strictest provider says of them. */
+/** Model requests around a log, and what the strictest provider says about them. */
 import type * as Tool from "effect/ai/Tool"
 import type * as Message from "../../src/run/Message.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
@@ -16,7 +16,7 @@ export const request = (
   metadata: { sessionId: "session-1", runId: "run-1", turn: 1, attempt: 1 }
 })
 
-/** An input as the loop records one before it asks a model that has the last word. */
+/** An input as the loop records it before asking a model that has the last word. */
 export const input = (seq: number, text = "go on"): Extract<RunEvent.Durable, { _tag: "InputReceived" }> => ({
   _tag: "InputReceived",
   seq,
@@ -27,7 +27,7 @@ export const input = (seq: number, text = "go on"): Extract<RunEvent.Durable, { 
   messages: [{ role: "user", content: [{ type: "text", text }] }]
 })
 
-/** What is illegal about asking `reader` to go on from here, one a line; empty when nothing is. */
+/** What is illegal about asking `reader` to continue from here, one violation a line; empty if nothing is. */
 export const violations = (
   transcript: Transcript.Transcript,
   seq: number,

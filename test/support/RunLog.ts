@@ -11,7 +11,7 @@ export const durable = (events: ReadonlyArray<RunEvent.RunEvent>): Array<RunEven
 export const only = <T extends RunEvent.RunEvent["_tag"]>(events: ReadonlyArray<RunEvent.RunEvent>, tag: T) =>
   events.filter((event): event is Extract<RunEvent.RunEvent, { _tag: T }> => event._tag === tag)
 
-/** `callId outcome` of every settled call, with the reason of those that did not run. */
+/** `callId outcome` of every settled call, with the reason for those that did not run. */
 export const outcomes = (events: ReadonlyArray<RunEvent.RunEvent>): Array<string> =>
   only(events, "ToolSettled").map(({ callId, outcome }) =>
     `${callId} ${outcome._tag}${outcome._tag === "NotExecuted" ? `(${outcome.reason})` : ""}`
@@ -21,7 +21,7 @@ export const outcomes = (events: ReadonlyArray<RunEvent.RunEvent>): Array<string
 export const moves = (events: ReadonlyArray<RunEvent.RunEvent>): Array<string> =>
   only(events, "StatusChanged").map(({ from, to }) => `${from}>${to}`)
 
-/** `RunLimited(turns)`: the end of a log, or its last event when that is none. */
+/** `RunLimited(turns)`: the end of a log, or its last event if that is not an end. */
 export const endOf = (events: ReadonlyArray<RunEvent.RunEvent>): string => {
   const last = events[events.length - 1]
   if (last === undefined) return "nothing"

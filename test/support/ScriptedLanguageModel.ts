@@ -1,4 +1,4 @@
-/** An effect/ai `LanguageModel` that gives scripted parts and remembers what its provider was asked. */
+/** An effect/ai `LanguageModel` that streams scripted parts and remembers what its provider was asked. */
 import type * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Response from "effect/ai/Response"

@@ -1,6 +1,6 @@
 /**
  * A process that works on a session database as it is told: one JSON command a line on stdin, one JSON answer a line on
- * stdout. Started by `Processes.ts` with the name of the file, or the URL of Postgres, as its argument.
+ * stdout. Started by `Processes.ts` with the file name, or the Postgres URL, as its argument.
  */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

@@ -1,4 +1,4 @@
-/** A settled turn, as what follows from it is decided by: an answer, unless said otherwise. */
+/** A settled turn, as input to the decision that follows it: an answer, unless stated otherwise. */
 import type * as RunDecision from "../../src/run/state/RunDecision.ts"
 
 export const of = (turn: Partial<RunDecision.Settled> = {}): RunDecision.Settled => ({

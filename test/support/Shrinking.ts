@@ -1,4 +1,4 @@
-/** A context that becomes smaller whenever somebody asks: each compaction leaves out the oldest message. */
+/** A context that shrinks whenever asked: each compaction leaves out the oldest message. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as RunInput from "../../src/run/RunInput.ts"
@@ -6,7 +6,7 @@ import * as Transcript from "../../src/run/Transcript.ts"
 import * as Usage from "../../src/run/Usage.ts"
 import { type Compaction, ContextManager, type Request } from "../../src/services/ContextManager.ts"
 
-/** So many messages can be left out of a session that begins with this history. */
+/** This many messages can be left out of a session that begins with this history. */
 export const history = (messages: number): NonNullable<RunInput.RunInput["history"]> =>
   Array.from({ length: messages }, (_, i) => ({ role: i % 2 === 0 ? "user" : "assistant", content: `earlier ${i}` }))
 
@@ -20,7 +20,7 @@ export const oldest = ({ transcript }: Request): Compaction => {
   }
 }
 
-/** Compacts when it is forced to; `extra` is said of each compaction. */
+/** Compacts when forced to; `extra` is added to each compaction. */
 export const layer = (extra: Partial<Compaction> = {}): Layer.Layer<ContextManager> =>
   Layer.succeed(ContextManager, {
     plan: (request) => request.force === undefined ? { _tag: "Send" } : { _tag: "Compact", request },

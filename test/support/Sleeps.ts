@@ -1,4 +1,4 @@
-/** A clock over that of the test that counts the sleeps on it. */
+/** A clock over the test's that counts its sleeps. */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -11,7 +11,7 @@ interface Options {
 
 export const make = Effect.fnUntraced(function*({ early = Duration.zero, onSleep = () => {} }: Options = {}) {
   const below = yield* Clock.Clock
-  /** those that go on, and all there were */
+  /** those still running, and all there were */
   const sleeps = { now: 0, ever: 0 }
   const clock: Clock.Clock = Object.assign(Object.create(below), {
     sleep: (duration: Duration.Duration) =>

@@ -1,4 +1,4 @@
-/** What happens to the file of a session database while it is open, for real, and how it goes by again. */
+/** What really happens to the file of a session database while it is open, and how it passes. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { spawn } from "node:child_process"
@@ -11,9 +11,9 @@ export interface Fault {
   readonly reason: "StoreUnavailable" | "StoreRefused"
   /** what its error says, beside the name of the file */
   readonly says: string
-  /** which stores take no message while it lasts, as in `FaultSweep` */
+  /** which stores accept no message while it lasts, as in `FaultSweep` */
   readonly refuses: ReadonlyArray<"open" | "new">
-  /** Begins it; what it gives ends it. */
+  /** Begins it; the returned effect ends it. */
   readonly begin: (file: string) => Effect.Effect<Effect.Effect<void>, never, Scope.Scope>
 }
 
@@ -39,14 +39,14 @@ const writeOther = (file: string) =>
     db.close()
   })
 
-/** Dies where a database was written to that is not to be touched. */
+/** Dies if a database that must not be touched was written to. */
 const assertSame = (bytes: Buffer, file: string) => {
   if (!bytes.equals(readFileSync(file))) throw new Error(`"${file}" was written to`)
 }
 
 /**
- * Changes the bytes of the file, all of them being there: another program has moved into it what waited in its log of
- * changes. Ends with a copy of the good file in its place, and dies where the damaged one was written to.
+ * Changes the bytes of the file, all of them being there: another program has moved what waited in its log of changes into
+ * it. Ends with a copy of the good file in its place, and dies if the damaged one was written to.
  */
 const damage = (change: (bytes: Buffer) => Buffer) => (file: string) =>
   Effect.sync(() => {
@@ -62,7 +62,7 @@ const damage = (change: (bytes: Buffer) => Buffer) => (file: string) =>
     })
   })
 
-/** What a program lives through. */
+/** What a program survives. */
 export const faults: Readonly<Record<string, Fault>> = {
   "locked by another program": {
     reason: "StoreUnavailable",
@@ -114,7 +114,7 @@ export const faults: Readonly<Record<string, Fault>> = {
   }
 }
 
-/** What a program must start again after. */
+/** What a program must be restarted after. */
 export const damages: Readonly<Record<string, Fault>> = {
   "damaged in its header": {
     reason: "StoreRefused",
@@ -144,8 +144,8 @@ export const damages: Readonly<Record<string, Fault>> = {
 }
 
 /**
- * Takes permissions away. SQLite opens a file again with a descriptor that a closed connection left behind, whatever may be
- * done with the file now: a connection of our own has that.
+ * Takes permissions away. SQLite reopens a file with a descriptor left by a closed connection, whatever may be done with
+ * the file now: a connection of our own leaves one.
  */
 const forbid = (path: (file: string) => string, mode: number, before: number) => (file: string) =>
   Effect.sync(() => {
@@ -158,7 +158,7 @@ const forbid = (path: (file: string) => string, mode: number, before: number) =>
     })
   })
 
-/** What a database that is open goes on under. Has no effect on root. */
+/** What an open database keeps working under. Has no effect on root. */
 export const permissions: Readonly<Record<string, Fault>> = {
   "read-only": {
     reason: "StoreRefused",

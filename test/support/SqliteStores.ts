@@ -1,4 +1,4 @@
-/** Session stores of SQLite on files, for tests that look at what is beside them or behind. */
+/** SQLite session stores on files, for tests that look at what is beside or behind them. */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { join } from "node:path"
@@ -14,7 +14,7 @@ export const options = { runId: "run-1", create: true }
 export const make = (filename: string, more: Partial<SessionStoreSqlite.Options> = {}) =>
   SessionStoreSqlite.make({ filename, ...more })
 
-/** The reason why a store cannot be made, or why an effect failed. */
+/** Why a store cannot be made, or why an effect failed. */
 export const reasonOf = <A, R>(effect: Effect.Effect<A, SessionStore.StoreError, R>) =>
   Effect.map(Effect.flip(effect), (error): { readonly _tag: string; readonly message: string } => error.reason)
 

@@ -1,4 +1,4 @@
-/** Inputs of a run as tests want to see them: what was said to it, what its model was asked, and what is left of a dead one. */
+/** Inputs of a run as tests want to see them: what was said to it, what its model was asked, and what a dead run left. */
 import * as Effect from "effect/Effect"
 import type * as Agent from "../../src/Agent.ts"
 import type * as Message from "../../src/run/Message.ts"
@@ -19,7 +19,7 @@ export const queued = (log: ReadonlyArray<RunEvent.RunEvent>): Array<string> =>
 export const received = (log: ReadonlyArray<RunEvent.RunEvent>): Array<string> =>
   RunLog.only(log, "InputReceived").map(({ kind, messages }) => `${kind}: ${textsOf(messages)}`)
 
-/** The user's words in a request, a message each. */
+/** The user's words in a request, one entry for each message. */
 export const said = (request: Model.ModelRequest | undefined): Array<string> =>
   request?.messages.flatMap((message) => message.role === "user" ? [textsOf([message])] : []) ?? []
 
@@ -33,7 +33,7 @@ export const decisions = (log: ReadonlyArray<RunEvent.RunEvent>): Array<string> 
     `${decision._tag}${"reason" in decision ? ` ${decision.reason}` : ""}`
   )
 
-/** A store with the first writes of another one, as a process that dies after them leaves it. */
+/** A store with the first writes of another, as left by a process that dies after them. */
 export const left = Effect.fnUntraced(function*(batches: ReadonlyArray<TestStore.Batch>) {
   const store = yield* TestStore.make()
   yield* Effect.scoped(Effect.gen(function*() {
@@ -57,6 +57,6 @@ export const held = Effect.fnUntraced(function*(
   return { ...made, gate, run }
 })
 
-/** Says something, and gives what becomes of it once the store has it. */
+/** Says something, and returns what becomes of it once the store has it. */
 export const say = (run: Agent.Run<string>, kind: "steer" | "followUp", message: string) =>
   Effect.flatMap(run.queue(kind, message), Effect.forkChild)

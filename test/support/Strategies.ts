@@ -1,4 +1,4 @@
-/** Every strategy with any settings, and what must hold of each compaction that one gives. */
+/** Every strategy with arbitrary settings, and what must hold for each compaction it makes. */
 import { assert } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -47,7 +47,7 @@ export interface Step {
   readonly after: Transcript.Transcript
 }
 
-/** Compacts as a run would, by an event `seq`; nothing where the strategy would not, or cannot and says why. */
+/** Compacts as a run would, by an event `seq`; returns nothing if the strategy would not, or cannot and says why. */
 export const compact = Effect.fnUntraced(function*(
   strategy: Service,
   transcript: Transcript.Transcript,
@@ -77,7 +77,7 @@ const check = (before: Transcript.Transcript, after: Transcript.Transcript, seq:
   assert.deepStrictEqual(after.open, before.open)
   const memories = Transcript.entries(after).filter(({ memory }) => memory !== undefined)
   assert.deepStrictEqual(memories.slice(1), [])
-  // what waits for the end of a turn that says nothing stands with the rest
+  // what waits for the end of a turn that says nothing is kept with the rest
   const waiting = Vector.toArray(before.waiting).filter(({ isNotice }) => !isNotice && before.open !== undefined)
   const latest = Transcript.latestSaid(before)?.content ?? []
   const said = parts(after, "user")
@@ -97,5 +97,5 @@ const parts = (transcript: Transcript.Transcript, role: Message.Message["role"])
       : message.content.map((part) => JSON.stringify(part))
   )
 
-/** Without the id, which follows from the place. */
+/** Without the id, which depends on the place. */
 const resultOf = (part: string): string => JSON.stringify({ ...JSON.parse(part) as object, id: "" })

@@ -14,7 +14,7 @@ export const go = { sessionId: "s", runId: "r", input: "go" }
 
 export interface Suspended extends Approvals.Asking {
   readonly log: Effect.Effect<ReadonlyArray<RunEvent.Durable>>
-  /** answers the question about this call; yes where nothing else is said */
+  /** answers the question about this call; yes unless stated otherwise */
   readonly decide: (
     callId: string,
     decision?: Partial<RunInput.DecideInput>
@@ -44,7 +44,7 @@ const extend = (made: Approvals.Asking): Suspended => ({
 
 type Options = NonNullable<Parameters<typeof Approvals.make>[1]>
 
-/** An agent whose first run, `r` in `s`, is not begun. */
+/** An agent whose first run, `r` in `s`, has not begun. */
 export const before = Effect.fnUntraced(function*(
   script: ReadonlyArray<ScriptedModel.Turn>,
   options: Options = {}
@@ -63,7 +63,7 @@ export const make = Effect.fnUntraced(function*(
   return made
 })
 
-/** Another process with the same sessions, whose model goes on where the first one's stopped. */
+/** Another process with the same sessions, whose model continues where the first one's stopped. */
 export const elsewhere = (
   { store }: Pick<Suspended, "store">,
   options: Options = {}

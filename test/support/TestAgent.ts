@@ -45,7 +45,7 @@ export interface Options {
   readonly context?: Layer.Layer<ContextManager.ContextManager>
   readonly runs?: Layer.Layer<Runs.Runs>
   readonly info?: ScriptedModel.Options["info"]
-  /** in the place of the scripted one */
+  /** instead of the scripted model */
   readonly model?: Layer.Layer<Model.Model>
   /** the handler of all three tools */
   readonly tool?: Handler
@@ -55,7 +55,7 @@ export interface TestAgent {
   readonly agent: Agent.Client<string>
   readonly script: ScriptedModel.Script["Service"]
   readonly store: TestStore.TestStore
-  /** closes the agent's layer and all below it */
+  /** closes the agent's layer and everything below it */
   readonly close: Effect.Effect<void>
 }
 
@@ -91,7 +91,7 @@ export const make = Effect.fnUntraced(function*(
 export const work = (n: number, id?: string) => ScriptedModel.call("work", { n }, id)
 export const look = (n: number, id?: string) => ScriptedModel.call("look", { n }, id)
 
-/** Two calls of `work` in the first turn, unless it is greeted with "hello". */
+/** Two calls of `work` in the first turn, unless greeted with "hello". */
 export const twoCallsUnlessGreeted = ({ messages, metadata }: Model.ModelRequest): ScriptedModel.Turn =>
   JSON.stringify(messages.at(-1)).includes("hello")
     ? ScriptedModel.text("hello!")

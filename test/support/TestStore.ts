@@ -16,29 +16,29 @@ import * as SessionStore from "../../src/services/SessionStore.ts"
 export type Batch = Arr.NonEmptyReadonlyArray<RunEvent.Durable>
 type Append = Effect.Effect<void, SessionStore.StoreError>
 
-/** What becomes of an append: `n` counts all of them from 1, `store` carries it out. */
+/** What becomes of an append: `n` counts all appends from 1, `store` carries this one out. */
 export type OnAppend = (append: { readonly n: number; readonly events: Batch; readonly store: Append }) => Append
 
 export interface TestStore {
   readonly service: SessionStore.SessionStore["Service"]
   readonly layer: Layer.Layer<SessionStore.SessionStore>
-  /** the appends that went through, in order */
+  /** the appends that succeeded, in order */
   readonly appends: ReadonlyArray<Batch>
   readonly log: (sessionId: string) => Effect.Effect<ReadonlyArray<RunEvent.Durable>>
   /** `seq` of the last stored event of a session, 0 without one */
   readonly head: (sessionId: string) => number
-  /** what holds now; replace it in the midst of a test */
+  /** what applies now; replace it in the middle of a test */
   onAppend: OnAppend
-  /** comes before a session is given back */
+  /** runs before a session is released */
   onRelease: Effect.Effect<void>
-  /** comes when a session was given back */
+  /** runs once a session has been released */
   onReleased: Effect.Effect<void>
 }
 
 export const make = (onAppend?: OnAppend): Effect.Effect<TestStore> =>
   Effect.map(SessionStoreMemory.make, (memory) => over(memory, onAppend))
 
-/** What stores of others give may be of a class: whoever copies it has nothing of it. */
+/** What others' stores return may be of a class: copying it keeps none of its methods. */
 class OfClass implements SessionStore.Session {
   readonly #session: SessionStore.Session
   readonly append: SessionStore.Session["append"]
@@ -91,7 +91,7 @@ export const over = (
   return self
 }
 
-/** Not in `open` itself: a generator function that is written there lives long, with all that it was asked for. */
+/** Not in `open` itself: a generator function written there lives long, with everything it was called with. */
 const opened = Effect.fnUntraced(function*(
   hooks: Pick<TestStore, "onRelease" | "onReleased">,
   opening: ReturnType<SessionStore.SessionStore["Service"]["open"]>,
@@ -119,7 +119,7 @@ export const tooLarge: SessionStore.StoreError = new RunError.NonRetryableError(
 export const failing = (isBroken: (n: number) => boolean): OnAppend => ({ n, store }) =>
   isBroken(n) ? Effect.fail(unavailable) : store
 
-/** Appends for which `isBroken` holds are stored and reported as failed. */
+/** Appends for which `isBroken` holds are stored but reported as failed. */
 export const lying = (isBroken: (n: number) => boolean): OnAppend => ({ n, store }) =>
   isBroken(n) ? Effect.andThen(store, Effect.fail(unavailable)) : store
 
@@ -130,7 +130,7 @@ export interface Held {
   readonly release: Effect.Effect<void>
 }
 
-/** Holds the first append that `isHeld` names until it is released. */
+/** Holds the first append that `isHeld` selects until it is released. */
 export const holding = (isHeld: (n: number, events: Batch) => boolean): Held => {
   const reached = Deferred.makeUnsafe<void>()
   const released = Deferred.makeUnsafe<void>()

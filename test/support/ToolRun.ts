@@ -1,4 +1,4 @@
-/** Runs one call of a toolkit's tools through the executor, with the handlers that a test says. */
+/** Runs one call of a toolkit's tools through the executor, with the handlers that a test provides. */
 import { assert } from "@effect/vitest"
 import * as Prompt from "effect/ai/Prompt"
 import * as Tool from "effect/ai/Tool"
@@ -32,14 +32,14 @@ const query = Schema.Struct({
   )
 })
 const failure = Schema.Struct({ code: Schema.Finite, at: Schema.DateTimeUtcFromString })
-/** What "drawing" is for its model. */
+/** What "drawing" looks like to its model. */
 export const chart = [
   Prompt.textPart({ text: "A chart" }),
   Prompt.filePart({ mediaType: "image/png", fileName: "chart.png", data: "iVBORw0KGgo=" }),
   Prompt.filePart({ mediaType: "image/png", data: "iVBORw0KGgo=" })
 ]
 
-/** What writing a result of the tools "slow" and "late" waits for. */
+/** What the tools "slow" and "late" wait for to write a result. */
 export const slow = { writing: Effect.void as Effect.Effect<void> }
 
 const Slow = Schema.String.pipe(Schema.decodeTo(Schema.String, {
@@ -81,7 +81,7 @@ interface Settled extends Ran {
   readonly outcome: ToolOutcome.ToolOutcome
 }
 
-/** Whether the executor finds the handlers themselves, or has only what calls them. */
+/** Whether the executor finds the handlers themselves, or only has a function that calls them. */
 export type Way = "known" | "behind handle"
 export const ways: ReadonlyArray<Way> = ["known", "behind handle"]
 
@@ -95,7 +95,7 @@ type Asked = readonly [
   }
 ]
 
-/** `execute` runs a call to its outcome, `executed` to a pause too. */
+/** `execute` runs a call to its outcome, `executed` also to a pause. */
 export const by = (way: Way) => {
   const executed = (...asked: Asked) => run(way, ...asked)
   const execute = (...asked: Asked): Effect.Effect<Settled> =>

@@ -30,7 +30,7 @@ export const make = (): Traces => {
   }
 }
 
-/** The names of a span's parents, from the nearest on; a parent that is known by its id alone is looked up. */
+/** The names of a span's parents, nearest first; a parent known only by its id is looked up. */
 export const above = (traces: Traces, span: Tracer.NativeSpan): ReadonlyArray<string> => {
   const parent = Option.getOrUndefined(span.parent)
   const found = traces.spans.find(({ spanId }) => spanId === parent?.spanId)

@@ -1,4 +1,4 @@
-/** What a page of the AI SDK makes of chunks, by the AI SDK itself. */
+/** What a page of the AI SDK makes of chunks, computed by the AI SDK itself. */
 import { readUIMessageStream, type UIMessage, type UIMessageChunk, validateUIMessages } from "ai"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -6,7 +6,7 @@ import type * as RunError from "../../src/run/RunError.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as UiMessages from "../../src/run/UiMessages.ts"
 
-/** All states that the page's message is in, and what the page is told of errors. */
+/** All states of the page's message, and the errors the page is told. */
 export const read = (chunks: ReadonlyArray<UiMessages.Chunk>, message?: UIMessage) =>
   Effect.promise(async () => {
     const states: Array<UIMessage> = []
@@ -18,7 +18,7 @@ export const read = (chunks: ReadonlyArray<UiMessages.Chunk>, message?: UIMessag
       }
     })
     const onError = (error: unknown) => errors.push(error instanceof Error ? error.message : String(error))
-    // the reader goes on with the message that it is given
+    // the reader continues with the message it is given
     const given = message === undefined ? {} : { message: structuredClone(message) }
     for await (const state of readUIMessageStream({ stream, onError, ...given })) states.push(structuredClone(state))
     return { states, last: states.at(-1), errors }
@@ -30,7 +30,7 @@ export const chunksOf = (
   options?: UiMessages.Options
 ): Effect.Effect<ReadonlyArray<UiMessages.Chunk>> => Stream.runCollect(UiMessages.stream(options)(events))
 
-/** A message as JSON has it, without what is undefined. */
+/** A message as JSON has it, without undefined fields. */
 export const plain = (message: unknown): unknown => JSON.parse(JSON.stringify(message))
 
 /** The parts of a message, briefly. */
@@ -46,7 +46,7 @@ export const brief = (message: unknown): Array<string> => {
   })
 }
 
-/** What a page begins with of this log, which the AI SDK takes. */
+/** What a page begins with for this log, which the AI SDK accepts. */
 export const opened = (
   log: ReadonlyArray<RunEvent.Durable>,
   options?: Pick<UiMessages.Options, "sendReasoning" | "messageMetadata">

@@ -1,4 +1,4 @@
-/** A context as a strategy is asked about it, outside of any run. */
+/** A context as a strategy sees it, outside any run. */
 import * as MessageTokens from "../../src/run/MessageTokens.ts"
 import * as Transcript from "../../src/run/Transcript.ts"
 import * as Usage from "../../src/run/Usage.ts"
@@ -13,11 +13,11 @@ export interface Options {
   readonly fixed?: number
   /** compactions since the last answer */
   readonly inARow?: number
-  /** default: one that notes nothing */
+  /** default: one that records nothing */
   readonly ledger?: ContextManager.Ledger
 }
 
-/** Four characters are a token here. */
+/** Four characters count as a token here. */
 export const ofText = (text: string): number => Math.ceil(text.length / 4)
 
 const counter = MessageTokens.make(ofText)

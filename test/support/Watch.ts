@@ -1,4 +1,4 @@
-/** A reader of a run that a test can wait on: until an event has come, until the stream is over. */
+/** A reader of a run that a test can wait on: until an event has arrived, until the stream is over. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"

@@ -1,7 +1,7 @@
 /**
- * A scheduler under which fibers yield at one operation, as they may at any: by default when they have done so many in a row.
+ * A scheduler under which fibers yield at one operation, as they may at any: by default after a number of them in a row.
  *
- * Does not own what that operation is; a test tries all of them.
+ * Does not own which operation that is; a test tries all of them.
  */
 import * as Effect from "effect/Effect"
 import * as Scheduler from "effect/Scheduler"
@@ -11,7 +11,7 @@ export interface Yielding extends Scheduler.Scheduler {
   readonly count: () => number
 }
 
-/** Yields at the n-th operation; `meanwhile` runs before the fiber goes on. */
+/** Yields at the n-th operation; `meanwhile` runs before the fiber continues. */
 export const at = (n: number, meanwhile: () => void = () => {}): Yielding => {
   const below = new Scheduler.MixedScheduler()
   let count = 0
@@ -27,6 +27,6 @@ export const at = (n: number, meanwhile: () => void = () => {}): Yielding => {
   }
 }
 
-/** Runs `self` under it, and what it starts in its context. */
+/** Runs `self` under it, and what that starts in its context. */
 export const run = <A, E, R>(yielding: Yielding, self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.provideService(self, Scheduler.Scheduler, yielding)
