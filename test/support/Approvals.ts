@@ -17,7 +17,7 @@ import type * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as StrictModel from "../../src/testing/StrictModel.ts"
 import * as TestAgent from "./TestAgent.ts"
 
-/** `look` says nothing about approval, `again` says that it needs none, `work` says what it is given. */
+/** `look` says nothing about approval, `again` says that it needs none, `work` is as given. */
 export const withWork = (work: typeof TestAgent.kit.tools.work) =>
   Toolkit.make(work, TestAgent.kit.tools.look, TestAgent.kit.tools.again.setNeedsApproval(false))
 

@@ -1,6 +1,6 @@
 /**
- * Modules with everything they import, as a few files of plain JavaScript: a process loads those in a quarter of the time
- * it takes for hundreds of TypeScript files. What is loaded from here has an `effect` of its own.
+ * Modules with everything they import, as a few files of plain JavaScript: a process loads those in a quarter of the
+ * time it takes for hundreds of TypeScript files. What is loaded from here has an `effect` of its own.
  */
 import * as Effect from "effect/Effect"
 import { join } from "node:path"

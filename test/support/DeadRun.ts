@@ -44,8 +44,8 @@ export const again = (times: number): ReadonlyArray<Drafts.Placed> =>
   Array.from({ length: times - 1 }, (_, n) => [crashed, Drafts.resumed(n + 2, { cause: "recovery" })]).flat()
 
 /**
- * A store with the session "s", in which the run "dead" has started two calls of `work`, and with `wasAborted` was asked
- * to abort.
+ * A store with the session "s", in which the run "dead" has started two calls of `work`, and with `wasAborted` was
+ * asked to abort.
  */
 export const left = ({ wasAborted }: { readonly wasAborted: boolean }) =>
   leftBy([TestAgent.work(1, "a"), TestAgent.work(2, "b")], { toolPolicy: { maxParallel: 2 } }, wasAborted)

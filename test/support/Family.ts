@@ -1,6 +1,6 @@
 /**
- * An agent that has itself work for its calls, as deep as a plan says: the input of a run is its plan. Each turn has this
- * many others run, and after the last one the model says "done".
+ * An agent whose calls are worked on by further runs of it, as deep as a plan says: the input of a run is its plan.
+ * Each turn starts the runs that the plan lists for it, and after the last turn the model says "done".
  */
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"

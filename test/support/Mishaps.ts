@@ -1,6 +1,6 @@
 /**
- * An agent in which everything may go wrong: its model, tools, hooks, rules, approver and compaction take their time, fail,
- * die, never return, or cannot be interrupted, as the dice say.
+ * An agent in which everything may go wrong: its model, tools, hooks, rules, approver and compaction take their time,
+ * fail, die, never return, or cannot be interrupted, as the dice say.
  *
  * Does not own what is done with it (`Programs`).
  */

@@ -3,8 +3,8 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 
 /**
- * `finalizing`: its finalizer waits until it may finish. `slow`: cannot be interrupted, and ends while the abort is under
- * way. `stuck`: does not end before the test lets it go.
+ * `finalizing`: its finalizer waits until it may finish. `slow`: cannot be interrupted, and ends while the abort is
+ * under way. `stuck`: does not end before the test lets it go.
  */
 export type Manner = "cooperative" | "finalizing" | "slow" | "stuck"
 

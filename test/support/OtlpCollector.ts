@@ -1,6 +1,6 @@
 /**
- * An OpenTelemetry collector on the loopback interface: accepts traces and metrics as JSON over HTTP, as in the protocol
- * https://opentelemetry.io/docs/specs/otlp/#otlphttp, and returns them in a form that a test can read.
+ * An OpenTelemetry collector on the loopback interface: accepts traces and metrics as JSON over HTTP, as in the
+ * protocol https://opentelemetry.io/docs/specs/otlp/#otlphttp, and returns them in a form that a test can read.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"

@@ -1,6 +1,6 @@
 /**
- * Runs an agent over a recorded stream that arrives over a socket: whole, in pieces of one byte, and cut at many offsets by
- * a clean end and by a reset.
+ * Runs an agent over a recorded stream that arrives over a socket: whole, in pieces of one byte, and cut at many
+ * offsets by a clean end and by a reset.
  *
  * Owns what must hold for any recording of any protocol; what a recording says is another matter (`Replay`).
  */

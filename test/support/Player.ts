@@ -1,6 +1,6 @@
 /**
- * Plays a session, move by move, into the log that it would leave. Tidy ones could have been written by a run of the loop;
- * odd ones have drives that died, calls that were never settled, and content that no provider should see.
+ * Plays a session, move by move, into the log that it would leave. Tidy ones could have been written by a run of the
+ * loop; odd ones have drives that died, calls that were never settled, and content that no provider should see.
  *
  * Keeps its own count of what runs use up, to compare `RunState` with.
  */

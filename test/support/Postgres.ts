@@ -38,8 +38,8 @@ const binaries = (): string => {
 }
 
 /**
- * The binaries in a runnable form: a copy if the user that runs them may not read ours, or if npm did not run the script
- * that links their libraries.
+ * The binaries in a runnable form: a copy if the user that runs them may not read ours, or if npm did not run the
+ * script that links their libraries.
  */
 const usable = (folder: string): string => {
   const native = binaries()

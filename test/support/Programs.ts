@@ -1,7 +1,7 @@
 /**
- * Programs of random operations against an agent in which everything may go wrong (`Mishaps`), over a store that may fail: runs
- * are started, read, left, steered, aborted, resumed, decided, compacted and forked, processes die, and time passes or is set
- * back.
+ * Programs of random operations against an agent in which everything may go wrong (`Mishaps`), over a store that may
+ * fail: runs are started, read, left, steered, aborted, resumed, decided, compacted and forked, processes die, and time
+ * passes or is set back.
  *
  * Does not own what a log must be (`LogRules`, `LogSums`).
  */

@@ -45,8 +45,8 @@ const assertSame = (bytes: Buffer, file: string) => {
 }
 
 /**
- * Changes the bytes of the file, all of them being there: another program has moved what waited in its log of changes into
- * it. Ends with a copy of the good file in its place, and dies if the damaged one was written to.
+ * Changes the bytes of the file, all of them being there: another program has moved what waited in its log of changes
+ * into it. Ends with a copy of the good file in its place, and dies if the damaged one was written to.
  */
 const damage = (change: (bytes: Buffer) => Buffer) => (file: string) =>
   Effect.sync(() => {
@@ -144,8 +144,8 @@ export const damages: Readonly<Record<string, Fault>> = {
 }
 
 /**
- * Takes permissions away. SQLite reopens a file with a descriptor left by a closed connection, whatever may be done with
- * the file now: a connection of our own leaves one.
+ * Takes permissions away. SQLite reopens a file with a descriptor left by a closed connection, whatever may be done
+ * with the file now: a connection of our own leaves one.
  */
 const forbid = (path: (file: string) => string, mode: number, before: number) => (file: string) =>
   Effect.sync(() => {

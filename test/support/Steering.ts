@@ -1,4 +1,4 @@
-/** Inputs of a run as tests want to see them: what was said to it, what its model was asked, and what a dead run left. */
+/** Inputs of a run as tests want to see them: what was said to it, what its model was asked, what a dead run left. */
 import * as Effect from "effect/Effect"
 import type * as Agent from "../../src/Agent.ts"
 import type * as Message from "../../src/run/Message.ts"

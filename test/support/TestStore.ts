@@ -38,7 +38,7 @@ export interface TestStore {
 export const make = (onAppend?: OnAppend): Effect.Effect<TestStore> =>
   Effect.map(SessionStoreMemory.make, (memory) => over(memory, onAppend))
 
-/** What others' stores return may be of a class: copying it keeps none of its methods. */
+/** Other stores may return class instances: a copy of one keeps none of its methods. */
 class OfClass implements SessionStore.Session {
   readonly #session: SessionStore.Session
   readonly append: SessionStore.Session["append"]

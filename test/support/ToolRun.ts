@@ -39,7 +39,7 @@ export const chart = [
   Prompt.filePart({ mediaType: "image/png", data: "iVBORw0KGgo=" })
 ]
 
-/** What the tools "slow" and "late" wait for to write a result. */
+/** What writing a result of the tools "slow" and "late" waits for. */
 export const slow = { writing: Effect.void as Effect.Effect<void> }
 
 const Slow = Schema.String.pipe(Schema.decodeTo(Schema.String, {

@@ -1,5 +1,6 @@
 /**
- * A scheduler under which fibers yield at one operation, as they may at any: by default after a number of them in a row.
+ * A scheduler under which fibers yield at one operation, as they may at any: by default after a number of them in a
+ * row.
  *
  * Does not own which operation that is; a test tries all of them.
  */
