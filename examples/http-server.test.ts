@@ -46,7 +46,7 @@ it.live("a client that leaves before the answer begins aborts the run", () =>
     }).pipe(Effect.provide(serving([ScriptedModel.gate(gate)])))
   }))
 
-it.live("a run that continues whoever leaves is aborted by way of its session", () =>
+it.live("a run that does not depend on its readers is aborted by way of its session", () =>
   Effect.gen(function*() {
     const gate = yield* ScriptedModel.makeGate
     yield* Effect.gen(function*() {

@@ -223,7 +223,7 @@ describe("an import under an id that no run may have is refused, and leaves noth
   }
 
   it.effect.each([["of its lines", undefined], ["of its caller", ""]] as const)(
-    "%s, even if that is blank, without advice to leave it out",
+    "%s, even if the id is blank, without advice to leave it out",
     ([, to]) =>
       Effect.gen(function*() {
         const [header, ...events] = yield* linesOf(Draft.log(Draft.started("go")))

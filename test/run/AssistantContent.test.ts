@@ -79,7 +79,7 @@ describe("reasoning", () => {
     ["of a delta after a call", [start("r"), thought("hm"), call, thought("", "r", signed), end("r")]],
     ["once more", [start("r"), thought("hm"), end("r", signed), call, end("r", signed)]],
     ["in its second end", [start("r"), thought("hm"), end("r"), end("r", signed), call]]
-  ])("has the signature that its end says %s", (_, parts) => {
+  ])("has the signature that its end brings %s", (_, parts) => {
     assert.deepStrictEqual(sent(parts).filter(({ type }) => type === "reasoning"), [
       { type: "reasoning", text: "hm", metadata: signed }
     ])

@@ -38,7 +38,7 @@ describe("a model reads", () => {
     assert.strictEqual(new Set(said).size, reasons.length)
   })
 
-  it("an unknown outcome as something other than not executed", () => {
+  it("an unknown outcome without being told that the call was not executed", () => {
     const { result: unknown } = ToolOutcome.toResult({ _tag: "OutcomeUnknown" })
     assert.notMatch(unknown as string, /not executed/i)
   })

@@ -1,4 +1,4 @@
-/** Exports with a few wrong fields: of another type, missing, twice, huge, negative, or named like members of objects. */
+/** Exports with a few wrong fields: of another type, missing, twice, huge, negative, or named like an object member. */
 import { type Dice, dice } from "./Odd.ts"
 
 export interface Damaged {

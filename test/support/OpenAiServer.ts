@@ -180,7 +180,7 @@ export const outcome = (call: Call = {}) =>
     return { parts, error }
   })
 
-/** Uses a server through its model. The client lives until the use is over: sockets within it are closed by the call. */
+/** Uses a server through its model. The client lives until the use is over: the call closes sockets within it. */
 export const using = <A, E>(
   reply: Reply,
   use: (server: Server) => Effect.Effect<A, E, LanguageModel.LanguageModel>

@@ -1,7 +1,7 @@
 /**
  * A recorded chat completion and what it says, read in the plainest way and independently of the adapter.
  *
- * Owns the formats of a file (JSON lines, or the text of server-sent events) and the reading to compare an adapter with.
+ * Owns the formats of a file (JSON lines, or the text of server-sent events) and the reading to compare adapters with.
  * If fragments of calls can be read in several ways it returns them all, or none if none makes sense.
  */
 export type Payload = Record<string, any>

@@ -50,7 +50,7 @@ describe("a transcript", () => {
     assert.strictEqual(line.trim(), `? research topic="tides" waits for what is asked in lead//1.0`)
   })
 
-  it("tells a run from its input to its end", () => {
+  it("shows a run from its input to its end", () => {
     assert.strictEqual(
       shown([
         Drafts.started("find it\nplease"),

@@ -81,7 +81,7 @@ describe("snapshots are what their log makes", () => {
   })
 })
 
-describe("a snapshot is not what its log makes, and is named with the field,", () => {
+describe("a snapshot that is not what its log makes is reported with the field", () => {
   const wrong: Record<string, readonly [Logs.Log, string]> = {
     "where that is of another type": [openCall((call) => call["phase"] = 7), "state.openCalls.0.phase"],
     "where that says something else": [openCall((call) => call["tool"] = "pay"), "state.openCalls.0.tool"],
@@ -106,12 +106,12 @@ describe("a snapshot is not what its log makes, and is named with the field,", (
     })
   }
 
-  it("if no run has begun", () => {
+  it("where no run has begun", () => {
     const before = [{ ...log[at]!, seq: 1 }, ...log]
     assert.deepStrictEqual(SnapshotCheck.firstWrong(before), { seq: 1, path: "snapshot" })
   })
 
-  it("except for parts of the name that are not plain words", () => {
+  it("but without those parts of the field that are not plain words", () => {
     const secret = Compactions.withSnapshots(Draft.log(
       Draft.started("go", { data: { "a secret\u001b": 1 } }),
       Draft.compacted(0, [Message.user("summary")])

@@ -30,7 +30,7 @@ describe("a drive", () => {
     assert.isUndefined(fold(started, Draft.aborted, Draft.resumed(2)).limitedBy)
   })
 
-  it("is at the limit of the one before even if that died before it said so again", () => {
+  it("is at the limit of the one before even if that died before saying so again", () => {
     const died = [started, Draft.limited(), Draft.resumed(2), crashed] as const
     assert.strictEqual(fold(...died, Draft.resumed(3)).limitedBy, "turns")
     assert.isUndefined(fold(...died, Draft.resumed(3, { limits: { maxTurns: 9 } })).limitedBy)
