@@ -51,7 +51,7 @@ const running = Effect.fnUntraced(function*(script: string) {
 })
 
 for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
-  describe(`${signal} while there is`, () => {
+  describe(`${signal} ends the run and`, () => {
     for (const [name, script] of Object.entries(scripts)) {
       it.live(name, () =>
         Effect.gen(function*() {

@@ -146,7 +146,7 @@ describe("without sessions", () => {
     }))
 })
 
-describe("what cannot be counted", () => {
+describe("counting that cannot finish", () => {
   it.effect("is reported in one line", () =>
     Effect.gen(function*() {
       const { root } = yield* workplace()

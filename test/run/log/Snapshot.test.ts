@@ -107,7 +107,7 @@ describe("a snapshot", () => {
     "has counts that are none": withState({ started: { work: "1" } }),
     "has ids that are none": changed({ taken: [1] })
   }
-  it("that has such a call is read", () => {
+  it("that has a pending call is read", () => {
     assert.isDefined(Snapshot.startOf(withState({ openCalls: [call] })))
   })
 
