@@ -64,8 +64,13 @@ describe("a call that a person edits", () => {
     Effect.gen(function*() {
       let n = 1
       const approver = Approvals.answering(() => ({ approved: true, params: { n: ++n } }))
-      const { end } = yield* play([...again(4), ok], { approver, agent: asking, tool: () => Effect.succeed("done") })
+      const tool = () => Effect.succeed("done")
+      const { end, script } = yield* play([...again(4), ok], { approver, agent: asking, tool })
       assert.strictEqual(end, "RunCompleted(stop)")
+      const read = (yield* script.requests).at(-1)!.messages
+        .flatMap((message) => message.role === "tool" ? message.content.map(({ result }) => result) : [])
+      const edited = [2, 3, 4, 5].map((n) => ({ note: "Ran with edited arguments.", arguments: { n }, result: "done" }))
+      assert.deepStrictEqual<unknown>(read, edited)
     }))
 
   it.effect("is a loop when each edit is the same", () =>
