@@ -63,27 +63,36 @@ describe("a process that dies while a run works for a call", () => {
       assert.deepStrictEqual(Family.violations(found, true), [])
     }))
 
-  it.effect("leaves several calls that were being aborted, each with what was spent for it, whatever finds them", () =>
-    Effect.gen(function*() {
-      const isOver = yield* Deferred.make<void>()
-      const handler: Family.Handler = (agent, plan, call) => {
-        const run = Family.run(agent, plan, call)
-        if (call.sessionId !== "root") return run
-        return call.callId === "1.1"
-          ? Effect.andThen(Effect.andThen(run, Deferred.succeed(isOver, undefined)), Effect.never)
-          : Effect.andThen(Deferred.await(isOver), run)
-      }
-      const store = yield* die({ turns: [[{ turns: [[hangs]] }, { turns: [[{}]] }]] }, handler)
-      yield* Effect.scoped(Effect.gen(function*() {
-        const session = yield* store.service.open("root", { runId: "root", create: false })
-        const seq = session.head() + 1
-        const { version } = RunEvent
-        yield* session.append([{ _tag: "AbortRequested", seq, at: 0, runId: "root", version, reason: "requested" }])
-      }))
-      const { agent, logs } = yield* Family.make({ store })
-      yield* Effect.exit(agent.compact("root"))
-      assert.deepStrictEqual(settled(yield* logs), [["Interrupted", spent(1)], ["Interrupted", spent(3)]])
-    }))
+  it.effect.each<readonly [what: string, find: (agent: Family.Client) => Effect.Effect<unknown, unknown>]>([
+    ["a new message", (agent) => agent.run({ sessionId: "root", input: "{}" })],
+    ["a resume", (agent) => agent.resumeRun({ sessionId: "root" })],
+    ["a search", (agent) => Effect.flatMap(agent.recover(), ({ runs }) => Effect.forEach(runs, (run) => run.result))],
+    ["an abort", (agent) => agent.abort("root")],
+    ["a compaction by hand", (agent) => Effect.flip(agent.compact("root"))]
+  ])(
+    "leaves several calls that were being aborted, each with what was spent for it, found by %s",
+    ([, find]) =>
+      Effect.gen(function*() {
+        const isOver = yield* Deferred.make<void>()
+        const handler: Family.Handler = (agent, plan, call) => {
+          const run = Family.run(agent, plan, call)
+          if (call.sessionId !== "root") return run
+          return call.callId === "1.1"
+            ? Effect.andThen(Effect.andThen(run, Deferred.succeed(isOver, undefined)), Effect.never)
+            : Effect.andThen(Deferred.await(isOver), run)
+        }
+        const store = yield* die({ turns: [[{ turns: [[hangs]] }, { turns: [[{}]] }]] }, handler)
+        yield* Effect.scoped(Effect.gen(function*() {
+          const session = yield* store.service.open("root", { runId: "root", create: false })
+          const seq = session.head() + 1
+          const { version } = RunEvent
+          yield* session.append([{ _tag: "AbortRequested", seq, at: 0, runId: "root", version, reason: "requested" }])
+        }))
+        const { agent, logs } = yield* Family.make({ store })
+        yield* find(agent)
+        assert.deepStrictEqual(settled(yield* logs), [["Interrupted", spent(1)], ["Interrupted", spent(3)]])
+      })
+  )
 
   it.effect("leaves a call that is made again, and counts a replayed run under any id", () =>
     Effect.gen(function*() {
