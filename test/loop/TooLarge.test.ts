@@ -69,14 +69,16 @@ describe("what is more than an event holds", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* store.log("root")), ["1.0 NotEncodable"])
     }))
 
-  it.effect("as a tool's failure is shortened", () =>
+  it.effect("as a tool's failure is left out, which its outcome says", () =>
     Effect.gen(function*() {
       const made = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok"), ScriptedModel.text("hello")], {
         tool: () => Effect.fail(tooMuch)
       })
       yield* untruncated(made.agent.run({ sessionId: "s", input: "go" }))
       const log = yield* goesOn(made, "RunCompleted(stop)")
-      assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Failed"])
+      const [settled] = RunLog.only(log, "ToolSettled")
+      assert(settled?.outcome._tag === "Failed" && typeof settled.outcome.result === "string")
+      assert.match(settled.outcome.result, /^The tool failed, and what it said is left out: it has \d+ bytes of JSON/)
     }))
 
   it.effect("as an input is refused, and leaves no session", () =>
@@ -92,14 +94,18 @@ describe("what is more than an event holds", () => {
       const refusal = new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag: "Unknown", message: tooMuch })
       const made = yield* TestAgent.make([ScriptedModel.fail(refusal), ScriptedModel.text("hello")])
       yield* Effect.flip(made.agent.run({ sessionId: "s", input: "go" }))
-      yield* goesOn(made, "RunFailed(Unknown)")
+      const log = yield* goesOn(made, "RunFailed(Unknown)")
+      const [failed] = RunLog.only(log, "RunFailed")
+      assert.strictEqual(failed?.error.reason.message, `${tooMuch.slice(0, 9_999)}…`)
     }))
 
-  it.effect("as a defect's message is cut", () =>
+  it.effect("as a defect's message is left out", () =>
     Effect.gen(function*() {
       const made = yield* TestAgent.make([ScriptedModel.die(new Error(tooMuch)), ScriptedModel.text("hello")])
       yield* Effect.flip(made.agent.run({ sessionId: "s", input: "go" }))
-      yield* goesOn(made, "RunFailed(Unknown)")
+      const log = yield* goesOn(made, "RunFailed(Unknown)")
+      const [failed] = RunLog.only(log, "RunFailed")
+      assert.strictEqual(failed?.error.reason.message, "a defect ended the run: Error, see the error's cause")
     }))
 })
 
