@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as Tracer from "effect/Tracer"
@@ -115,22 +116,28 @@ describe("a run that is resumed", () => {
     assert.lengthOf(span.links, 1)
   })
 
-  it.effect("by a tracer whose links break has an incomplete span, and continues", () =>
+  it.effect("by a tracer whose links break has an incomplete span, which is reported, and continues", () =>
     Effect.gen(function*() {
+      const warnings: Array<unknown> = []
       const traces = Traces.make()
       const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("done")])
-      yield* traced(traces)(agent.run(limited))
+      const { runId } = yield* traced(Traces.make())(agent.run(limited))
       const broken = Tracer.make({
-        span: (options) => {
-          const span = new Tracer.NativeSpan(options)
-          span.addLinks = () => {
-            throw new Error("broken")
-          }
-          return span
-        }
+        span: (options) =>
+          Object.assign(traces.tracer.span(options), {
+            addLinks: () => {
+              throw new Error("broken")
+            }
+          })
       })
-      const result = yield* Effect.provideService(agent.resumeRun(goOn), Tracer.Tracer, broken)
+      const result = yield* agent.resumeRun(goOn).pipe(
+        Effect.provideService(Tracer.Tracer, broken),
+        Effect.provide(Logger.layer([Logger.make(({ message }) => void warnings.push(String(message)))]))
+      )
       assert.strictEqual(result._tag, "Completed")
+      assert.deepStrictEqual(warnings, [`the spans of run "${runId}" broke, and are not whole`])
+      const [span] = drives(traces)
+      assert.deepStrictEqual([Traces.stateOf(span!), span!.attributes.has("fiberloop.run.end")], ["ok", false])
     }))
 })
 
