@@ -114,12 +114,13 @@ describe("what an executor returns", () => {
         afterToolCall: ({ outcome }) =>
           Effect.sync(() => {
             const { result } = outcome as { readonly result: number | { readonly inner: object } }
-            if (typeof result === "object") Object.assign(result.inner, { n: 5 })
+            if (typeof result === "object") Reflect.set(result.inner, "n", 5)
           })
       }
       const agent = yield* agentWith(yield* TestStore.make(), TestAgent.kit, { execute }, [write])
       const events = yield* Stream.runCollect(agent.stream({ sessionId: "s", input: "go" }))
-      assert.deepStrictEqual([inner, RunLog.only(events, "ToolProgress")], [{ n: 1 }, []])
+      const shown = RunLog.only(events, "ToolProgress").map(({ value }) => value)
+      assert.deepStrictEqual([inner, shown], [{ n: 1 }, [{ inner: { n: 1 } }]])
     }))
 
   it.effect("for a call that it left behind is stored, or is unknown if invalid", () =>
