@@ -43,7 +43,7 @@ export const recovering = <Self, A>(
       const now = new Map(refused.map(({ error, sessionId }) => [sessionId, error.message]))
       for (const [sessionId, message] of now) {
         if (told.get(sessionId) === message) continue
-        yield* Effect.logWarning(`session "${sessionId}" cannot go on: ${message}`)
+        yield* Effect.logWarning(`session "${sessionId}" cannot be continued: ${message}`)
       }
       told = now
       if (stoppedBy !== undefined) yield* Effect.logWarning(notAll(stoppedBy))
@@ -58,4 +58,5 @@ export const recovering = <Self, A>(
     yield* Effect.forkScoped(Effect.updateContext(looking, apart))
   }))
 
-const notAll = ({ message }: RunError.RunError) => `not all runs that were left have been looked for: ${message}`
+const notAll = ({ message }: RunError.RunError) =>
+  `the search for runs that a crash left behind stopped early: ${message}`

@@ -80,7 +80,7 @@ export const decode = Effect.fnUntraced(function*<E, R>(
   }
   yield* Stream.runForEach(lines, (line) => Effect.fromResult(take(line)))
   const problem = header === undefined
-    ? SessionLine.invalid("There is no line")
+    ? SessionLine.invalid("There are no lines")
     : SessionLine.checkCount(header, events.length)
   if (problem !== undefined) return yield* problem
   const wrong = SnapshotCheck.firstWrong(events)
@@ -114,13 +114,13 @@ const checkCopy = (sessionId: string, events: ReadonlyArray<RunEvent.Durable>) =
   const state = events.reduce(RunState.evolve, RunState.empty)
   return Fork.underWay(state).length > 0
     ? Effect.fail(invalidTo(
-      `The log ends among tool calls that session "${sessionId}" may still carry out; nothing was imported. Import it ` +
+      `The log ends in the middle of tool calls that session "${sessionId}" may still carry out; nothing was imported. Import it ` +
         "under its own id, or export it again when its turn has ended."
     ))
     : Effect.void
 }
 
 const inUse = (sessionId: string) =>
-  invalidTo(`There is a session "${sessionId}" already; nothing was changed. Import under another id.`)
+  invalidTo(`Session "${sessionId}" already exists; nothing was changed. Import under another id.`)
 
 const invalidTo = (message: string) => RunError.invalidInput("to", message)

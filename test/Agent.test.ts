@@ -206,7 +206,7 @@ describe("no agent is made", () => {
     [{ timeouts: { tols: {} } }, "timeouts has no \"tols\""],
     [
       { stopWhen: StopWhen.toolCalled("wrok") },
-      "stopWhen names \"wrok\", which is no tool of this agent; it has work, look"
+      "stopWhen names \"wrok\", which is not a tool of this agent; it has work, look"
     ],
     [{ stopBefore: StopWhen.toolCalled("work", "wrok") }, "stopBefore names \"wrok\""]
   ])("with %o", ([agent, message]) =>

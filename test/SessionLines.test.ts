@@ -218,7 +218,7 @@ describe("an import under an id that no run may have is refused, and leaves noth
     it.effect(claim, () =>
       Effect.gen(function*() {
         const message = messageOf(yield* refusal(yield* lines, to === undefined ? {} : { to }), "InvalidInput")
-        for (const words of ["may not begin", "nothing was imported", "another id"]) assert.include(message, words)
+        for (const words of ["must not begin", "nothing was imported", "another id"]) assert.include(message, words)
       }))
   }
 
@@ -249,7 +249,7 @@ describe("an import under an id that is in use", () => {
         const before = yield* exported(store)
         const unopened = { ...store, open: () => Effect.die("it was opened") }
         const message = messageOf(yield* Fixtures.reasonOf(imported(unopened, yield* linesOf(log))), "InvalidInput")
-        assert.include(message, "There is a session \"s\" already")
+        assert.include(message, "Session \"s\" already exists")
         assert.deepStrictEqual(yield* exported(store), before)
       }))
 
@@ -332,24 +332,24 @@ describe("lines that are not a session are refused by line number, and leave not
 
   for (
     const [claim, damage, ...parts] of [
-      ["none at all", () => [], "There is no line"],
-      ["a file that is something else", at(1, () => "# Notes"), "Line 1 holds no JSON object"],
+      ["none at all", () => [], "There are no lines"],
+      ["a file that is something else", at(1, () => "# Notes"), "Line 1 is not a JSON object"],
       ["JSON that is something else", at(1, () => "{\"name\":\"x\"}"), "Line 1 is not the header"],
-      ["a header without an id", replaced(1, "\"s\"", "\"\""), "Line 1 is no whole header"],
-      ["a header without a count", replaced(1, /,"events":\d+/, ""), "Line 1 is no whole header"],
+      ["a header without an id", replaced(1, "\"s\"", "\"\""), "Line 1 is an incomplete header"],
+      ["a header without a count", replaced(1, /,"events":\d+/, ""), "Line 1 is an incomplete header"],
       [
         "a header of no events",
         (lines: Lines) => [lines[0]!.replace(/"events":\d+/, "\"events\":0")],
-        "Line 1 is no whole header"
+        "Line 1 is an incomplete header"
       ],
       ["no header", (lines: Lines) => lines.slice(1), "Line 1 is not the header"],
-      ["a line that was cut", at(3, (text) => text.slice(0, -5)), "Line 3 holds no JSON object"],
-      ["a list", at(3, () => "[]"), "Line 3 holds no JSON object"],
+      ["a line that was cut", at(3, (text) => text.slice(0, -5)), "Line 3 is not a JSON object"],
+      ["a list", at(3, () => "[]"), "Line 3 is not a JSON object"],
       ["an empty line", (lines: Lines) => [...lines.slice(0, 2), "", ...lines.slice(2)], "Line 3 is empty"],
-      ["an event without a type", replaced(3, "\"FromTomorrow\"", "null"), "Line 3 is no event"],
-      ["a time that is none", replaced(3, "\"at\":20", "\"at\":2.5"), "Line 3 is no event"],
-      ["a run that no database keeps", replaced(3, "\"run-1\"", "\"a\\u0000\""), "Line 3 is no event"],
-      ["a missing event", (lines: Lines) => lines.toSpliced(2, 1), "Line 3 holds event 3 where event 2 is next"],
+      ["an event without a type", replaced(3, "\"FromTomorrow\"", "null"), "Line 3 is not an event"],
+      ["a time that is none", replaced(3, "\"at\":20", "\"at\":2.5"), "Line 3 is not an event"],
+      ["a run that no database keeps", replaced(3, "\"run-1\"", "\"a\\u0000\""), "Line 3 is not an event"],
+      ["a missing event", (lines: Lines) => lines.toSpliced(2, 1), "Line 3 holds event 3, but event 2 is next"],
       ["an event twice", (lines: Lines) => lines.toSpliced(2, 0, lines[1]!), "Line 3 holds event 1"],
       [
         "a field that is wrong",
@@ -360,11 +360,11 @@ describe("lines that are not a session are refused by line number, and leave not
       ],
       ["a field that is missing", replaced(4, /"message":.*?\]\},/, ""), "Line 4", "\"message\""],
       ["a version before the first", replaced(4, "\"version\":1", "\"version\":0"), "Line 4", "version 0"],
-      ["an end that was cut off", (lines: Lines) => lines.slice(0, -1), "names 4 events and there are 3", "cut off"],
+      ["an end that was cut off", (lines: Lines) => lines.slice(0, -1), "names 4 events, but there are 3", "cut off"],
       [
         "lines after the end",
         (lines: Lines) => [...lines, lines[2]!.replace("\"seq\":2", "\"seq\":5")],
-        "The header names 4 events and there are more"
+        "The header names 4 events, but there are more"
       ],
       [
         "data nested without end",
@@ -412,7 +412,7 @@ describe("lines that are not a session are refused by line number, and leave not
       )
       assert.strictEqual(
         message,
-        "Line 7 holds a ContextCompacted whose \"snapshot.state.openCalls.0.phase\" is not what the lines before it make; " +
+        "Line 7 holds a ContextCompacted whose \"snapshot.state.openCalls.0.phase\" does not follow from the lines before it; " +
           "nothing was imported. Export the session again."
       )
       assert.strictEqual((yield* imported(yield* SessionStoreMemory.make, lines)).head, 6)

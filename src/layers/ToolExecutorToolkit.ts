@@ -88,7 +88,7 @@ const needsApproval: ToolExecutor.ToolExecutor["Service"]["needsApproval"] = (ha
 const no = Effect.succeed(false)
 
 /** Any agent can decide for another, except where it needs the tool's schema. */
-const notOurs = "this agent has no such tool; the agent that asks has to decide with it"
+const notOurs = "this agent has no such tool; decide with the agent that asked"
 
 const problemOf: ToolExecutor.ToolExecutor["Service"]["problemOf"] = (handlers, name, params) => {
   const tool = toolOf(handlers, name)
@@ -115,7 +115,9 @@ const answer = Effect.fnUntraced(function*(
   const exit = yield* Effect.exit(KnownHandler.inContext(handlers, tool, read))
   if (Exit.isFailure(exit)) return yield* Effect.fail(Settling.describe(Cause.squash(exit.cause)))
   const { outcome, originalSize } = Settling.of(tool, {}, exit, yield* ResultLimit)
-  if (outcome._tag !== "Succeeded") return yield* Effect.fail("message" in outcome ? outcome.message : "it is none")
+  if (outcome._tag !== "Succeeded") {
+    return yield* Effect.fail("message" in outcome ? outcome.message : "it is not a valid result")
+  }
   return { result: outcome.result, ...(originalSize === undefined ? {} : { originalSize }) }
 })
 

@@ -53,11 +53,11 @@ export const evolve = (approvalId: string) => (past: Past, event: RunEvent.Durab
 type NotOpen = Extract<RunError.RunRefusal, { _tag: "ApprovalNotOpen" }>
 
 const words: Record<NotOpen["because"], string> = {
-  unknown: "was never asked there; approvals lists the questions that wait, each with its sessionId",
-  answered: "has an answer already, and the first one counts; where its run still waits, resume it",
-  settled: "is over: its call was settled without an answer; give the session a new message to have it done",
-  replaced: "was replaced by another one about the same call, with other arguments; approvals lists what waits",
-  expired: "expired, and its call is denied; resume the run, and it may ask again"
+  unknown: "was never asked; approvals lists the open questions, each with its sessionId",
+  answered: "has already been answered, and the first answer counts; if its run still waits, resume it",
+  settled: "is closed: its call was settled without an answer; give the session a new message to have it done",
+  replaced: "was replaced by another one about the same call, with other arguments; approvals lists the open questions",
+  expired: "expired, so its call is denied; resume the run, and it may ask again"
 }
 
 /** The refusal of an answer to a question that is not waiting for one. */

@@ -48,7 +48,7 @@ export const empty = new RunError.RetryableError<RunError.ProviderReason>({
 /** An answer whose stream ended without a finish. */
 export const truncated = new RunError.RetryableError<RunError.ProviderReason>({
   _tag: "StreamTruncated",
-  message: "the model's answer ended before its finish"
+  message: "the model's answer ended before it was finished"
 })
 
 /** An answer with the finish `error`. */

@@ -18,7 +18,7 @@ const completed: Record<Of<"RunCompleted">["reason"], string> = {
   stopBefore: "The run stopped before a tool round, as asked",
   contentFilter: "The provider's content filter ended the answer",
   emptyAfterTools: "The model had nothing to add to the tools' results",
-  other: "The model ended its answer without giving a usual reason"
+  other: "The model ended its answer for an unrecognised reason"
 }
 
 /** What stopped a limited run: it "stopped at ...". */
@@ -33,7 +33,7 @@ export const limited: Record<RunEvent.LimitedReason, string> = {
   duration: "the limit of time",
   length: "the model's output limit, and the context could not be made smaller",
   doomLoop: "the same call with the same result again and again",
-  crashLoop: "one crash after the other"
+  crashLoop: "one crash after another"
 }
 
 const higher = (limit: keyof RunPolicy.Limits, run = "it") => `resume ${run} with a higher ${limit} to go on`
@@ -71,21 +71,21 @@ const suspended: Record<Of<"RunSuspended">["reason"], readonly [why: string, adv
 }
 
 const aborted: Record<RunEvent.AbortedReason, string> = {
-  consumer: "whoever read its events left",
-  requested: "it was asked to",
+  consumer: "the reader of its events left",
+  requested: "an abort was requested",
   shutdown: "the process shut down",
   crashed: "the process that ran it died",
   forked: "the session was forked there"
 }
 
 const failed: Record<RunError.RunError["reason"]["_tag"], readonly [why: string, advice: string]> = {
-  RetriesExhausted: ["no try at the model call succeeded", "resume it later"],
-  SessionBusy: ["another run has the session", "try again when that one has ended"],
+  RetriesExhausted: ["no attempt at the model call succeeded", "resume it later"],
+  SessionBusy: ["another run is using the session", "try again when that one has ended"],
   StoreUnavailable: ["the store could not be used", "resume it when the store is back"],
-  ShuttingDown: ["its agent was closed, as when its process ends", "start it in another process"],
+  ShuttingDown: ["its agent was closed, as happens when a process ends", "start it in another process"],
   Authentication: ["the provider refused the key", "set one that it accepts, then resume it"],
   InvalidRequest: [
-    "the provider did not take the request",
+    "the provider rejected the request",
     "correct the model, its settings or the tools, then resume it"
   ],
   QuotaExhausted: ["the provider's quota is used up", "resume it when there is more"],
@@ -98,23 +98,23 @@ const failed: Record<RunError.RunError["reason"]["_tag"], readonly [why: string,
   InvalidInput: ["an argument cannot be used", "correct it and start again"],
   SessionNotFound: ["there is no such session", "check the id and the store"],
   RunConflict: ["its id belongs to a run with other input", "use another run id, or the same input"],
-  ApprovalNotOpen: ["the question waits for no answer", "ask for the approvals that are open"],
-  NothingToResume: ["no run of the session can go on", "give the session a new message"],
+  ApprovalNotOpen: ["the question is not waiting for an answer", "list the approvals that are open"],
+  NothingToResume: ["the session has no run to continue", "give the session a new message"],
   AbortedBeforeStart: ["it was aborted before it began", "start it again"],
-  StaleWriter: ["another writer took the session over", "look for that one before resuming it"],
+  StaleWriter: ["another writer took the session over", "find that writer before resuming it"],
   StoreRefused: [
-    "the store holds what this version cannot read, or cannot hold what it was given",
-    "change nothing there before that is clear"
+    "the store holds something that this version cannot read, or cannot store what it was given",
+    "find out which before you change anything there"
   ],
   EventTooLarge: [
-    "something is more than the store holds",
+    "something is larger than the store allows",
     "keep large data elsewhere and a reference to it in the session"
   ],
   CompactionFailed: [
     "the conversation could not be made smaller",
     "give the session a shorter message, or another ContextManager"
   ],
-  ToolFailed: ["a tool failed, and continueOnError is false", "mend the tool, then resume it"],
+  ToolFailed: ["a tool failed, and continueOnError is false", "fix the tool, then resume the run"],
   HookBlocked: ["the application's own code stopped it", "look into that hook or rule, then resume it"],
   InvalidOutput: [
     "the model did not keep to the output schema",
@@ -169,7 +169,7 @@ const evidence = (loop: DoomLoop.Loop | undefined): string =>
   loop === undefined ? "" : ` (${DoomLoop.tools(loop)}, ${count(loop.count, "time")})`
 
 const whose = (around: Of<"RunLimited">["around"]): string =>
-  around === undefined ? "" : ` of ${aroundIt(around)}, which it works for`
+  around === undefined ? "" : ` of ${aroundIt(around)}, which it is part of`
 
 const advice = (end: RunEvent.End): string | undefined => {
   switch (end._tag) {

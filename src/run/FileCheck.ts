@@ -6,8 +6,8 @@ export const lost: Message.TextPart = Object.freeze(Message.text("[a file is mis
 
 /** What is wrong with a file and what to do, to follow the words "a file"; does not repeat its content. */
 export const wrongIn = (file: Message.FilePart): string | undefined => {
-  if (file.mediaType.trim() === "") return `without a media type; say what it is, as "image/png"`
-  if (isEmpty(file.data)) return "without data; leave it out, or give what it holds"
+  if (file.mediaType.trim() === "") return `without a media type; say what it is, such as "image/png"`
+  if (isEmpty(file.data)) return "without data; give its content, or leave the part out"
   if (!Message.isAddress(file)) {
     return base64.test(file.data)
       ? undefined

@@ -129,7 +129,7 @@ export const badId = (field: string, value: string, instead?: string): RunError.
   }
   if (length > 200) return RunError.invalidInput(field, `${field} has ${length} characters; at most 200 are allowed`)
   return value !== trimmed || /\p{Cc}/u.test(value) || !value.isWellFormed()
-    ? RunError.invalidInput(field, `${field} may not begin or end with a blank or hold control characters`)
+    ? RunError.invalidInput(field, `${field} must not begin or end with whitespace or contain control characters`)
     : undefined
 }
 
@@ -139,4 +139,4 @@ export const badText = (fields: Readonly<Record<string, unknown>>): RunError.Non
   return bad === undefined ? undefined : noText(bad)
 }
 
-const noText = (field: string) => RunError.invalidInput(field, `${field} must be a text`)
+const noText = (field: string) => RunError.invalidInput(field, `${field} must be a string`)

@@ -124,7 +124,7 @@ export const abortedBeforeStart = (runId: string): NonRetryableError =>
   new NonRetryableError({
     _tag: "AbortedBeforeStart",
     runId,
-    message: `run "${runId}" was aborted before it stored anything; the log is as it was`
+    message: `run "${runId}" was aborted before it stored anything; the log is unchanged`
   })
 
 export const sessionNotFound = (
@@ -170,6 +170,7 @@ export const invalidOutput = (problem: string): NonRetryableError =>
 export const shuttingDown = new RetryableError({
   _tag: "ShuttingDown",
   message:
-    "the agent, or the layer that its runs live in, is closed and begins no more: where the process ends, start the run in " +
-    "another one; where it does not, the scope of one of the two ends too early: provide it around what uses the agent"
+    "the agent, or the layer that its runs live in, is closed and starts no more runs: if the process is ending, start the " +
+    "run in another one; if not, the scope of the agent or of that layer ends too early: keep it open around everything " +
+    "that uses the agent"
 })

@@ -41,7 +41,7 @@ export const carry = (
 ): Result.Result<Carried, ContextManager.CompactionError> => {
   const decoded = decode(given)
   if (Result.isFailure(decoded)) {
-    const message = `the strategy gave no compaction: ${decoded.failure.message}`
+    const message = `the strategy did not return a compaction: ${decoded.failure.message}`
     return Result.fail(new ContextManager.CompactionError({ message }))
   }
   const { size, transcript } = view
@@ -82,4 +82,4 @@ const leftOut = (
 }
 
 const notSmaller = ({ after, before }: Carried["tokens"]): string =>
-  `made nothing smaller: about ${Math.ceil(before)} tokens before, ${Math.ceil(after)} after`
+  `did not make the context smaller: about ${Math.ceil(before)} tokens before, ${Math.ceil(after)} after`

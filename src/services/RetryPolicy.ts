@@ -64,13 +64,15 @@ export const make = (options: {
 })
 
 const time = (name: string, value: Duration.Input): Duration.Duration => {
-  if (typeof value === "number" && !(value >= 0)) throw new RangeError(`RetryPolicy: ${name} is no duration: ${value}`)
+  if (typeof value === "number" && !(value >= 0)) {
+    throw new RangeError(`RetryPolicy: ${name} is not a duration: ${value}`)
+  }
   return Duration.fromInputUnsafe(value)
 }
 
 const count = (name: string, value: number): number => {
   if (value === Infinity || (Number.isInteger(value) && value >= 0)) return value
-  throw new RangeError(`RetryPolicy: ${name} is a whole number of at least 0, or Infinity, not ${value}`)
+  throw new RangeError(`RetryPolicy: ${name} must be a whole number of at least 0, or Infinity, not ${value}`)
 }
 
 /**

@@ -329,7 +329,7 @@ describe("fiberloop approve", () => {
       const place = yield* waiting()
       const wrong = yield* place.on("approve", [place.id, "--params", "{\"path\":1}"])
       assert.strictEqual(wrong.code, 1)
-      assert.match(wrong.stderr, /^fiberloop: --params are no arguments for the tool "write_file": /)
+      assert.match(wrong.stderr, /^fiberloop: --params do not fit the tool "write_file": /)
       const broken = yield* place.on("approve", [place.id, "--params", "{"])
       assert.strictEqual(broken.code, 1)
       assert.match(broken.stderr, /^fiberloop: --params is not JSON: /)
@@ -359,11 +359,11 @@ describe("fiberloop approve", () => {
       })
       assert.match(
         yield* refused("--result", "7"),
-        /^fiberloop: --result is nothing that the tool "write_file" gives: /
+        /^fiberloop: --result does not fit the tool "write_file": /
       )
       assert.match(yield* refused("--result", "done"), /^fiberloop: --result is not JSON: a text has its quotes/)
       const both = yield* refused("--result", JSON.stringify(written), "--params", JSON.stringify(write("b")))
-      assert.match(both, /^fiberloop: --result and params exclude each other/)
+      assert.match(both, /^fiberloop: --result cannot be combined with params/)
       assert.deepStrictEqual(yield* place.answers, [])
     }))
 
@@ -400,7 +400,7 @@ describe("fiberloop approve", () => {
       for (const question of ["1.0", "run-1/1.0"]) {
         const { code, stderr } = yield* place.on("approve", [place.id, question])
         assert.strictEqual(code, 1)
-        assert.include(stderr, "fiberloop: question \"run-1/1.0\" of session \"waiting-one\" has an answer already")
+        assert.include(stderr, "fiberloop: question \"run-1/1.0\" of session \"waiting-one\" has already been answered")
       }
       const { code, stderr } = yield* place.on("approve", [place.id])
       assert.deepStrictEqual([code, stderr], [

@@ -187,7 +187,7 @@ describe("fiberloop import", () => {
       assert.deepStrictEqual([taken.code, bad.code], [1, 1])
       assert.strictEqual(
         taken.stderr,
-        `fiberloop: there is a session "${id}" already, and nothing was changed; import it under another id: ` +
+        `fiberloop: session "${id}" already exists, and nothing was changed; import it under another id: ` +
           `fiberloop import ${file} --db ${db} --to <id>\n`
       )
       assert.include(bad.stderr, "--to is empty; leave it out for the one that the session had")
@@ -219,9 +219,9 @@ describe("fiberloop import", () => {
 
   for (
     const [claim, change, part] of [
-      ["is something else", () => "# Notes\n", "cannot be imported: line 1 holds no JSON object"],
-      ["is empty", () => "", "cannot be imported: there is no line"],
-      ["was cut off", (text: string) => text.slice(0, -20), "cannot be imported: line 11 holds no JSON object"],
+      ["is something else", () => "# Notes\n", "cannot be imported: line 1 is not a JSON object"],
+      ["is empty", () => "", "cannot be imported: there are no lines"],
+      ["was cut off", (text: string) => text.slice(0, -20), "cannot be imported: line 11 is not a JSON object"],
       ["is no UTF-8", () => new Uint8Array([0x7b, 0xff, 0x7d]), "is no text in UTF-8"],
       ["ends inside a character", () => new Uint8Array([0x7b, 0xe2, 0x82]), "is no text in UTF-8"]
     ] as const

@@ -307,7 +307,7 @@ describe("fiberloop fork", () => {
       const taken = yield* on("fork", [id, "--to", id])
       const bad = yield* on("fork", [id, "--to", " "])
       assert.deepStrictEqual([taken.code, bad.code], [1, 1])
-      assert.include(taken.stderr, `there is a session "${id}" already`)
+      assert.include(taken.stderr, `session "${id}" already exists`)
       assert.include(bad.stderr, "--to is empty; leave it out for a new one")
     }))
 })

@@ -122,7 +122,7 @@ describe("a chain", () => {
     },
     "is no compaction at all": {
       service: giving({ strategy: "odd", upTo: NaN, replacement: [] }),
-      why: /^the strategy gave no compaction: /
+      why: /^the strategy did not return a compaction: /
     }
   }
   it.each(Object.entries(lawless))("passes over one whose result %s, and says why", (_, { service, why }) => {
@@ -140,7 +140,7 @@ describe("a chain", () => {
     assert(result?._tag === "Failure")
     assert.match(
       result.failure.message,
-      /^no; the strategy "growing" made nothing smaller: about \d+ tokens before, \d+/
+      /^no; the strategy "growing" did not make the context smaller: about \d+ tokens before, \d+/
     )
     assert.deepStrictEqual(noted(), { inputTokens: 14, outputTokens: 2 })
   })

@@ -166,7 +166,7 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         assert.match(yield* Effect.flip(answered(Tool.make("ask", {}), "no result at all")), /./)
         const handlers = { tools: {} } as unknown as ToolExecutor.Handlers
         const none = yield* Effect.flip(ToolExecutorToolkit.make.answeredWith(handlers, "ask", 1))
-        assert.strictEqual(none, "this agent has no such tool; the agent that asks has to decide with it")
+        assert.strictEqual(none, "this agent has no such tool; decide with the agent that asked")
       }))
 
     it.effect("is truncated, with its original size", () =>

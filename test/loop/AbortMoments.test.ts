@@ -120,7 +120,7 @@ describe("an abort", () => {
       yield* (yield* agent.live("r"))!.abort
       const error = yield* Fiber.join(starting)
       assert.deepStrictEqual([error._tag, error.reason._tag], ["NonRetryableError", "AbortedBeforeStart"])
-      assert.include(error.message, "the log is as it was")
+      assert.include(error.message, "the log is unchanged")
       assert.deepStrictEqual(yield* store.log("s"), [])
     }))
 

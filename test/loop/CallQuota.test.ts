@@ -157,7 +157,7 @@ describe("maxCallsPerRun", () => {
     [NaN, "it is NaN"],
     [1.5, "it is 1.5"],
     [{ work: -1 }, "toolPolicy.maxCallsPerRun.work must be"],
-    [{ wrok: 1 }, "toolPolicy.maxCallsPerRun names \"wrok\", which is no tool of this agent"]
+    [{ wrok: 1 }, "toolPolicy.maxCallsPerRun names \"wrok\", which is not a tool of this agent"]
   ])("of %o is refused by a run, and is a defect in an agent", ([maxCallsPerRun, message]) =>
     Effect.gen(function*() {
       const toolPolicy = { maxCallsPerRun: maxCallsPerRun! }

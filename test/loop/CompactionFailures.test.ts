@@ -85,7 +85,7 @@ describe("a compaction that fails", () => {
       const { end, log } = yield* Overflows.run(made, { history: history(12) })
       assert.strictEqual(end, "RunFailed(Unknown)")
       assert.deepStrictEqual(RunLog.only(log, "CompactionDiscarded").map(({ message, usage }) => [message, usage]), [
-        ["the strategy broke", { inputTokens: 70, outputTokens: 3 }]
+        ["the strategy failed unexpectedly", { inputTokens: 70, outputTokens: 3 }]
       ])
       const byHand = yield* TestAgent.make([ScriptedModel.text("ok")], {
         context: Layer.effect(
@@ -312,7 +312,7 @@ describe("a strategy that breaks a rule", () => {
       const made = yield* TestAgent.make([overflow], { context: replacing(more) })
       const { compacted, log } = yield* Overflows.run(made, { history: history(12) })
       assert.strictEqual(compacted.length, 0)
-      assert.match(RunLog.only(log, "CompactionDiscarded")[0]!.message, /made nothing smaller/)
+      assert.match(RunLog.only(log, "CompactionDiscarded")[0]!.message, /did not make the context smaller/)
     }))
 
   it.effect("by never ending is ended by an abort", () =>

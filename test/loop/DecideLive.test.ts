@@ -111,7 +111,7 @@ describe("while the approver here is asked", () => {
       const made = yield* asked([work(1, "a"), work(2, "b")])
       const { message, reason } = yield* Effect.flip(made.decide("1.1"))
       assert.deepInclude(reason, { _tag: "ApprovalNotOpen", because: "unknown" })
-      assert.match(message, /was never asked there; approvals lists .* each with its sessionId$/)
+      assert.match(message, /was never asked; approvals lists .* each with its sessionId$/)
       yield* made.run.abort
     }))
 

@@ -268,11 +268,11 @@ describe("a run that died repeatedly with a result in its log", () => {
 
 describe("an invalid result", () => {
   it.effect.each<readonly [decision: object, message: RegExp]>([
-    [{ result: 7 }, /^result is nothing that the tool "work" gives: .*string/i],
-    [{ result: {} }, /^result is nothing that the tool "work"/],
+    [{ result: 7 }, /^result does not fit the tool "work": .*string/i],
+    [{ result: {} }, /^result does not fit the tool "work"/],
     [{ result: notJson }, /^result/],
-    [{ result: null }, /^result is nothing that the tool "work"/],
-    [{ result, params: { n: 2 } }, /^result and params exclude each other/],
+    [{ result: null }, /^result does not fit the tool "work"/],
+    [{ result, params: { n: 2 } }, /^result cannot be combined with params/],
     [{ result, approved: false }, /^result .* needs approved: true$/]
   ])("is refused, and the question stays open: %j", ([decision, message]) =>
     Effect.gen(function*() {

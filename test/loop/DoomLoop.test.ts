@@ -222,7 +222,7 @@ describe("an agent", () => {
     [{ after: 2.5 }, "doomLoop.after"],
     [{ after: NaN }, "doomLoop.after"],
     [{ after: Infinity }, "doomLoop.after"],
-    [{ exempt: ["wrok"] }, "doomLoop.exempt names \"wrok\", which is no tool of this agent"]
+    [{ exempt: ["wrok"] }, "doomLoop.exempt names \"wrok\", which is not a tool of this agent"]
   ])("is not made with %o", ([doomLoop, message]) =>
     Effect.gen(function*() {
       const exit = yield* Effect.exit(TestAgent.make([], { agent: { doomLoop } }))

@@ -197,7 +197,7 @@ it.effect("a question that was replaced by another takes no answer, and says so"
     yield* other.resume()
     const { message, reason } = yield* Effect.flip(decide(other, id))
     assert.deepInclude(reason, { _tag: "ApprovalNotOpen", because: "replaced" })
-    assert.include(message, "approvals lists what waits")
+    assert.include(message, "approvals lists the open questions")
     assert.deepStrictEqual(yield* other.waiting, ["1.0"])
   }))
 

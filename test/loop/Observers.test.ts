@@ -139,7 +139,7 @@ describe("an observer", () => {
         yield* late.ended
       }).pipe(Effect.provide(Logger.layer([Logger.make(({ message }) => void warnings.push(message))])))
       assert.strictEqual(RunLog.endOf(late.events()), "RunLimited(turns)")
-      assert.match(String(warnings), /"late" missed events that the store could not give/)
+      assert.match(String(warnings), /"late" missed events that the store could not read/)
     }))
 
   it.effect("that fails, dies or interrupts itself is named in one warning and stays; the run does not notice", () =>

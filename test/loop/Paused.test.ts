@@ -113,7 +113,7 @@ describe("a call whose handler waits for a run below it", () => {
         Effect.flip(made.agent.decide({ sessionId: "root", approvalId, approved: true }))
       const { reason } = yield* decide(question!.id)
       assert.deepInclude(reason, { _tag: "InvalidInput", field: "sessionId" })
-      assert.include(reason.message, `is asked in session "${child}"`)
+      assert.include(reason.message, `belongs to session "${child}"`)
       assert.strictEqual((yield* decide("another")).reason._tag, "ApprovalNotOpen")
     }))
 

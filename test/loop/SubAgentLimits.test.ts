@@ -39,7 +39,7 @@ describe("a limit on tokens", () => {
       assert.deepStrictEqual([limited?.reason, limited?.around], ["tokens", { sessionId: "root", runId: "root" }])
       assert.strictEqual(
         RunResult.explain(limited!),
-        `The run stopped at the limit of tokens of run "root", which it works for, after 2 turns and 2 tool calls; ` +
+        `The run stopped at the limit of tokens of run "root", which it is part of, after 2 turns and 2 tool calls; ` +
           `resume run "root" with a higher maxTokens to go on.`
       )
       assert.deepStrictEqual([result._tag, Usage.total(result.usage)], ["Limited", 45])
@@ -260,7 +260,7 @@ describe("a limit on cost", () => {
       yield* root({ turns: [[{}]], limits: { maxCost: 1_000 } })
       assert.deepStrictEqual((yield* logs).get("helper"), before)
       assert.strictEqual(RunLog.only((yield* logs).get("root")!, "ToolSettled")[0]?.usage, undefined)
-      assert.include(said, `limits.maxCost of the run "root", which this one works for, needs to know`)
+      assert.include(said, `limits.maxCost of run "root", which this run is part of, needs the price`)
       assert.include(said, `"scripted/scripted"`)
     }).pipe(priced))
 })

@@ -122,14 +122,14 @@ describe("an input", () => {
     for (const data of ["", " \n", "data:", "data:image/png;base64,", "data:image/png"]) {
       assert.strictEqual(
         refused({ input: [of({ data })] }).message,
-        `${place} input is a file without data; leave it out, or give what it holds`
+        `${place} input is a file without data; give its content, or leave the part out`
       )
       assert.include(refused({ history: [of({ data })] }).message, `${place} history is a file without data`)
     }
     for (const mediaType of ["", " "]) {
       assert.strictEqual(
         refused({ input: [of({ mediaType })] }).message,
-        `${place} input is a file without a media type; say what it is, as "image/png"`
+        `${place} input is a file without a media type; say what it is, such as "image/png"`
       )
     }
     for (const mediaType of ["image/*", "image", "text/plain; charset=utf-8"]) {
@@ -161,14 +161,14 @@ describe("an input", () => {
       content: [{ type: "file", mediaType: "image/png", data: new Uint8Array(1) }]
     }],
     ["a part that is none", "part 1 of message 1 is neither", { role: "user", content: [null] }],
-    ["parts that are no list", "message 1 has no content", { role: "user", content: { text: "a" } }],
-    ["no content", "message 1 has no content", { role: "user", parts: [Message.text("a")] }],
-    ["another role", "message 1 is of another role", { role: "system", content: "a" }]
+    ["parts that are no list", "message 1 has content that is neither", { role: "user", content: { text: "a" } }],
+    ["no content", "message 1 has content that is neither", { role: "user", parts: [Message.text("a")] }],
+    ["another role", "message 1 has another role", { role: "system", content: "a" }]
   ])("with %s is refused by its place, there and in the history", (_, place, message) => {
-    assert.include(refused({ input: [message as never] }).message, `of text and file parts; ${place}`)
+    assert.include(refused({ input: [message as never] }).message, `with text and file parts; ${place}`)
     const { field, message: told } = refused({ history: [message as never] })
     assert.strictEqual(field, "history")
-    assert.include(told, `of text and file parts; ${place}`)
+    assert.include(told, `with text and file parts; ${place}`)
   })
 
   it("keeps what was given and nothing else", () => {
@@ -235,7 +235,7 @@ describe("time limits", () => {
     assert.include(bad.message, "timeouts.tools.search must be a duration of at least 1 millisecond; it is 0")
     const unknown = refusal(InputCheck.timeouts({ tools: { serach: 5 } }, ["search"]))
     assert.strictEqual(unknown.field, "timeouts.tools")
-    assert.include(unknown.message, "names \"serach\", which is no tool of this agent; it has search")
+    assert.include(unknown.message, "names \"serach\", which is not a tool of this agent; it has search")
     assert.deepStrictEqual(Result.getOrThrow(InputCheck.timeouts({ tools: { serach: 5 } })), {
       tools: { serach: Duration.millis(5) }
     })
@@ -341,7 +341,7 @@ describe("tools", () => {
 
   it("of an agent without any are refused, saying that it has none", () => {
     const checked = InputCheck.effective({ input: "hello", allowedTools: ["pay"] }, { ...defaults, tools: [] })
-    assert.include(refusal(checked).message, "no tool of this agent; it has none")
+    assert.include(refusal(checked).message, "not a tool of this agent; it has none")
   })
 
   it("may be none of the agent's", () => {

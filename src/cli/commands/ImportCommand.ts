@@ -90,7 +90,7 @@ const isDecided = ({ decision, phase }: OpenCall.OpenCall): boolean =>
 
 const taken = (sessionId: string, file: string, { flags }: Settings): Refusal =>
   badInput(
-    `there is a session ${JSON.stringify(sessionId)} already, and nothing was changed; import it under another id: ` +
+    `session ${JSON.stringify(sessionId)} already exists, and nothing was changed; import it under another id: ` +
       `${Invocation.of("import", [file], flags)} --to <id>`
   )
 

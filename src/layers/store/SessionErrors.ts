@@ -47,7 +47,7 @@ export const noPlace = (
 export const taken = (sessionId: string): SessionStore.StoreError =>
   RunError.invalidInput(
     "to",
-    `There is a session "${sessionId}" already; nothing was changed. Fork to another id.`
+    `Session "${sessionId}" already exists; nothing was changed. Fork to another id.`
   )
 
 /** A newer version wrote to the log; nothing is delivered from this event on. */

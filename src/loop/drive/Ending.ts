@@ -107,7 +107,7 @@ const sealLimit = Duration.seconds(30)
 
 const storeStuck = new RunError.RetryableError({
   _tag: "StoreUnavailable",
-  message: "the store did not take the run's end in time"
+  message: "the store did not accept the run's end in time"
 })
 
 const notExecuted = {

@@ -64,7 +64,7 @@ export const run = <P extends Hooks.Point, A>(env: Around, asked: Asked<P, A>): 
     const elapsed = Stopwatch.start(env.clock)
     const timeout = Duration.fromInput(hook.timeout ?? "10 seconds")
     const limit = Option.getOrElse(timeout, () => Duration.zero)
-    const self = Option.isNone(timeout) ? Effect.die("its time limit is no duration") : Effect.suspend(asked.ask)
+    const self = Option.isNone(timeout) ? Effect.die("its timeout is not a duration") : Effect.suspend(asked.ask)
     return AppCode.run(env, `hook ${hook.name}`, `${on} ${subject}`, self).pipe(
       Effect.timeoutOption(limit),
       Effect.exit,
@@ -75,7 +75,7 @@ export const run = <P extends Hooks.Point, A>(env: Around, asked: Asked<P, A>): 
         return given._tag === "Given"
           ? Effect.succeed(nothing)
           : Effect.as(
-            Warning.warn(`the hook "${hook.name}" ${given.why} (${on}); it is an observer, and ignored`),
+            Warning.warn(`the hook "${hook.name}" ${given.why} (${on}); it is an observer, so this is ignored`),
             nothing
           )
       })
@@ -92,7 +92,9 @@ const read = <A>(
   const { value } = exit.value
   if (value === undefined || gives === undefined) return nothing
   const usable = InputCheck.decoded(value, gives)
-  return usable === undefined ? { _tag: "Broken", why: "gave what cannot be used" } : { _tag: "Given", value: usable }
+  return usable === undefined
+    ? { _tag: "Broken", why: "returned something that cannot be used" }
+    : { _tag: "Given", value: usable }
 }
 
 const addTime = ({ hooks }: Around, hook: string, on: Hooks.Point, duration: number): void => {

@@ -86,7 +86,7 @@ export const measure = (
     }
     return undefined
   } catch {
-    return Warning.warn(`the metrics of "${nameOf(info)}" broke, and are not whole`)
+    return Warning.warn(`the metrics of "${nameOf(info)}" failed and are incomplete`)
   }
 }
 

@@ -16,17 +16,17 @@ const counts = [0, 1, 2, 3, 5, 8, 13, 20, 30, 50, 100]
 const tokens = [1, 4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864]
 
 const runs = Family.counter("fiberloop.runs", "Drives of runs that ended")
-const live = Family.gauge("fiberloop.runs.live", "Runs that are driven in this process")
+const live = Family.gauge("fiberloop.runs.live", "Runs that are live in this process")
 const runDuration = Family.histogram(
   "fiberloop.run.duration",
-  "Time of a drive, without waiting for people",
+  "Duration of a drive, without the time spent waiting for people",
   "s",
   runSeconds
 )
 const turns = Family.histogram("fiberloop.run.turns", "Turns of a drive", "{turn}", counts)
 const toolRounds = Family.histogram("fiberloop.run.tool_rounds", "Tool rounds of a drive", "{round}", counts)
-const approvalsWaiting = Family.gauge("fiberloop.approvals.waiting", "Questions to people, of runs in this process")
-const approvals = Family.counter("fiberloop.approvals", "Answers of people")
+const approvalsWaiting = Family.gauge("fiberloop.approvals.waiting", "Approvals that runs in this process wait for")
+const approvals = Family.counter("fiberloop.approvals", "Answers to approvals")
 
 /** Of the runs of an agent. */
 export const ofAgent = Family.once((agent) => {
@@ -47,8 +47,8 @@ export const ofAgent = Family.once((agent) => {
   }
 })
 
-const attempts = Family.counter("fiberloop.attempts", "Tries at model calls")
-const retries = Family.counter("fiberloop.retries", "Tries at model calls that are tried again")
+const attempts = Family.counter("fiberloop.attempts", "Attempts at model calls")
+const retries = Family.counter("fiberloop.retries", "Attempts at model calls that are retried")
 const duration = Family.histogram(Conventions.operationDuration, "GenAI operation duration.", "s", operationSeconds)
 const firstChunk = Family.histogram(
   Conventions.operationTimeToFirstChunk,
@@ -125,7 +125,7 @@ const compactions = Family.counter("fiberloop.compactions", "Compactions of a co
 export const compacted = Family.once((strategy) => compactions({ strategy }))
 
 const toolCalls = Family.counter("fiberloop.tool.calls", "Tool calls that have an outcome")
-const toolDuration = Family.histogram("fiberloop.tool.duration", "Time of a tool call", "s", operationSeconds)
+const toolDuration = Family.histogram("fiberloop.tool.duration", "Duration of a tool call", "s", operationSeconds)
 
 /** Of the calls of a tool, by outcome. */
 export const ofTool = Family.once((tool) =>

@@ -100,7 +100,7 @@ export class Observing implements Publisher {
     const broken = this.#broken
     if (broken === undefined) return Effect.void
     const names = broken.map(({ name }) => name).join(" and ")
-    return Warning.warn(`the ${names} of run "${this.#of.drive.runId}" broke, and are not whole`)
+    return Warning.warn(`the ${names} of run "${this.#of.drive.runId}" failed and are incomplete`)
   }
 
   /** A fault in an exporter or a logger is not the run's. */

@@ -47,7 +47,7 @@ export const around = <Subject, A>(
 ): Effect.Effect<A> => Effect.withFiber((fiber) => seen(kind, subject, self, fiber))
 
 /** Says that the span of this name broke. */
-const warn = (name: string): Effect.Effect<void> => Warning.warn(`the span "${name}" broke, and is not whole`)
+const warn = (name: string): Effect.Effect<void> => Warning.warn(`the span "${name}" failed and is incomplete`)
 
 /** Uses the span of that name; returns a warning where that broke. */
 export const guarded = (name: string, use: () => void): Effect.Effect<void> | undefined => {

@@ -47,7 +47,7 @@ const show = (
 ): Effect.Effect<void> => {
   let isBroken = false
   const warn = (why: string) =>
-    Warning.warn(`the observer "${observer.name}" ${why}, and goes on (run "${drive.runId}")`)
+    Warning.warn(`the observer "${observer.name}" ${why}; it keeps observing (run "${drive.runId}")`)
   const one = Effect.flatMap(
     watcher.pull,
     (events) =>
@@ -61,7 +61,7 @@ const show = (
   )
   const all: Effect.Effect<void> = Effect.catchCause(Effect.forever(one, { disableYield: true }), (cause) => {
     if (Cause.hasInterruptsOnly(cause) || !watcher.skip()) return Effect.void
-    return Effect.andThen(warn("missed events that the store could not give"), all)
+    return Effect.andThen(warn("missed events that the store could not read"), all)
   })
   return all
 }

@@ -31,11 +31,11 @@ export const check = (
   return Effect.flatMap(Prices.Prices, (prices) => {
     const unpriced = asked.find((model) => Prices.find(prices, model) === undefined)
     if (unpriced === undefined) return Effect.void
-    const whose = around === undefined ? "" : ` of the run "${around}", which this one works for,`
+    const whose = around === undefined ? "" : ` of run "${around}", which this run is part of,`
     return Effect.fail(RunError.invalidInput(
       "limits.maxCost",
-      `limits.maxCost${whose} needs to know what the model "${Message.modelName(unpriced)}" costs; ` +
-        "add its price to Prices, or lift the limit"
+      `limits.maxCost${whose} needs the price of the model "${Message.modelName(unpriced)}"; ` +
+        "add it to Prices, or remove the limit"
     ))
   })
 }

@@ -69,8 +69,8 @@ const ofOther = ({ agent: name, handlers }: DriveRequest.Brief, { agent, openCal
   const call = agent === name ? undefined : openCalls.find(({ tool }) => handlers.tools[tool] === undefined)
   return call && RunError.invalidInput(
     "sessionId",
-    `run "${runId}" is of the agent "${agent}" and has a call of its tool "${call.tool}", which "${name}" does not have: resume it ` +
-      `by that agent, or send a new message, which settles the call`
+    `run "${runId}" belongs to the agent "${agent}" and has an open call of the tool "${call.tool}", which "${name}" does not ` +
+      `have: resume it with that agent, or send a new message, which settles the call`
   )
 }
 
@@ -106,7 +106,7 @@ const look = Effect.fnUntraced(function*(
     return { _tag: "Replay", past }
   }
   if (begin.input.history !== undefined) {
-    return yield* RunError.invalidInput("history", "history is for new sessions; this session has messages already")
+    return yield* RunError.invalidInput("history", "history is for new sessions; this session already has messages")
   }
   return ready
 })

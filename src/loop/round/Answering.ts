@@ -72,17 +72,17 @@ const yes = (kit: Kit, call: OpenCall.OpenCall, decision: RunInput.DecideInput) 
 
 const no = ({ params, result }: RunInput.DecideInput): Effect.Effect<Given.Given, RunError.NonRetryableError> => {
   if (params !== undefined) {
-    return RunError.invalidInput("params", "params are arguments to run with, and need approved: true")
+    return RunError.invalidInput("params", "params replace the arguments of the call, and need approved: true")
   }
   return result === undefined
     ? Given.nothing
-    : RunError.invalidInput("result", "result is what the call is settled with, and needs approved: true")
+    : RunError.invalidInput("result", "result settles the call without running it, and needs approved: true")
 }
 
 const missing = ({ tool }: OpenCall.OpenCall) =>
   RunError.invalidInput(
     "result",
-    `result is missing: "${tool}" is answered by a person, and a yes alone is no answer`
+    `result is missing: "${tool}" is answered by a person, so a yes is not enough; give its result`
   )
 
 /** Says why a question takes no answer: `call` is set where it still waits, but has expired. */

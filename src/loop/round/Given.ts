@@ -27,7 +27,7 @@ export const of = (
   if (result === undefined) return params === undefined ? nothing : edited(kit, tool, params)
   return params === undefined
     ? answered(kit, tool, result)
-    : Effect.fail(RunError.invalidInput("result", "result and params exclude each other: with a result nothing runs"))
+    : Effect.fail(RunError.invalidInput("result", "result cannot be combined with params: with a result, nothing runs"))
 }
 
 const edited = Effect.fnUntraced(function*(
@@ -39,7 +39,7 @@ const edited = Effect.fnUntraced(function*(
   const problem = yield* executor.problemOf(handlers, tool, params)
   return problem === undefined
     ? { params }
-    : yield* RunError.invalidInput("params", `params are no arguments for the tool "${tool}": ${problem}`)
+    : yield* RunError.invalidInput("params", `params do not fit the tool "${tool}": ${problem}`)
 })
 
 /** The result as its call is settled with it: a schema may add to what was given. */
@@ -50,7 +50,7 @@ const answered = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Given, RunError.NonRetryableError> {
   const given = yield* Effect.mapError(
     executor.answeredWith(handlers, tool, yield* json("result", said)),
-    (problem) => RunError.invalidInput("result", `result is nothing that the tool "${tool}" gives: ${problem}`)
+    (problem) => RunError.invalidInput("result", `result does not fit the tool "${tool}": ${problem}`)
   )
   const tooLarge = TooLarge.of("result", given.result)
   return tooLarge === undefined ? { ...given, result: Frozen.copy(given.result) } : yield* tooLarge

@@ -105,8 +105,8 @@ const inUse = (busy: Busy): RunError.RunError =>
   new RunError.RetryableError({
     ...busy,
     message:
-      `session "${busy.sessionId}" is in use, and whoever has it cannot be asked to abort its run: where that is live, ` +
-      `abort it in that process; else try again`
+      `session "${busy.sessionId}" is in use, and its holder cannot be asked to abort: if its run is live, abort it in ` +
+      `that process; otherwise try again`
   })
 
 /** Only `resume` continues it. A run that works for a call is over unless it stopped before its end and nobody wanted that. */

@@ -49,7 +49,7 @@ const elsewhere = Effect.fnUntraced(function*(
   if (found === undefined || found.sessionId === sessionId) return yield* error
   return yield* RunError.invalidInput(
     "sessionId",
-    `question "${approvalId}" is asked in session "${found.sessionId}", which "${sessionId}" waits for: answer it there`
+    `question "${approvalId}" belongs to session "${found.sessionId}", which session "${sessionId}" waits for: answer it there`
   )
 })
 
@@ -57,7 +57,7 @@ const inUse = (reason: Extract<RunError.RunReason, { readonly _tag: "SessionBusy
   new RunError.RetryableError({
     ...reason,
     message:
-      `session "${reason.sessionId}" is in use: where its run is live, that process takes the answer; else try again`
+      `session "${reason.sessionId}" is in use: if its run is live, answer it in that process; otherwise try again`
   })
 
 /** Appends an answer to the log of a session that no drive has; a refused answer does not take the session. */

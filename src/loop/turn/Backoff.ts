@@ -26,12 +26,12 @@ export type Backoff = (
 
 const none = {
   UsedUp: { _tag: "None", why: "" },
-  TooLong: { _tag: "None", why: ", and is to wait longer than the retry policy does" }
+  TooLong: { _tag: "None", why: ", and the provider asks for a longer wait than the retry policy allows" }
 } as const
-const tooOften: None = { _tag: "None", why: ", and the run has tried again as often as its retry policy allows" }
+const tooOften: None = { _tag: "None", why: ", and the run has used up the retries that its retry policy allows" }
 const tooLate: None = {
   _tag: "None",
-  why: ", and the run has lost as much time to failures as its retry policy allows"
+  why: ", and the run has lost all the time to failures that its retry policy allows"
 }
 
 /** `whole`, the policy of all the run's models, says how much the run may lose in all. */

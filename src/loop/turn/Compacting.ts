@@ -85,7 +85,7 @@ const errorOf = (cause: Cause.Cause<ContextManager.CompactionError | RunError.Ru
 }
 
 const cutOff = new ContextManager.CompactionError({ message: "the compaction was cut off" })
-const broke = new ContextManager.CompactionError({ message: "the strategy broke" })
+const broke = new ContextManager.CompactionError({ message: "the strategy failed unexpectedly" })
 
 const make = Effect.fnUntraced(function*(
   env: Env.Env,

@@ -60,7 +60,7 @@ const explain = (error: RunError.RunError, { model, size }: ContextManager.View)
   return new RunError.NonRetryableError<RunError.RunRefusal>({
     ...reason,
     message:
-      `${reason.message}; about ${all} tokens were to be sent, ${fixed} of them instructions and tools, to a model ` +
+      `${reason.message}; about ${all} tokens had to be sent, ${fixed} of them instructions and tools, to a model ` +
       `with a window of ${model.contextWindow}`
   })
 }

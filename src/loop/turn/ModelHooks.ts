@@ -105,5 +105,5 @@ const blocked = (hook: string, on: Hooks.Point, why: string) =>
   new RunError.NonRetryableError({
     _tag: "HookBlocked",
     hook,
-    message: `the hook "${hook}" ${why} (${on}), and without its word the run does not go on`
+    message: `the hook "${hook}" ${why} (${on}), so the run cannot go on`
   })

@@ -73,14 +73,14 @@ const changed = function*(
   if (wrong !== undefined) return yield* Rules.blocked("prepareTurn", wrong)
   const { instructions, toolChoice, tools: names } = change
   const unknown = names?.find((name) => !Object.hasOwn(env.handlers.tools, name))
-  if (unknown !== undefined) return yield* Rules.blocked("prepareTurn", `"${unknown}" is no tool of this agent`)
+  if (unknown !== undefined) return yield* Rules.blocked("prepareTurn", `"${unknown}" is not a tool of this agent`)
   const { tools } = names === undefined ? env : cut(env, names)
   const isCallable = typeof toolChoice === "object"
     ? Env.isOffered({ tools }, toolChoice.tool)
     : toolChoice !== "required" || tools.length > 0
   if (!isCallable) {
     const what = typeof toolChoice === "object" ? `the tool "${toolChoice.tool}"` : "a tool"
-    return yield* Rules.blocked("prepareTurn", `${what} must be called, and is not offered`)
+    return yield* Rules.blocked("prepareTurn", `${what} must be called, but is not offered`)
   }
   const system = instructions === undefined ? env.system?.content ?? "" : env.systemOf(instructions)
   return { ...env, ...(yield* make(system, tools, toolChoice)) }
@@ -92,9 +92,11 @@ const problemOf = (change: PrepareTurn.Change): string | undefined => {
     return "its answer is neither a change of the turn nor an effect of one"
   }
   const { instructions, toolChoice, tools } = change
-  if (tools !== undefined && !Array.isArray(tools)) return "the tools that it gave are no list of names"
-  if (instructions !== undefined && typeof instructions !== "string") return "the instructions that it gave are no text"
-  return toolChoice === undefined || isChoice(toolChoice) ? undefined : "the toolChoice that it gave is none"
+  if (tools !== undefined && !Array.isArray(tools)) return "the tools that it returned are not a list of names"
+  if (instructions !== undefined && typeof instructions !== "string") {
+    return "the instructions that it returned are not a string"
+  }
+  return toolChoice === undefined || isChoice(toolChoice) ? undefined : "the toolChoice that it returned is not valid"
 }
 
 const isChoice = (given: Model.ToolChoice | null): boolean =>

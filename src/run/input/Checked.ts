@@ -16,7 +16,7 @@ export const notGiven: Checked<undefined> = Result.succeed(undefined)
 
 /** A text; untyped code may pass anything. */
 export const text = (field: string, given: string | undefined): Checked<string | undefined> =>
-  given === undefined || typeof given === "string" ? Result.succeed(given) : refuse(field, `${field} must be a text`)
+  given === undefined || typeof given === "string" ? Result.succeed(given) : refuse(field, `${field} must be a string`)
 
 /**
  * Refuses a member that `of` does not have: a misspelt one would otherwise be ignored silently. Untyped code, or a database,
@@ -42,11 +42,11 @@ export const names = (
   tools: ReadonlyArray<string>
 ): Checked<ReadonlyArray<string> | undefined> => {
   if (!given) return notGiven
-  if (!Array.isArray(given)) return refuse(field, `${field} must be a list of names of tools`)
+  if (!Array.isArray(given)) return refuse(field, `${field} must be a list of tool names`)
   const unknown = given.find((name) => !tools.includes(name))
   if (unknown === undefined) return Result.succeed(given.slice())
   const has = tools.length === 0 ? "it has none" : `it has ${tools.join(", ")}`
-  return refuse(field, `${field} names "${unknown}", which is no tool of this agent; ${has}`)
+  return refuse(field, `${field} names "${unknown}", which is not a tool of this agent; ${has}`)
 }
 
 /** What untyped code passed, as plain JSON of a schema, as it would be read back from a log; `undefined` if it does not fit. */

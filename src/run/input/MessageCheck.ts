@@ -16,7 +16,7 @@ export const userMessages = (
 ): Checked<ReadonlyArray<Message.UserMessage>> => {
   const empty = () => refuse(field, `the ${field} is empty; say what the agent is to do`)
   if (typeof input === "string") return input.trim() === "" ? empty() : Result.succeed([Message.user(input)])
-  const must = `the ${field} must be a text or user messages, of text and file parts`
+  const must = `the ${field} must be a string or user messages, with text and file parts`
   return Result.flatMap(
     messagesOf(field, must, input, isUserMessage),
     (messages) =>
@@ -30,7 +30,7 @@ export const userMessages = (
 export const historyMessages = (
   history: ReadonlyArray<RunInput.HistoryInput>
 ): Checked<NonNullable<RunInput.Effective["history"]>> => {
-  const must = "the history must be user and assistant messages, of text and file parts"
+  const must = "the history must be user and assistant messages, with text and file parts"
   return Result.flatMap(
     messagesOf("history", must, history, isHistoryMessage),
     (messages) => Result.flatMap(files("history", messages), (_) => kept("history", _))
@@ -72,8 +72,8 @@ const misfit = (
   place: string,
   isMessage: (message: unknown) => boolean
 ): string => {
-  if (!isMessage({ role, content: [] })) return `${place} is of another role`
-  if (content === undefined) return `${place} has no content that is a text or a list of parts`
+  if (!isMessage({ role, content: [] })) return `${place} has another role`
+  if (content === undefined) return `${place} has content that is neither a string nor a list of parts`
   const part = content.findIndex((part) => !isMessage({ role, content: [part] }))
   return `part ${part + 1} of ${place} is neither { type: "text", text } nor { type: "file", mediaType, data } ` +
     "with base64 or an address for data"

@@ -49,7 +49,7 @@ export const toHeader = (line: string): Read<Header> =>
     if (isCount(header["version"]) && header["version"] > version) return newer(1, header["version"], version)
     return header["version"] === version && isText(sessionId) && isCount(events)
       ? Result.succeed({ sessionId, events })
-      : damaged(1, "is no whole header")
+      : damaged(1, "is an incomplete header")
   })
 
 /**
@@ -59,12 +59,12 @@ export const toHeader = (line: string): Read<Header> =>
 export const toEvent = (line: string, seq: number, steps: EventMigrations.Steps): Read<RunEvent.Durable> => {
   const at = seq + 1
   return Result.flatMap(object(at, line), (stored) => {
-    if (!isEvent(stored)) return damaged(at, "is no event")
-    if (stored.seq !== seq) return damaged(at, `holds event ${stored.seq} where event ${seq} is next`)
+    if (!isEvent(stored)) return damaged(at, "is not an event")
+    if (stored.seq !== seq) return damaged(at, `holds event ${stored.seq}, but event ${seq} is next`)
     if (stored.version > RunEvent.version) return newer(at, stored.version, RunEvent.version)
     const event = EventMigrations.migrate(stored, steps)
     if (event === undefined) {
-      return damaged(at, `holds an event of version ${stored.version} that cannot be read as one`)
+      return damaged(at, `holds an event of version ${stored.version} that cannot be read as such`)
     }
     const wrong = Bounds.isTooDeep(line, Bounds.deepestEvent) ? "that is nested too deeply" : wrongIn(event)
     if (wrong === undefined) return Result.succeed(event)
@@ -76,17 +76,17 @@ export const toEvent = (line: string, seq: number, steps: EventMigrations.Steps)
 export const afterEnd = ({ events }: Header, line: string): Read<void> =>
   line.trim() === ""
     ? Result.void
-    : Result.fail(invalid(`The header names ${events} events and there are more`))
+    : Result.fail(invalid(`The header names ${events} events, but there are more`))
 
 /** The error for missing lines. */
 export const checkCount = ({ events }: Header, found: number): LineError | undefined =>
   found === events
     ? undefined
-    : invalid(`The header names ${events} events and there are ${found}: the rest was cut off`)
+    : invalid(`The header names ${events} events, but there are ${found}: the rest was cut off`)
 
 /** The error for a snapshot that does not follow from its log. */
 export const untrue = ({ path, seq }: SnapshotCheck.Wrong): LineError =>
-  invalid(`Line ${seq + 1} holds a ContextCompacted whose "${path}" is not what the lines before it make`)
+  invalid(`Line ${seq + 1} holds a ContextCompacted whose "${path}" does not follow from the lines before it`)
 
 /** The error for lines that cannot be used; `what` says why. */
 export const invalid = (what: string): LineError =>
@@ -115,7 +115,7 @@ const object = (line: number, text: string): Read<Readonly<Record<string, unknow
   } catch {
     // said below
   }
-  return damaged(line, text.trim() === "" ? "is empty" : "holds no JSON object")
+  return damaged(line, text.trim() === "" ? "is empty" : "is not a JSON object")
 }
 
 /** Databases keep these fields in their own columns: integers, and text without NUL and lone surrogates. */

@@ -69,14 +69,14 @@ const wrong = (problem: string) => RunError.invalidInput("body", `the body ${pro
  */
 export const read = (body: unknown, { answers = [] }: Options = {}): Effect.Effect<Request, RunError.RunError> =>
   Effect.flatMap(
-    Effect.mapError(decode(body), (error) => wrong(`is no request of a chat: ${error.message}`)),
+    Effect.mapError(decode(body), (error) => wrong(`is not a chat request: ${error.message}`)),
     ({ id: sessionId, message, messageId, messages, trigger }) => {
       const named = messages?.findLast(({ id, role }) => role === "assistant" && id === messageId)
       const last = message ?? named ?? messages?.at(-1)
       const isNew = trigger !== "regenerate-message" && messageId !== last?.id
       if (last?.role === "user") return ask(sessionId, last, isNew)
       if (last?.role === "assistant") return answer(sessionId, last, answers)
-      return Effect.fail(wrong("has no message of a user, nor an answer, as its last one"))
+      return Effect.fail(wrong("must end with a user message, or with an answer to a question"))
     }
   )
 
@@ -91,7 +91,9 @@ const partOf = (
 ): Effect.Effect<Message.UserPart, RunError.RunError> => {
   if (type === "text" && text !== undefined) return Effect.succeed({ type, text })
   if (type !== "file" || mediaType === undefined || url === undefined) {
-    return Effect.fail(wrong(`has a part of type "${type}" in its last message; a user's are texts and files`))
+    return Effect.fail(
+      wrong(`has a part of type "${type}" in its last message; a user message has only text and file parts`)
+    )
   }
   return Effect.succeed({ type, mediaType, data: url, ...(filename == null ? {} : { fileName: filename }) })
 }
@@ -119,7 +121,7 @@ const answer = (
     return state === "output-error" ? [{ ...call, approved: false, reason }] : []
   })
   return decisions.length === 0
-    ? Effect.fail(wrong("has an answer as its last message, which answers no question"))
+    ? Effect.fail(wrong("ends with an assistant message that answers no question"))
     : Effect.succeed({ _tag: "Answer", sessionId, decisions })
 }
 

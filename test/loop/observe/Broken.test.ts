@@ -62,7 +62,7 @@ describe("a tracer", () => {
         assert.sameMembers(states.map(([name]) => name), [...ours, "chat scripted", "chat scripted"])
         assert.deepStrictEqual(states.filter(([, state]) => state === "open"), [])
         assert.isAbove(said.length, 0)
-        for (const line of said) assert.match(line, /^the spans? (of run )?".*" broke, and (is|are) not whole$/)
+        for (const line of said) assert.match(line, /^the spans? (of run )?".*" failed and (is|are) incomplete$/)
       })
   )
 
@@ -75,7 +75,7 @@ describe("a tracer", () => {
       assert.strictEqual(end, "RunCompleted(stop)")
       const names = new Set(traces.spans.map(({ name }) => name).filter((name) => ours.includes(name)))
       assert.deepStrictEqual([...names].toSorted(), ours.filter((other) => other !== name).toSorted())
-      assert.deepStrictEqual(new Set(said), new Set([`the span "${name}" broke, and is not whole`]))
+      assert.deepStrictEqual(new Set(said), new Set([`the span "${name}" failed and is incomplete`]))
     }))
 })
 
@@ -96,7 +96,7 @@ it.effect("a registry that refuses attempts still counts runs and questions as l
     assert.strictEqual(end, "RunCompleted(stop)")
     assert.deepStrictEqual(yield* measured.read(/live/), ["runs.live{name=test/Tested} 0"])
     assert.strictEqual(said.length, 1)
-    assert.match(said[0]!, /^the metrics of run ".*" broke, and are not whole$/)
+    assert.match(said[0]!, /^the metrics of run ".*" failed and are incomplete$/)
   }))
 
 describe("a logger that breaks", () => {

@@ -24,7 +24,7 @@ describe("a model call whose metrics break", () => {
         Effect.provide(Logger.layer([Logger.make(({ message }) => void warnings.push(String(message)))]))
       )
       assert.deepStrictEqual([result._tag, result.text], ["Completed", "Done."])
-      const warning = `the metrics of "chat scripted" broke, and are not whole`
+      const warning = `the metrics of "chat scripted" failed and are incomplete`
       assert.deepStrictEqual(warnings, [warning, warning])
     }))
 })

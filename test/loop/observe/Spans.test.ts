@@ -193,7 +193,7 @@ describe("a run's span", () => {
       )
       assert.strictEqual(result._tag, "Suspended")
       const runId = (yield* store.log("s"))[0]!.runId
-      assert.deepStrictEqual(warnings, [`the spans of run "${runId}" broke, and are not whole`])
+      assert.deepStrictEqual(warnings, [`the spans of run "${runId}" failed and are incomplete`])
     }))
 
   it.effect("with a tracer that begins none leaves nobody waiting, and holds no session", () =>

@@ -130,11 +130,11 @@ describe("what a page asks for", () => {
     }))
 
   it.effect.each<readonly [body: unknown, message: string]>([
-    [undefined, "is no request of a chat"],
-    [{ id: "s" }, "has no message of a user"],
-    [{ id: "s", messages: [] }, "has no message of a user"],
-    [{ id: "s", messages: [{ id: "x", role: "system", parts: [] }] }, "has no message of a user"],
-    [{ messages: [user()] }, "is no request of a chat"],
+    [undefined, "is not a chat request"],
+    [{ id: "s" }, "must end with a user message"],
+    [{ id: "s", messages: [] }, "must end with a user message"],
+    [{ id: "s", messages: [{ id: "x", role: "system", parts: [] }] }, "must end with a user message"],
+    [{ messages: [user()] }, "is not a chat request"],
     [{ id: "s", messages: [user({ type: "file", mediaType: "image/png" })] }, `has a part of type "file"`],
     [{ id: "s", messages: [user({ type: "file", url: "https://a.test/a.png" })] }, `has a part of type "file"`],
     [
@@ -152,11 +152,11 @@ describe("what a page asks for", () => {
           parts: [{ type: "tool-x", state: "approval-responded", approval: { id: "q" } }]
         }]
       },
-      "has an answer as its last message, which answers no question"
+      "ends with an assistant message that answers no question"
     ],
     [
       { id: "s", messages: [{ role: "assistant", parts: [{ type: "text", text: "x" }] }] },
-      "has an answer as its last message, which answers no question"
+      "ends with an assistant message that answers no question"
     ]
   ])("is refused if it is none of these: %j", ([body, message]) =>
     Effect.gen(function*() {
