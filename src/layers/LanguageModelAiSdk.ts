@@ -83,7 +83,7 @@ const checkVersion = (caller: Failures.Caller): Effect.Effect<void, AiError.AiEr
     refuse(
       caller,
       () =>
-        `the package of ${caller.model.provider} has models of version ${version} of the AI SDK, and v4 is needed: install one `
+        `the package of ${caller.model.provider} has models of AI SDK version ${version}, but v4 is needed: install a version `
         + `that depends on @ai-sdk/provider 4`
     )
 }
@@ -94,7 +94,7 @@ const checkAnswer = (
   answer: LanguageModelV4StreamResult
 ): Effect.Effect<void, AiError.AiError> =>
   /^text\/html\b/.test(answer.response?.headers?.["content-type"] ?? "")
-    ? refuse(caller, (host) => `${host} answered with a web page and not with a stream of events; check the base URL`)
+    ? refuse(caller, (host) => `${host} answered with a web page instead of an event stream; check the base URL`)
     : Effect.void
 
 /**

@@ -68,7 +68,9 @@ export const fromAnswer = (answer: Answer, now?: number): RunError.ModelError =>
   const isBroken = kind === "network"
   const message = Sentence.of(kind, {
     host: answer.host ?? "the provider",
-    how: isBroken && status === undefined ? `could not be reached, or broke off (${answer.code})` : undefined,
+    how: isBroken && status === undefined
+      ? `could not be reached, or the connection broke (${answer.code})`
+      : undefined,
     message: isBroken ? undefined : error.message,
     status,
     retryAfter: retryAfter === undefined ? undefined : Duration.millis(retryAfter),

@@ -60,7 +60,7 @@ export const make = Effect.fnUntraced(function*(
   if (place === undefined) {
     return yield* Effect.fail(
       SessionErrors.refused(
-        "The URL of the session database is not one of Postgres: postgres://user@host:5432/database, " +
+        "The URL of the session database is not a Postgres URL: write postgres://user@host:5432/database, " +
           "with %2F, %3F, %23 and %40 for / ? # and @ in a user, a password or a name"
       )
     )

@@ -107,7 +107,7 @@ describe("a database without write permission", () => {
         forbid(db)
         const { code, stderr } = yield* withPermissions(goOn)
         assert.strictEqual(code, 1)
-        assertLine(stderr, db, "is read-only. Let this user write the file and its folder")
+        assertLine(stderr, db, "is read-only. Allow this user to write to the file and its folder")
         permit()
         yield* withPermissions(assertGoesOn(place))
       }))

@@ -123,11 +123,11 @@ it.live.skipIf(process.env["DATABASE_URL"] !== undefined)(
 for (
   const [claim, db, part] of [
     ["that cannot be reached", `postgres://me:${secret}@127.0.0.1:1/app`, "o Postgres answers on 127.0.0.1:1"],
-    ["that is no URL", `postgres://me:${secret}@ho st/app`, "is not one of Postgres"],
+    ["that is no URL", `postgres://me:${secret}@ho st/app`, "is not a Postgres URL"],
     ["whose password ends it with a slash", `postgres://me:12/${secret}@host/app`, "%2F"],
     ["whose password ends it with a hash", `postgres://me:12#${secret}@host/app`, "%23"],
     ["whose password ends it with a question mark", `postgres://me:12?${secret}@host/app`, "%3F"],
-    ["without slashes", `postgres:me:${secret}@host/app`, "is not one of Postgres"],
+    ["without slashes", `postgres:me:${secret}@host/app`, "is not a Postgres URL"],
     ["of another kind", `mysql://me:${secret}@host/app`, "begins with postgres://, not with mysql://"],
     ["after a blank", ` postgres://me:${secret}@host/app`, "nothing in front of it"],
     ["in quotes", `'postgres://me:${secret}@host/app'`, "nothing in front of it"],

@@ -80,14 +80,14 @@ const answers: ReadonlyArray<readonly [what: string, reply: OpenAi.Reply, said: 
   [
     "a web page",
     page(200),
-    "answered with a web page and not with a stream of events; check that the base URL is that of an OpenAI-compatible " +
+    "answered with a web page instead of an event stream; check that the base URL is that of an OpenAI-compatible " +
     "API (most end in /v1) and that the model can stream",
     0
   ],
   [
     "a web page of a proxy that takes no more",
     page(413),
-    "answered HTTP 413 (it is more than the server takes: send less)",
+    "answered HTTP 413 (it is more than the server accepts: send less)",
     0
   ],
   ["a web page that is not found", page(404), "answered HTTP 404 (check the base URL and the name of the model)", 0],
@@ -143,15 +143,15 @@ const answers: ReadonlyArray<readonly [what: string, reply: OpenAi.Reply, said: 
   [
     "half an answer",
     OpenAi.events(begun),
-    "ended the stream before the answer was finished; the server or a proxy before it closed the connection early; " +
+    "ended the stream before the answer was finished; the server or a proxy in front of it closed the connection early; " +
     "try again later; given up after 4 attempts",
     3
   ],
   [
     "half an answer and a reset",
     OpenAi.reset(begun),
-    "reset the connection; try again later, and if it stays so, check the port of the base URL and the proxies on the " +
-    "way (ECONNRESET); given up after 4 attempts",
+    "reset the connection; try again later; if that does not help, check the port of the base URL and any proxies in " +
+    "between (ECONNRESET); given up after 4 attempts",
     3
   ]
 ]
@@ -184,7 +184,7 @@ const silences: ReadonlyArray<readonly [what: string, host: Effect.Effect<string
     [
       "that closes at once",
       listening((socket) => socket.destroy()),
-      /^(closed|reset) the connection; try again later, and if it stays so, check the port of the base URL and [^;]+$/
+      /^(closed|reset) the connection; try again later; if that does not help, check the port of the base URL and [^;]+$/
     ],
     // the second on a machine without a name server
     [
@@ -273,7 +273,7 @@ describe.each(bridged)("a model of %s", (_, named, failure, keyName) => {
   it.effect("whose base URL is a web page's is reported on one line, after one request", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(page(200))
-      const said = "answered with a web page and not with a stream of events; check the base URL"
+      const said = "answered with a web page instead of an event stream; check the base URL"
       assert.deepStrictEqual(yield* lineOf(server.baseUrl, named), {
         line: `fiberloop: ${server.host} ${said}`,
         retries: 0
@@ -288,7 +288,7 @@ describe.each(bridged)("a model of %s", (_, named, failure, keyName) => {
       const server = yield* OpenAi.make(OpenAi.status(307, "", { location }))
       const said =
         `redirects to ${other.baseUrl}/moved (HTTP 307), which is not followed; check the base URL, and if the `
-        + "API has moved there, name that address in it"
+        + "API has moved there, use that address"
       assert.deepStrictEqual(yield* lineOf(server.baseUrl, named), {
         line: `fiberloop: ${server.host} ${said}`,
         retries: 0

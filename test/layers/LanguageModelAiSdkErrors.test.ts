@@ -168,7 +168,7 @@ describe("without an answer", () => {
 
   it.effect.each<readonly [number, string, string]>([
     [503, "Overloaded", "community answered HTTP 503: no (try again later)"],
-    [302, "InvalidRequest", "community answered HTTP 302, which is no answer"]
+    [302, "InvalidRequest", "community answered HTTP 302 without an answer"]
   ])(
     "status %s of a model that shows neither address nor headers is reported with its provider",
     ([status, tag, words]) =>
@@ -218,7 +218,10 @@ describe("without an answer", () => {
       const toolkit = yield* Toolkit.make(Sdk.WebSearch({ maxUses: 2 }))
       const { error, server } = yield* Sdk.answer(Sdk.anthropic, OpenAi.silence, { prompt, toolkit })
       assert.strictEqual(error === undefined ? undefined : tagOf(error), "InvalidRequest")
-      assert.include(error?.message, `${server.host} was not called: the conversation or the settings`)
+      assert.include(
+        error?.message,
+        `${server.host} was not called: its protocol cannot express something in the conversation or the settings`
+      )
       assert.notInclude(error?.message, "launch code")
       assert.lengthOf(server.requests, 0)
     }))
@@ -242,7 +245,7 @@ describe("without an answer", () => {
       assert.deepStrictEqual([error?.reason._tag, error?.isRetryable], ["AuthenticationError", false])
       assert.include(
         error?.message,
-        "bedrock.test could not be called: no credentials were found that it takes; check the API key that amazon-bedrock"
+        "bedrock.test could not be called: no credentials that it accepts were found; check the API key that amazon-bedrock"
       )
       assert.notInclude(error?.message, "AKIA1")
     }))
@@ -264,7 +267,7 @@ describe("without an answer", () => {
       const model = older as unknown as LanguageModelV4
       const { error } = yield* Effect.provide(OpenAi.outcome(), LanguageModelAiSdk.layer(model))
       assert.strictEqual(error === undefined ? undefined : tagOf(error), "InvalidRequest")
-      assert.include(error?.message, "the package of old.chat has models of version v3 of the AI SDK, and v4 is needed")
+      assert.include(error?.message, "the package of old.chat has models of AI SDK version v3, but v4 is needed")
     }))
 })
 

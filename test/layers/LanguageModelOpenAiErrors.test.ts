@@ -174,7 +174,7 @@ describe("statuses", () => {
       Effect.gen(function*() {
         const error = yield* OpenAi.failure(OpenAi.status(status, ""))
         assert.deepStrictEqual([error.reason._tag, error.isRetryable], ["InvalidRequestError", false])
-        assert.include(error.message, `answered HTTP ${status}, which is no answer; check the base URL`)
+        assert.include(error.message, `answered HTTP ${status} without an answer; check the base URL`)
       })
   )
 

@@ -323,7 +323,7 @@ describe("an answer", () => {
     assert.deepStrictEqual(kind(error), retryable("Network"))
     assert.strictEqual(
       error.message,
-      "the provider could not be reached, or broke off (ECONNREFUSED) (try again later)"
+      "the provider could not be reached, or the connection broke (ECONNREFUSED) (try again later)"
     )
   })
 })

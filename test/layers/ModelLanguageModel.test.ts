@@ -318,6 +318,6 @@ describe("a request", () => {
       const { model } = yield* Scripted.make([])
       const made = ModelLanguageModel.make(options).pipe(Effect.provideService(LanguageModel.LanguageModel, model))
       const defect = Cause.squash(yield* Effect.flip(Effect.sandbox(made)))
-      assert.match(String(defect), new RegExp(`${Object.keys(options)[0]} is a number of at least 1`))
+      assert.match(String(defect), new RegExp(`${Object.keys(options)[0]} must be a number of at least 1`))
     }))
 })

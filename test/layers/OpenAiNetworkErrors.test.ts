@@ -26,7 +26,7 @@ describe("a connection that broke with", () => {
     ["CERT_HAS_EXPIRED", "has a certificate that is not trusted here; check"],
     ["DEPTH_ZERO_SELF_SIGNED_CERT", "has a certificate that is not trusted here; check"],
     ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "has a certificate that is not trusted here; check"],
-    ["E_ANYTHING", "could not be reached, or broke off; try again later"]
+    ["E_ANYTHING", "could not be reached, or the connection broke; try again later"]
   ])("%s is reported with the host and what to do", (code, words) => {
     const text = said(new TypeError("fetch failed", { cause: Object.assign(new Error("secret"), { code }) }))
     assert.isTrue(text.startsWith(`example.com ${words}`), text)
@@ -35,8 +35,8 @@ describe("a connection that broke with", () => {
   })
 
   it.each([
-    ["bad port", "has a port that fetch does not call; check the base URL"],
-    ["redirect count exceeded", "redirects again and again; check the base URL"]
+    ["bad port", "has a port that fetch refuses to call; check the base URL"],
+    ["redirect count exceeded", "redirects in a loop; check the base URL"]
   ])("%s is reported as a mistake in the base URL", (message, words) => {
     const error = NetworkErrors.fromHttpClient(
       endpoint,
@@ -50,7 +50,7 @@ describe("a connection that broke with", () => {
     const circle = new Error("secret")
     circle.cause = circle
     for (const cause of [undefined, circle, new DOMException("secret", "AbortError")]) {
-      assert.match(said(cause), /^example\.com could not be reached, or broke off; try again later[^()]*$/)
+      assert.match(said(cause), /^example\.com could not be reached, or the connection broke; try again later[^()]*$/)
     }
   })
 })

@@ -87,7 +87,7 @@ describe("a store cannot be made", () => {
       const url = as(yield* database("CREATE ROLE few LOGIN CONNECTION LIMIT 0"), "few", secret)
       const reason = yield* opening(url)
       assert.strictEqual(reason._tag, "StoreUnavailable")
-      assertSaid(reason.message, "no connection left", "few")
+      assertSaid(reason.message, "no connections left", "few")
     }))
 
   for (
@@ -125,7 +125,7 @@ describe("a store cannot be made", () => {
     Effect.gen(function*() {
       const reason = yield* opening(as(yield* database("CREATE ROLE reader LOGIN"), "reader", ""))
       assert.strictEqual(reason._tag, "StoreRefused")
-      assertSaid(reason.message, "does not permit", "\"reader\"", "schema public")
+      assertSaid(reason.message, "does not allow", "\"reader\"", "schema public")
     }))
 
   it.live("when the database is read-only", () =>
@@ -145,7 +145,7 @@ describe("a store cannot be made", () => {
     Effect.gen(function*() {
       const reason = yield* opening(yield* database("CREATE TABLE fiberloop_sessions (x INT)"))
       assert.strictEqual(reason._tag, "StoreRefused")
-      assertSaid(reason.message, "does not hold the tables of this version")
+      assertSaid(reason.message, "does not have the tables that this version needs")
     }))
 
   it.live("when a newer version has made the tables", () =>
@@ -181,9 +181,9 @@ const writing = Effect.fnUntraced(function*(more: Partial<SessionStorePg.Options
 describe("an append", () => {
   for (
     const [claim, state, tag, part] of [
-      ["for which the disk is full is retryable", "53100", "StoreUnavailable", "disk is full"],
-      ["that the server cannot do now is retryable", "55000", "StoreUnavailable", "could not do this now"],
-      ["that is not permitted is refused", "42501", "StoreRefused", "does not permit"],
+      ["for which the disk is full may be tried again", "53100", "StoreUnavailable", "disk is full"],
+      ["that the server cannot do now may be tried again", "55000", "StoreUnavailable", "could not do this now"],
+      ["that is not permitted is refused", "42501", "StoreRefused", "does not allow"],
       ["to a read-only database is refused", "25006", "StoreRefused", "read-only"],
       ["stopped by a damaged table is refused", "XX001", "StoreRefused", "damaged"]
     ] as const

@@ -59,7 +59,7 @@ it.live("without the pooling option the error says how to set it", () =>
     const copies = Effect.forEach(["b", "c", "d", "e"], (to) => store.fork("a", { to }))
     const error = yield* Effect.flip(copies)
     assert.strictEqual(error.reason._tag, "StoreRefused")
-    assert.include(error.message, "say pooled: true, or ?pgbouncer=true in the URL")
+    assert.include(error.message, "set pooled: true, or ?pgbouncer=true in the URL")
   }))
 
 it.live("another store watches what one appends, by polling", () =>

@@ -191,7 +191,7 @@ for (const { name, store } of places) {
         yield* Fixtures.write("s", older)
         const reason = yield* Fixtures.reasonOf(Fixtures.readAll("s"))
         assert.strictEqual(reason._tag, "StoreRefused")
-        assert.include(reason.message, "Event 1 of session \"s\" is of version -1")
+        assert.include(reason.message, "Event 1 of session \"s\" has version -1")
       }),
       { 0: {} }
     )

@@ -136,7 +136,7 @@ export const damages: Readonly<Record<string, Fault>> = {
   },
   "overwritten with a database of another program": {
     reason: "StoreRefused",
-    says: "does not hold the tables of this version",
+    says: "does not have the tables that this version needs",
     refuses: ["open", "new"],
     begin: (file) =>
       Effect.flatMap(writeOther(`${file}-other`), () => damage(() => readFileSync(`${file}-other`))(file))

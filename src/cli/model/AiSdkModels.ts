@@ -116,7 +116,7 @@ export const layer = Effect.fnUntraced(function*(
   if (apiKey === undefined) return yield* keyless(provider.key)
   if (!/^[\x21-\x7e]+$/.test(apiKey)) {
     return yield* badInput(
-      `${provider.key} holds characters that no header can: check it for blanks, line ends and quotes`
+      `${provider.key} holds characters that no header can carry: check it for spaces, line breaks and quotes`
     )
   }
   const baseURL = yield* address(provider)

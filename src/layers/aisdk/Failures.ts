@@ -134,14 +134,15 @@ const unreadable = (origin: Origin): AiError.AiError =>
 
 /** A signature could not be made (Bedrock, Vertex). The original message is dropped, since it may hold credentials. */
 const noCredentials = (origin: Origin): AiError.AiError => {
-  const description = `${origin.host} could not be called: no credentials were found that it takes; check ${origin.key}`
+  const description =
+    `${origin.host} could not be called: no credentials that it accepts were found; check ${origin.key}`
   return AdapterErrors.make(origin, new AiError.AuthenticationError({ kind: "MissingKey", description }))
 }
 
 const notSendable = (origin: Origin): AiError.AiError => {
   const description =
-    `${origin.host} was not called: the conversation or the settings hold what its protocol has no place `
-    + `for, such as a changed result of a tool of its own`
+    `${origin.host} was not called: its protocol cannot express something in the conversation or the settings`
+    + `, such as a changed result of one of its own tools`
   return AdapterErrors.make(origin, new AiError.InvalidRequestError({ description }))
 }
 

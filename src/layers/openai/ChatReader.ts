@@ -34,7 +34,7 @@ interface ChatReader {
 const notAStream = (endpoint: Endpoint, what: string): AiError.AiError =>
   AdapterErrors.notTheApi(
     endpoint,
-    `answered with ${what} and not with a stream of events; check that the base URL is that of an OpenAI-compatible API `
+    `answered with ${what} instead of an event stream; check that the base URL is that of an OpenAI-compatible API `
       + `(most end in /v1) and that the model can stream`
   )
 

@@ -84,7 +84,7 @@ export const encode = Effect.fnUntraced(function*(
   if (foreign !== undefined) {
     return yield* new AiError.ToolConfigurationError({
       toolName: foreign.name,
-      description: "tools that a provider defines do not exist in chat completions; leave it out"
+      description: "chat completions have no provider-defined tools; leave it out"
     })
   }
   const fields = yield* Effect.try({
@@ -103,7 +103,7 @@ export const encode = Effect.fnUntraced(function*(
       }),
     catch: () =>
       new AiError.InvalidUserInputError({
-        description: "the prompt or the option body holds a value that JSON cannot (a cycle or a bigint)"
+        description: "the prompt or the option body holds a value that JSON cannot express (a cycle or a bigint)"
       })
   })
 })

@@ -47,26 +47,26 @@ export const make = Effect.fnUntraced(function*(options: {
   if (url === undefined) {
     return yield* fail(
       `The base URL of the OpenAI-compatible API is not an http(s) URL: check the option baseUrl or OPENAI_BASE_URL, `
-        + `which look like ${openAiBaseUrl}`
+        + `which should look like ${openAiBaseUrl}`
     )
   }
   if (url.username !== "" || url.password !== "") {
     return yield* fail(
       `The base URL of the OpenAI-compatible API has a user or a password in it (the option baseUrl, or OPENAI_BASE_URL): `
-        + `leave them out, and give the key by OPENAI_API_KEY or the option apiKey`
+        + `leave them out, and give the key in OPENAI_API_KEY or the option apiKey`
     )
   }
   const given = options.apiKey ?? Option.getOrUndefined(yield* Config.option(Config.Redacted("OPENAI_API_KEY")))
   const key = given === undefined ? "" : Redacted.value(given).trim()
   if (key === "" && isOpenAi(url)) {
     return yield* fail(
-      `${url.host} needs an API key: set OPENAI_API_KEY or pass the option apiKey. A server without keys is named by `
+      `${url.host} needs an API key: set OPENAI_API_KEY or pass the option apiKey. For a server that needs none, set `
         + `OPENAI_BASE_URL or the option baseUrl`
     )
   }
   if (!/^[\x21-\x7e]*$/.test(key)) {
     return yield* fail(
-      `The API key holds characters that no header can: check OPENAI_API_KEY or the option apiKey for blanks, line ends and quotes`
+      `The API key holds characters that no header can carry: check OPENAI_API_KEY or the option apiKey for spaces, line breaks and quotes`
     )
   }
   const inQuery = [...url.searchParams.values()].filter((value) => value.length >= 8)

@@ -19,8 +19,8 @@ export const explain = (place: Place) => (error: SqlError.SqlError): SessionStor
   switch (_tag) {
     case "ConnectionError":
       return /certificate|SSL|TLS/i.test(said)
-        ? SessionErrors.refused(`${database} and this program found no way to encrypt (${said}). Check sslmode.`)
-        : SessionErrors.unavailable(`The connection to ${lower(database)} was lost or not made (${said}).`)
+        ? SessionErrors.refused(`${database} and this program could not agree on encryption (${said}). Check sslmode.`)
+        : SessionErrors.unavailable(`The connection to ${lower(database)} was lost or could not be made (${said}).`)
     case "AuthenticationError":
       return SessionErrors.refused(
         `Postgres on ${place.host} does not let the user "${place.user}" in (${said}). ` +
@@ -41,7 +41,7 @@ const systemFault = (code: string, { host }: Place): SessionStore.StoreError | u
       return SessionErrors.unavailable(`No Postgres answers on ${host}. Start it, or check host and port.`)
     case "ENOTFOUND":
     case "EAI_AGAIN":
-      return SessionErrors.unavailable(`The host of the session database, ${host}, is not found. Check its name.`)
+      return SessionErrors.unavailable(`The host of the session database, ${host}, was not found. Check its name.`)
     case "EHOSTUNREACH":
     case "ENETUNREACH":
     case "ETIMEDOUT":
@@ -71,9 +71,11 @@ const stateFault = (
     case "3D000":
       return SessionErrors.refused(`There is no database "${name}" on ${host}. Create it first.`)
     case "42501":
-      return SessionErrors.refused(`${database} does not permit this to the user "${user}" (${said}). Grant it.`)
+      return SessionErrors.refused(
+        `${database} does not allow the user "${user}" to do this (${said}). Grant the permission.`
+      )
     case "25006":
-      return SessionErrors.refused(`${database} is read-only (${said}). Name the primary server.`)
+      return SessionErrors.refused(`${database} is read-only (${said}). Connect to the primary server.`)
     case "57P01":
     case "57P02":
     case "57P05":
@@ -84,15 +86,15 @@ const stateFault = (
       return SessionErrors.unavailable(`${database} could not grow: its disk is full. Make room, then try again.`)
     case "53300":
       return SessionErrors.unavailable(
-        `${database} has no connection left (${said}). Lower maxConnections, or raise its max_connections.`
+        `${database} has no connections left (${said}). Lower maxConnections, or raise the max_connections of the server.`
       )
     // the last is a client's second try of an unprepared statement, in the transaction that the first failure had ended
     case "26000":
     case "42P05":
     case "25P02":
       return SessionErrors.refused(
-        `${database} lost what was prepared on its connection (${said}). Where a pooler lends one for a transaction, ` +
-          "say pooled: true, or ?pgbouncer=true in the URL."
+        `${database} lost a prepared statement of its connection (${said}). With a pooler that lends connections for one ` +
+          "transaction each, set pooled: true, or ?pgbouncer=true in the URL."
       )
     case "XX001":
     case "XX002":
@@ -100,12 +102,12 @@ const stateFault = (
     case "42P01":
     case "42P07":
     case "42703":
-      return SessionErrors.refused(`${database} does not hold the tables of this version (${said}).`)
+      return SessionErrors.refused(`${database} does not have the tables that this version needs (${said}).`)
   }
   switch (code.slice(0, 2)) {
     case "22":
     case "54":
-      return SessionErrors.refused(`${database} cannot keep this (${said}).`)
+      return SessionErrors.refused(`${database} cannot store this (${said}).`)
     case "23":
       return SessionErrors.refused(`${database} refused a write that does not fit what it holds (${said}).`)
     case "08":

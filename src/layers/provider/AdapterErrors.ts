@@ -63,7 +63,7 @@ export const truncated = (origin: Origin): AiError.AiError =>
     origin,
     new AiError.InternalProviderError({
       description: `${origin.host} ended the stream before the answer was finished; `
-        + `the server or a proxy before it closed the connection early; try again later`,
+        + `the server or a proxy in front of it closed the connection early; try again later`,
       metadata: { [origin.adds]: { truncated: true } }
     })
   )
@@ -104,10 +104,10 @@ export const notAnswered = (origin: Origin, status: number, location: string | u
   return notTheApi(
     origin,
     url === null
-      ? `answered HTTP ${status}, which is no answer; check the base URL`
+      ? `answered HTTP ${status} without an answer; check the base URL`
       : origin.redact(
         `redirects to ${url.origin}${url.pathname} (HTTP ${status}), which is not followed; check the base URL, and if the `
-          + `API has moved there, name that address in it`
+          + `API has moved there, use that address`
       )
   )
 }

@@ -33,7 +33,7 @@ export const of = (kind: ProviderErrorKind.Kind, { key, retryAfter, status }: Ci
       return status === 404 || status === 405
         ? "check the base URL and the name of the model"
         : status === 413
-        ? "it is more than the server takes: send less"
+        ? "it is more than the server accepts: send less"
         : "check the model, the settings and the tools that were sent"
   }
 }

@@ -9,23 +9,26 @@ import type * as HttpClientError from "effect/http/HttpClientError"
 import * as AdapterErrors from "./AdapterErrors.ts"
 import type { Origin } from "./Origin.ts"
 
-const closed = "try again later, and if it stays so, check the port of the base URL and the proxies on the way"
+const closed = "try again later; if that does not help, check the port of the base URL and any proxies in between"
 
 /** By code, or by the name of an error without one. */
 const networkWords: ReadonlyArray<readonly [codes: RegExp, words: string]> = [
   [/^ECONNREFUSED$/, "refused the connection; check that the server runs and that the base URL names its port"],
   [/^ENOTFOUND$/, "was not found; check the base URL"],
-  [/^EAI_AGAIN$/, "could not be looked up; check the base URL and the network's name server"],
+  [/^EAI_AGAIN$/, "could not be looked up; check the base URL and the network's DNS server"],
   [/^ECONNRESET$|^EPIPE$/, `reset the connection; ${closed}`],
   [/^UND_ERR_SOCKET$/, `closed the connection; ${closed}`],
   [
     /TIMEDOUT$|TIMEOUT$/,
-    "did not answer in time; try again later, and if it stays so, check the base URL and the network"
+    "did not answer in time; try again later; if that does not help, check the base URL and the network"
   ],
   [/^HPE_|^HTTPParserError$/, "does not speak HTTP; check that the base URL names the right port"],
   [/^ERR_SSL_|^EPROTO$/, "does not speak TLS; check whether the base URL begins with http: or https:"],
-  [/^redirect count exceeded$/, "redirects again and again; check the base URL"],
-  [/^bad port$/, "has a port that fetch does not call; check the base URL, or let the server listen on another port"],
+  [/^redirect count exceeded$/, "redirects in a loop; check the base URL"],
+  [
+    /^bad port$/,
+    "has a port that fetch refuses to call; check the base URL, or have the server listen on another port"
+  ],
   [
     /CERT|SIGNATURE/,
     "has a certificate that is not trusted here; check the base URL, or name its issuer in NODE_EXTRA_CA_CERTS"
@@ -33,7 +36,7 @@ const networkWords: ReadonlyArray<readonly [codes: RegExp, words: string]> = [
 ]
 
 const unknownNetwork =
-  "could not be reached, or broke off; try again later, and if it stays so, check the base URL and the network"
+  "could not be reached, or the connection broke; try again later; if that does not help, check the base URL and the network"
 
 /** What `fetch` refuses without a code: a port that the Fetch standard blocks, endless redirects. */
 const refusals: ReadonlySet<string> = new Set(["bad port", "redirect count exceeded"])

@@ -25,7 +25,7 @@ export const explain = (filename: string) => (error: SqlError.SqlError): Session
     case 5:
     case 6:
       return SessionErrors.unavailable(
-        `${database} is locked by another program. Look for one that holds it open in a transaction, then try again.`
+        `${database} is locked by another program. Find the one that holds a transaction open on it, then try again.`
       )
     case 8:
       if (code === SqliteFile.moved) {
@@ -35,7 +35,7 @@ export const explain = (filename: string) => (error: SqlError.SqlError): Session
         )
       }
       return SessionErrors.refused(
-        `${database} is read-only. Let this user write the file and its folder, then start the program again.`
+        `${database} is read-only. Allow this user to write to the file and its folder, then start the program again.`
       )
     case 10:
       return SessionErrors.unavailable(`${database} could not be read or written (${said}). Check its disk.`)
@@ -54,7 +54,7 @@ export const explain = (filename: string) => (error: SqlError.SqlError): Session
         `"${filename}" is not a SQLite database; it was left as it is. Choose another file for sessions.`
       )
     case 1:
-      return SessionErrors.refused(`${database} does not hold the tables of this version (${said}).`)
+      return SessionErrors.refused(`${database} does not have the tables that this version needs (${said}).`)
     default:
       return SessionErrors.unavailable(`${database} failed: ${said}.`)
   }
@@ -70,12 +70,16 @@ const unopened = (filename: string, database: string): SessionStore.StoreError =
       return SessionErrors.refused(`"${folder}" is a file, so there is no session database in it. Choose another path.`)
     case "ENOENT":
       return existsSync(folder)
-        ? SessionErrors.refused(`${database} cannot be created by this user. Let it write in the folder "${folder}".`)
+        ? SessionErrors.refused(
+          `${database} cannot be created by this user. Allow the user to write to the folder "${folder}".`
+        )
         : SessionErrors.refused(`The folder "${folder}" of the session database does not exist. Create it first.`)
     case "EACCES":
     case "EPERM":
     case "EROFS":
-      return SessionErrors.refused(`${database} cannot be opened by this user. Let it read and write the file.`)
+      return SessionErrors.refused(
+        `${database} cannot be opened by this user. Allow the user to read and write the file.`
+      )
     default:
       return SessionErrors.unavailable(`${database} could not be opened. Check its disk and the limit of open files.`)
   }

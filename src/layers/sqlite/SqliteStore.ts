@@ -16,7 +16,7 @@ import * as SqliteErrors from "./SqliteErrors.ts"
 
 /** Without a name, SQLite would make a database that is gone with its connection. */
 const unnamed = SessionErrors.refused(
-  "The session database has no file name: it is blank. Name a file, or \":memory:\" for sessions that go with the process."
+  "The file name of the session database is blank. Name a file, or \":memory:\" for sessions that end with the process."
 )
 
 /** See `SessionStoreSqlite.make`, which loads this. */

@@ -25,7 +25,7 @@ export const refused = (message: string): SessionStore.StoreError =>
 
 export const closed = (): SessionStore.StoreError =>
   refused(
-    "The session store is closed: the scope that it was made in has ended. Keep that open for as long as it is used."
+    "The session store is closed: the scope that it was made in has ended. Keep that scope open for as long as the store is used."
   )
 
 /** `near` are the events next to `at` after which the log may be cut; empty where it has none. */
@@ -67,7 +67,7 @@ export const unreadable = (
 ): SessionStore.StoreError =>
   event.version > RunEvent.version
     ? newerVersion(sessionId, event)
-    : damaged(sessionId, event.seq, `is of version ${event.version} and cannot be read as one`)
+    : damaged(sessionId, event.seq, `has version ${event.version} and cannot be read as such`)
 
 export const damaged = (sessionId: string, seq: number, how: string): SessionStore.StoreError =>
   refused(`Event ${seq} of session "${sessionId}" ${how}: its log is damaged. Nothing was changed; restore a backup.`)
@@ -99,5 +99,5 @@ export const checkIds = (...ids: ReadonlyArray<string>): SessionStore.StoreError
   const bad = ids.find((id) => id.includes("\0") || !id.isWellFormed())
   return bad === undefined
     ? undefined
-    : refused(`The id ${JSON.stringify(bad)} holds NUL or half a surrogate pair, which databases cannot keep.`)
+    : refused(`The id ${JSON.stringify(bad)} holds NUL or half a surrogate pair, which databases cannot store.`)
 }

@@ -133,7 +133,7 @@ describe("is refused on one line", () => {
   it.effect("a key that no header can contain", () =>
     refused(
       { ANTHROPIC_API_KEY: "sk-ant\nsecret" },
-      "ANTHROPIC_API_KEY holds characters that no header can: check it for blanks, line ends and quotes"
+      "ANTHROPIC_API_KEY holds characters that no header can carry: check it for spaces, line breaks and quotes"
     ))
 
   it.effect.each(["localhost:1234", "nonsense", "ftp://host/v1", "http://:secret@host/v1", "http://me@host/v1"])(

@@ -20,16 +20,13 @@ const makers = {
 }
 
 describe.each(Object.entries(makers))("%s", (_, make) => {
-  it.each([{ keep: NaN }, { keep: -0.1 }, { keep: 1.1 }])("refuses the part %o", (options) => {
-    assert.throws(() => make(options), /keep is a part, a number from 0 to 1/)
+  it.each([{ keep: NaN }, { keep: -0.1 }, { keep: 1.1 }])("takes no part %o", (options) => {
+    assert.throws(() => make(options), /keep must be a fraction, a number from 0 to 1/)
   })
 
-  it.each([{ compactThreshold: -1 }, { compactThreshold: NaN }, { maxTokens: 0 }])(
-    "refuses the trigger %o",
-    (options) => {
-      assert.throws(() => make(options), /is a number of at least/)
-    }
-  )
+  it.each([{ compactThreshold: -1 }, { compactThreshold: NaN }, { maxTokens: 0 }])("takes no trigger %o", (options) => {
+    assert.throws(() => make(options), /must be a number of at least/)
+  })
 
   it.each([{ keep: 0 }, { keep: 1 }, { compactThreshold: 0 }, { maxTokens: Infinity }, {}])("accepts %o", (options) => {
     assert.strictEqual(typeof make(options).plan, "function")
@@ -40,7 +37,7 @@ describe.each([["ContextSummary", makers.ContextSummary], ["ContextKeyFacts", ma
   "%s",
   (_, make) => {
     it.each([0, -1, NaN])("refuses a budget of %s tokens", (budget) => {
-      assert.throws(() => make({ budget }), /budget is a number of at least 1/)
+      assert.throws(() => make({ budget }), /budget must be a number of at least 1/)
     })
 
     it("accepts a budget of one token", () => {

@@ -47,7 +47,7 @@ describe("settings", () => {
     (key) =>
       Effect.gen(function*() {
         const { message } = yield* refusal({ OPENAI_API_KEY: key })
-        assert.include(message, "check OPENAI_API_KEY or the option apiKey for blanks, line ends and quotes")
+        assert.include(message, "check OPENAI_API_KEY or the option apiKey for spaces, line breaks and quotes")
         assert.notInclude(message, "sk-")
       })
   )

@@ -16,7 +16,7 @@ it.each<readonly [kind: ProviderErrorKind.Kind, status: number | undefined, advi
   ["request", 400, "check the model, the settings and the tools that were sent"],
   ["request", 404, "check the base URL and the name of the model"],
   ["request", 405, "check the base URL and the name of the model"],
-  ["request", 413, "it is more than the server takes: send less"]
+  ["request", 413, "it is more than the server accepts: send less"]
 ])("%s with the status %s", (kind, status, advice) => {
   assert.strictEqual(Advice.of(kind, { status, key: "THE_KEY" }), advice)
 })
