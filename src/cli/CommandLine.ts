@@ -6,7 +6,7 @@ import * as LookCommands from "./commands/LookCommands.ts"
 import * as WaitingCommands from "./commands/WaitingCommands.ts"
 
 export const command = Command.make("fiberloop").pipe(
-  Command.withDescription("Runs an agent on the files of a folder. Its sessions are kept and can be gone on with."),
+  Command.withDescription("Runs an agent on the files of a folder. Its sessions are kept and can be continued."),
   Command.withSubcommands([
     ...AgentCommands.commands,
     ...LookCommands.commands,

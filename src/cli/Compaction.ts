@@ -17,10 +17,10 @@ const refusal = (sessionId: string) => (error: RunError.RunError): Refusal => {
   const name = `session ${JSON.stringify(sessionId)}`
   switch (reason._tag) {
     case "CompactionFailed":
-      return badInput(`${name} is as it was: ${reason.message}`)
+      return badInput(`${name} was not changed: ${reason.message}`)
     case "SessionBusy": {
       const run = reason.runId === undefined ? "another run" : `the run ${reason.runId}`
-      return badInput(`${name} is busy with ${run}, which sees to its context itself: wait for its end`)
+      return badInput(`${name} is busy with ${run}, which manages its own context: wait for its end`)
     }
     default:
       return Messages.refusal(error)

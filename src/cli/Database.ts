@@ -33,7 +33,7 @@ export const prepare = Effect.fnUntraced(function*(
     },
     catch: (cause) =>
       badInput(
-        `the folder ${JSON.stringify(dirname(db))} for sessions cannot be made (${
+        `the folder ${JSON.stringify(dirname(db))} for sessions cannot be created (${
           (cause as NodeJS.ErrnoException).code ?? String(cause)
         }): name a file elsewhere with --db`
       )

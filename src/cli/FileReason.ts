@@ -4,11 +4,11 @@ const reasons: Record<string, string> = {
   ENOENT: "it does not exist",
   ENOTDIR: "its folder is a file",
   EISDIR: "it is a folder",
-  EACCES: "this user may not",
-  EPERM: "this user may not",
+  EACCES: "permission denied",
+  EPERM: "permission denied",
   ENOSPC: "the disk is full",
-  EDQUOT: "this user's share of the disk is full",
-  EFBIG: "no file may be that large"
+  EDQUOT: "this user's disk quota is used up",
+  EFBIG: "it is too large for the file system"
 }
 
 /** The words for a code, or the code itself where it is not known. */

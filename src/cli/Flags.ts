@@ -18,7 +18,7 @@ export const db = text(
 export const contextWindow = text(
   "context-window",
   "<n>",
-  "Tokens that the model takes, to shorten what is more; default: FIBERLOOP_CONTEXT_WINDOW"
+  "The model's context window in tokens; more is shortened; default: FIBERLOOP_CONTEXT_WINDOW"
 )
 export const noColor = switched("no-color", "No colours, no spinner, no control codes")
 

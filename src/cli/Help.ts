@@ -10,74 +10,74 @@ const examplesOf = ([kind, ...examples]: (typeof Grammar.examples)[number]): Rea
 /** For a run. */
 const run: Sections = {
   "OUTPUT": [
-    "  Standard output gets the model's text, as it comes on a terminal; a file or a pipe gets the answer only.",
+    "  On a terminal, standard output gets the model's text as it arrives; a file or a pipe gets only the answer.",
     "  Standard error gets everything else: tool calls, notices, how the run ended. Colours and the spinner are for",
-    "  terminals only; --no-color, NO_COLOR and TERM=dumb leave them out there too."
+    "  terminals only; --no-color, NO_COLOR and TERM=dumb turn them off there too."
   ],
   "CHANGES": [
-    "  A named model may also write files below the folder and run commands in it. You see the whole of each, a diff or",
-    "  every word, and are asked first: yes, no (with a reason for the model), or, for a command, always for exactly this",
-    "  one until fiberloop ends. Without a terminal all are denied; --yes allows all. An AGENTS.md in the folder adds to what",
-    "  the model is told."
+    "  A named model may also write files below the folder and run commands in it. You see each of these in full, as a diff or",
+    "  word for word, and are asked first: yes, no (with a reason for the model) or, for a command, always this exact one",
+    "  until fiberloop ends. Without a terminal all are denied; --yes allows all. An AGENTS.md in the folder adds to what the",
+    "  model is told."
   ],
   "OFFLINE MODEL": [
-    "  Answers when no model is named and the session has none of its own, without a network, by looking at the files.",
+    "  Answers when no model is named and the session has none of its own. It needs no network and only looks at the files.",
     "  It understands:",
     ...Grammar.examples.flatMap(examplesOf),
-    "  Longest and shortest go by lines, largest and smallest by bytes. Quote texts and names that have blanks.",
+    "  Longest and shortest go by lines, largest and smallest by bytes. Quote texts and names that contain spaces.",
     "  .git, node_modules and .fiberloop are left out."
   ],
   "ENVIRONMENT": [
     "  FIBERLOOP_MODEL  the model when --model is not given (\"offline\" is the built-in one)",
     "  FIBERLOOP_CONTEXT_WINDOW",
-    "                   how many tokens it takes, when --context-window is not given",
+    "                   the model's context window in tokens, when --context-window is not given",
     "  OPENAI_API_KEY   the key of the OpenAI-compatible API",
     "  OPENAI_BASE_URL  its address, default https://api.openai.com/v1 (Ollama: http://localhost:11434/v1)",
     "  ANTHROPIC_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY",
     "                   the keys for --model anthropic/... and google/..., which need the package @ai-sdk/anthropic or",
-    "                   @ai-sdk/google; ANTHROPIC_BASE_URL and GOOGLE_GENERATIVE_AI_BASE_URL are other addresses for them",
-    "  PGPASSWORD       the password of --db postgres://user@host/database, which is better not typed there",
+    "                   @ai-sdk/google; ANTHROPIC_BASE_URL and GOOGLE_GENERATIVE_AI_BASE_URL set other addresses",
+    "  PGPASSWORD       the password for --db postgres://user@host/database, safer than in the URL",
     "  NO_COLOR         no colours, no spinner"
   ],
   "EXIT CODES": [
     "  0  completed                     2    wrong usage: unknown flag, missing argument",
-    "  1  failed, limited, bad input    130  aborted (129 by SIGHUP, 143 by SIGTERM, 141 when the reader of the output left)"
+    "  1  failed, limited, bad input    130  aborted (129 by SIGHUP, 143 by SIGTERM, 141 when the output pipe was closed)"
   ]
 }
 
 /** For a command that looks at kept sessions. */
 const kept: Sections = {
   "OUTPUT": [
-    "  Standard output gets what was asked for, standard error what is said about it. Colours are for terminals only;",
-    "  --no-color, NO_COLOR and TERM=dumb leave them out there too. Only import makes a database.",
-    "  PGPASSWORD is the password of --db postgres://user@host/database, which is better not typed there."
+    "  Standard output gets what was asked for, standard error everything else. Colours are for terminals only;",
+    "  --no-color, NO_COLOR and TERM=dumb turn them off there too. Only import creates a database.",
+    "  PGPASSWORD is the password for --db postgres://user@host/database, safer than in the URL."
   ],
   "EXIT CODES": [
     "  0  done                          2    wrong usage: unknown flag, missing argument",
-    "  1  no such session, bad input    130  stopped (129 by SIGHUP, 143 by SIGTERM, 141 when the reader of the output left)"
+    "  1  no such session, bad input    130  stopped (129 by SIGHUP, 143 by SIGTERM, 141 when the output pipe was closed)"
   ]
 }
 
 /** What the numbers mean. */
 const stats: Sections = {
   "NUMBERS": [
-    "  success     completed runs of those that completed, were limited, failed or were aborted",
+    "  success     the share of completed runs among those that completed, were limited, failed or were aborted",
     "  turns       settled model calls; retries are attempts that were made again",
     "  model, tool the call that counted, and calls whose handler ran to an end; percentiles to three digits",
-    "  cost        what the application's prices made of the tokens when they were spent",
-    "  A run is counted once, with all its drives. A copy made by fork or import has a past of its own, which counts too."
+    "  cost        the tokens at the application's prices when they were spent",
+    "  A run is counted once, with all its drives. A copy made by fork or import has its own history, which is counted too."
   ],
   "JSON": [
-    "  One object. Times are in milliseconds; null is a number that nobody knows. Of spread-out numbers it has total, mean,",
-    "  p95 and max, of times count, p50, p95 and max.",
+    "  One object. Times are in milliseconds; null is a number that is not known. Amounts have total, mean, p95 and max,",
+    "  times have count, p50, p95 and max.",
     "  sessions, runs, drives           how many; agents: runs by agent",
-    "  ends, reasons, successRate       runs by how they ended, by why, and completed ones from 0 to 1",
+    "  ends, reasons, successRate       runs by how and why they ended; the share of completed ones, 0 to 1",
     "  turns, retries, compactions      of a run; retries.lostTime, compactions.perHundredTurns",
     "  latency                          model, firstPart, tools, approvals, runs; tools: the same by tool",
     "  approvals                        asked, approved, answered, denied",
     "  errors                           attempts, tools and runs, by kind",
     "  promptTokens, events             input tokens of a model call, stored events of a session",
-    "  tokens, cost, unpriced, models   what was spent, model calls of no known price, the same by model"
+    "  tokens, cost, unpriced, models   what was spent, model calls without a known price, the same by model"
   ]
 }
 
@@ -85,8 +85,8 @@ const stats: Sections = {
 const show: Sections = {
   "TIMELINE": [
     "  --timeline has a row for each model call, attempt, wait and tool call, in the order in which they began; what runs at",
-    "  once overlaps. An axis covers a drive, or 20 turns of one, and its times count from the drive's start. Of a turn's",
-    "  tool calls those after the first 20 share a row, unless --full is given. With --json every line is one of",
+    "  once overlaps. An axis covers a drive, or 20 turns of one, and its times count from the drive's start. After",
+    "  the first 20 tool calls of a turn, the others share a row, unless --full is given. With --json every line is one of",
     "    DriveStarted  run, drive, at, cause            DriveEnded  run, drive, at, end (its event, or null)",
     "    Span          kind, name, turn, from, to (null: cut off), outcome; firstPart, usage, callId, cause where known",
     "  with times in milliseconds since the epoch."
@@ -96,10 +96,10 @@ const show: Sections = {
 /** For a command that shortens a conversation. */
 const compact: Sections = {
   "WHAT IS LEFT OUT": [
-    "  Old output of tools first, with a note in its place. Where there is none, the model sums up the older part; the newest",
-    "  messages and your last one stay word for word. With the offline model, which cannot, the oldest messages go.",
-    "  A run does the same by itself when its conversation is more than --context-window, or the provider says that it is too",
-    "  much. While a session has a live run it cannot be shortened. fiberloop show marks what was done, and still shows all."
+    "  Old tool output first, with a note in its place. When there is none left, the model summarises the older part; the",
+    "  newest messages and your last one stay word for word. The offline model cannot summarise: the oldest messages go.",
+    "  A run does the same by itself when its conversation exceeds --context-window, or the provider says that it is too",
+    "  long. While a session has a live run it cannot be shortened. fiberloop show marks what was done, and still shows all."
   ],
   ...kept,
   "ENVIRONMENT": run["ENVIRONMENT"]!
@@ -117,13 +117,13 @@ const whole: Sections = {
 /** For a conversation, shown before what a run says. */
 const chat: Sections = {
   "KEYS": [
-    "  Enter          sends the message; after a backslash, and in what is pasted, it goes on in the next line",
-    "  Up, Down       messages typed before",
-    "  Ctrl-C         aborts the answer under way; at the prompt it clears the line, once more leaves",
+    "  Enter          sends the message; after a backslash, and within pasted text, it starts a new line",
+    "  Up, Down       earlier messages",
+    "  Ctrl-C         aborts the current answer; at the prompt it clears the line, and pressed again leaves",
     "  Ctrl-D, /quit  leaves; /exit is the same",
     "  /compact       makes the context smaller, as fiberloop compact does",
-    "  /help          says this",
-    "  The words are for what is piped, too. No other single word that begins with a slash is sent to the model."
+    "  /help          shows this",
+    "  These commands work in piped input too. No other single word that begins with a slash is sent to the model."
   ]
 }
 

@@ -56,7 +56,7 @@ export const read = (root: Root.Root): Effect.Effect<Added> =>
     }
     if (bytes > mostBytes) return refused(`it has more than ${mostBytes / 1_024} KiB`)
     const text = Utf8.decode(Buffer.concat(chunks))
-    if (text === undefined) return refused("it is no UTF-8 text")
+    if (text === undefined) return refused("it is not UTF-8 text")
     return text.trim() === "" ? {} : { text, notice: `${fileName} of the folder was read and adds to the instructions` }
   }).pipe(
     Effect.scoped,

@@ -25,7 +25,7 @@ export const read = (file: string): Stream.Stream<string, Refusal> =>
         try: () => decoder.decode(bytes, { stream: bytes !== undefined }),
         catch: () =>
           badInput(
-            `${nameOf(file)} ${isCompressed ? "is compressed: unpack it first, with gunzip" : "is no text in UTF-8"}`
+            `${nameOf(file)} ${isCompressed ? "is compressed: unpack it first, with gunzip" : "is not UTF-8 text"}`
           )
       }).pipe(
         Effect.filterOrFail(isWithin, () => badInput(`${nameOf(file)} has a line of more than 64 million characters`))
@@ -85,7 +85,7 @@ const unwritable = (file: string, cause: unknown): Refusal =>
     ? badInput(
       lstatSync(file, { throwIfNoEntry: false })?.isDirectory()
         ? `${JSON.stringify(file)} is a folder: name a file in it`
-        : `there is a file ${JSON.stringify(file)} already: name another one, or remove it`
+        : `the file ${JSON.stringify(file)} already exists: name another one, or remove it`
     )
     : badInput(
       `the file ${JSON.stringify(file)} cannot be written${

@@ -71,13 +71,13 @@ const words: Words = {
   RunConflict: asSaid,
   ApprovalNotOpen: asSaid,
   NothingToResume: ({ sessionId }, flags) =>
-    `session ${JSON.stringify(sessionId)} has no unfinished run to go on with: give it a new task, as in ` +
+    `session ${JSON.stringify(sessionId)} has no unfinished run to continue: give it a new task, as in ` +
     `${Invocation.of("run", ["--session", sessionId], flags)} "<task>"`,
   AbortedBeforeStart: () => "the run was aborted before it began",
   StaleWriter: ({ sessionId }) =>
-    `another process took session ${
+    `another process took over session ${
       JSON.stringify(sessionId)
-    } over, and this one stopped: look for it, then go on with --session`,
+    }, so this one stopped: find that process, then continue with --session`,
   StoreRefused: asSaid,
   EventTooLarge: asSaid,
   CompactionFailed: ({ message }) => `${message}; ask for less, or start a new session by leaving --session out`,
@@ -106,4 +106,4 @@ export const line = (sentence: string): string =>
 
 /** A bug of ours. */
 export const ofDefect = (defect: unknown): string =>
-  `this is a bug of fiberloop: ${defect instanceof Error ? defect.message : String(defect)}; please report it`
+  `this is a bug in fiberloop: ${defect instanceof Error ? defect.message : String(defect)}; please report it`

@@ -141,12 +141,12 @@ const usage = (
     case "UnrecognizedOption": {
       const { option, suggestions } = error
       return args[0] !== command
-        ? `there is no flag ${option} before a command: its flags come after it`
+        ? `there is no flag ${option} before a command: put its flags after it`
         : `there is no flag ${option}${option.startsWith("--") ? meant(suggestions) : ""}`
     }
     case "InvalidValue": {
       const times = /^(\d+) occurrences$/.exec(error.value)?.[1]
-      return times === undefined ? error.message : `--${error.option} is given ${times} times, and takes one value`
+      return times === undefined ? error.message : `--${error.option} is given ${times} times, but takes one value`
     }
     case "UnexpectedArgument":
       return command === "run"

@@ -111,7 +111,9 @@ export const drive = Effect.fnUntraced(function*(
     signal = yield* first
     if (!Deferred.isDoneUnsafe(began)) return yield* Fiber.interrupt(shown)
     // A reader that has stopped reading must hold up neither the abort nor, for long, the end.
-    yield* Effect.forkChild(screen.say("Aborting the run; once more leaves at once."), { startImmediately: true })
+    yield* Effect.forkChild(screen.say("Aborting the run; press Ctrl-C again to leave at once."), {
+      startImmediately: true
+    })
     const live = yield* client.live(yield* Deferred.await(began), sessionId)
     yield* live?.abort ?? Effect.void
     yield* Effect.sleep("1 second")
@@ -154,7 +156,7 @@ const codeOf = Effect.fnUntraced(function*(
     if ("_tag" in error && error._tag === "OutputClosed") {
       if (error.isReaderGone) return codes.readerLeft
       const why = FileReason.of(error.code)
-      yield* screen.say(Messages.line(`standard output cannot be written (${why}); the run goes no further`))
+      yield* screen.say(Messages.line(`standard output cannot be written (${why}); the run was stopped`))
       return codes.failed
     }
     if (!("_tag" in error)) yield* screen.say(Messages.line(Messages.ofDefect(error)))

@@ -81,8 +81,12 @@ export const admit = Effect.fnUntraced(function*(
   if (agent === undefined) return settings
   if (!settings.asFiberloop) {
     return yield* badInput(
-      `session ${JSON.stringify(kept.info.sessionId)} belongs to the agent ${JSON.stringify(agent)}, which only its ` +
-        `program can go on with: call ${call(kept.info)} there; ${flag} goes on with fiberloop's own agent instead`
+      `session ${JSON.stringify(kept.info.sessionId)} belongs to the agent ${
+        JSON.stringify(agent)
+      }, and only that agent's ` +
+        `program can continue it: call ${
+          call(kept.info)
+        } there; ${flag} continues it with fiberloop's own agent instead`
     )
   }
   return settings.flags.includes(flag) ? settings : { ...settings, flags: [...settings.flags, flag] }

@@ -53,7 +53,7 @@ const missing: Record<string, string> = {
   task: "the task is empty: say what to do, as in fiberloop run \"which three files are the longest?\"",
   session: "--session is empty: give the id that an earlier run printed, or leave it out for a new session",
   root: "--root is empty: name the folder to look at, or leave it out for the current one",
-  db: `--db is empty: name the file that holds the sessions, or a Postgres, or leave it out for ${defaultDb}`,
+  db: `--db is empty: name the file that holds the sessions, or a Postgres URL, or leave it out for ${defaultDb}`,
   model: "--model is empty: name a model, or leave it out"
 }
 

@@ -41,7 +41,7 @@ describe("fiberloop abort", () => {
       const { events, on } = yield* left(waiting)
       const { code, stderr, stdout } = yield* on("abort", ["left-o"])
       assert.deepStrictEqual([code, stdout], [0, "✓ aborted the run of session left-one\n"])
-      assert.match(stderr, /^Go on with it all the same: fiberloop resume left-one --db \S+\n$/)
+      assert.match(stderr, /^Go on with it anyway: fiberloop resume left-one --db \S+\n$/)
       assert.strictEqual((yield* on("approvals")).stdout, "")
       const log = yield* events
       assert.strictEqual(RunLog.endOf(log), "RunAborted(requested)")
@@ -63,7 +63,7 @@ describe("fiberloop abort", () => {
       const { code, stderr } = yield* on("abort", ["left-one"])
       assert.deepStrictEqual(
         [code, stderr],
-        [0, "Go on with it all the same in its program: agent.resume({ sessionId: \"left-one\" })\n"]
+        [0, "Go on with it anyway in its program: agent.resume({ sessionId: \"left-one\" })\n"]
       )
       assert.strictEqual(RunLog.endOf(yield* events), "RunAborted(requested)")
     }))
@@ -73,7 +73,11 @@ describe("fiberloop abort", () => {
       const { id, on } = yield* withSession()
       const before = yield* on("show", [id, "--json"])
       const { code, stderr, stdout } = yield* on("abort", [id])
-      assert.deepStrictEqual([code, stderr, stdout], [0, "", `The last run of session ${id} was over: completed.\n`])
+      assert.deepStrictEqual([code, stderr, stdout], [
+        0,
+        "",
+        `The last run of session ${id} was already over: completed.\n`
+      ])
       assert.strictEqual((yield* on("show", [id, "--json"])).stdout, before.stdout)
     }))
 
@@ -95,7 +99,7 @@ describe("fiberloop abort", () => {
       assert.deepStrictEqual([busy.code, busy.stdout], [1, ""])
       assert.strictEqual(
         busy.stderr,
-        "fiberloop: session \"left-one\" is in use by another process, which takes no abort: try again, or abort its run there\n"
+        "fiberloop: session \"left-one\" is in use by another process that cannot be asked to abort: try again, or abort its run there\n"
       )
       assert.deepStrictEqual(yield* events, before)
       assert.match((yield* on("abort", ["right-one"])).stderr, /^fiberloop: there is no session "right-one"/)

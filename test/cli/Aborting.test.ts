@@ -76,6 +76,6 @@ describe("a signal", () => {
       yield* gate.started
       yield* TestClock.adjust("1 second")
       assert.strictEqual((yield* Fiber.join(driving)).code, 143)
-      assert.deepStrictEqual(said, ["Aborting the run; once more leaves at once."])
+      assert.deepStrictEqual(said, ["Aborting the run; press Ctrl-C again to leave at once."])
     }))
 })

@@ -101,7 +101,7 @@ describe("fiberloop run", () => {
     Effect.gen(function*() {
       const options = { cwd: yield* sandbox(), spawn: { stdio: "pipe" as const } }
       for (
-        const [piped, line] of [["", "the task is empty"], ["\xff", "standard input is no text in UTF-8"]] as const
+        const [piped, line] of [["", "the task is empty"], ["\xff", "standard input is not UTF-8 text"]] as const
       ) {
         const child = yield* Child.start(["run", "-"], options)
         child.process.stdin?.end(Buffer.from(piped, "latin1"))
@@ -268,7 +268,7 @@ describe("a signal", () => {
         )
         locker.exec("BEGIN EXCLUSIVE")
         child.process.kill("SIGINT")
-        yield* child.says("once more leaves at once")
+        yield* child.says("press Ctrl-C again to leave at once")
         child.process.kill("SIGINT")
         assert.strictEqual((yield* child.ended).code, 130)
       }))

@@ -100,7 +100,7 @@ describe("fiberloop compact", () => {
       assert.deepStrictEqual([code, stdout], [1, ""])
       assert.strictEqual(
         stderr,
-        `fiberloop: session "${id}" is as it was: nothing can be left out: the conversation is already as short as its ` +
+        `fiberloop: session "${id}" was not changed: nothing can be left out: the conversation is already as short as its ` +
           "latest message allows\n"
       )
       assert.deepStrictEqual(yield* log, before)
@@ -115,7 +115,7 @@ describe("fiberloop compact", () => {
       assert.strictEqual(code, 1)
       assert.match(
         stderr,
-        new RegExp(`^fiberloop: session "${id}" is as it was: the summary could not be made by [^\n]+\n$`)
+        new RegExp(`^fiberloop: session "${id}" was not changed: the summary could not be made by [^\n]+\n$`)
       )
       assert.deepStrictEqual(yield* log, before)
     }))
@@ -131,7 +131,7 @@ describe("fiberloop compact", () => {
       const { runId } = (yield* log).at(-1)!
       yield* Fiber.interrupt(running)
       assert.strictEqual(code, 1)
-      assert.include(stderr, `session "${id}" is busy with the run ${runId}, which sees to its context itself`)
+      assert.include(stderr, `session "${id}" is busy with the run ${runId}, which manages its own context`)
     }))
 
   it.effect("stops at a signal, with the session unchanged", () =>

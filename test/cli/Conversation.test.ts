@@ -51,7 +51,7 @@ const conversation = Effect.gen(function*() {
   yield* chat.sees("Once upon")
   yield* chat.type(ctrl.c)
   yield* Deferred.await(here.model.left)
-  yield* chat.sees("Ctrl-C once more leaves.\n›")
+  yield* chat.sees("Press Ctrl-C again to leave.\n›")
   yield* chat.type(ctrl.c)
   const { code, screen } = yield* chat.ended
   return { ...here, code, screen, id: /chat --session (\S+)/.exec(screen)?.[1] ?? "" }
@@ -158,7 +158,7 @@ describe("Ctrl-C at a question", () => {
       yield* chat.type("delete it\r")
       yield* chat.sees("Allow?")
       yield* chat.type(ctrl.c)
-      yield* chat.sees("Ctrl-C once more leaves.\n›")
+      yield* chat.sees("Press Ctrl-C again to leave.\n›")
       yield* chat.type("hi\r")
       yield* chat.sees("Hello.")
       yield* chat.sees("›")

@@ -79,7 +79,7 @@ describe("a session that is imported", () => {
       const { stderr } = yield* there.on("import", [file])
       assert.include(
         stderr,
-        "It brings along a yes to these calls: going on with its last run makes them, and nobody is asked; a new task leaves " +
+        "These calls of it were approved: going on with its last run makes them without asking anybody; a new task leaves " +
           "them out.\n  1.0  write_file path=\"a.txt\" content=\"a\\n\"\n  1.1  write_file path=\"other.txt\""
       )
       const model = yield* OpenAiServer.make(Replies.says("Hello."))
@@ -100,7 +100,7 @@ describe("a session that is imported", () => {
       writeFileSync(file, paused)
       const there = yield* workplace()
       const { stderr } = yield* there.on("import", [file])
-      assert.include(stderr, "nobody is asked; a new task leaves them out.\n  1.0  write_file path=\"a.txt\"")
+      assert.include(stderr, "without asking anybody; a new task leaves them out.\n  1.0  write_file path=\"a.txt\"")
       assert.strictEqual((yield* resume({ ...there, id })).code, 0)
       assert.isTrue(existsSync(join(there.root, "a.txt")))
     }))
@@ -114,10 +114,10 @@ describe("a session that is imported", () => {
       const { stderr } = yield* (yield* workplace()).on("import", [file])
       assert.include(
         stderr,
-        "It brings along results that somebody gave in place of these calls: the model reads them as the tools' own.\n" +
+        "A person gave the results of these calls instead of the tools: the model reads them as the tools' own.\n" +
           "  1.0  write_file path=\"a.txt\""
       )
-      assert.notInclude(stderr, "a yes to these calls")
+      assert.notInclude(stderr, "were approved")
     }))
 
   it.effect("names no calls if nobody said yes", () =>
@@ -292,7 +292,7 @@ describe("fiberloop approve", () => {
       const place = yield* waiting()
       const before = yield* place.on("show", [place.id, "--context"])
       assert.include(before.stdout, "\n← write_file  ✗ failed\n    Denied: superseded by a new message\n")
-      assert.include(before.stdout, "… 1 call without a result yet: told here as a new message would find it\n")
+      assert.include(before.stdout, "… 1 call without a result yet: shown here as after a new message\n")
       yield* place.on("approve", [place.id])
       const { stdout } = yield* place.on("show", [place.id, "--context"])
       assert.include(stdout, "\n    Not executed: a new message arrived first.\n")
@@ -361,7 +361,7 @@ describe("fiberloop approve", () => {
         yield* refused("--result", "7"),
         /^fiberloop: --result does not fit the tool "write_file": /
       )
-      assert.match(yield* refused("--result", "done"), /^fiberloop: --result is not JSON: a text has its quotes/)
+      assert.match(yield* refused("--result", "done"), /^fiberloop: --result is not JSON: put a string in quotes/)
       const both = yield* refused("--result", JSON.stringify(written), "--params", JSON.stringify(write("b")))
       assert.match(both, /^fiberloop: --result cannot be combined with params/)
       assert.deepStrictEqual(yield* place.answers, [])

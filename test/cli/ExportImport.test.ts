@@ -72,7 +72,7 @@ describe("fiberloop export", () => {
       const { file } = yield* withFile("mine")
       const { code, stderr } = yield* on("export", [id, "--to", file])
       assert.strictEqual(code, 1)
-      assert.match(stderr, /^fiberloop: there is a file "[^"]+" already: name another one, or remove it\n$/)
+      assert.match(stderr, /^fiberloop: the file "[^"]+" already exists: name another one, or remove it\n$/)
       assert.strictEqual(readFileSync(file, "utf8"), "mine")
     }))
 
@@ -202,7 +202,7 @@ describe("fiberloop import", () => {
       )
       const { code, stderr } = yield* importing()
       assert.strictEqual(code, 0)
-      assert.include(stderr, "Its last run has not ended in what was exported.\n")
+      assert.include(stderr, "Its last run had not ended when it was exported.\n")
     }))
 
   it.effect("says that a session that was shut down continues once it is taken up", () =>
@@ -214,7 +214,7 @@ describe("fiberloop import", () => {
       const { importing } = yield* withFile(lines.with(-1, JSON.stringify(shutDown)).join("\n"))
       const { code, stderr } = yield* importing()
       assert.strictEqual(code, 0, stderr)
-      assert.include(stderr, "Its last run was shut down with its process, and goes on where it is taken up.\n")
+      assert.include(stderr, "Its last run was shut down with its process, and continues when it is resumed.\n")
     }))
 
   for (
@@ -222,8 +222,8 @@ describe("fiberloop import", () => {
       ["is something else", () => "# Notes\n", "cannot be imported: line 1 is not a JSON object"],
       ["is empty", () => "", "cannot be imported: there are no lines"],
       ["was cut off", (text: string) => text.slice(0, -20), "cannot be imported: line 11 is not a JSON object"],
-      ["is no UTF-8", () => new Uint8Array([0x7b, 0xff, 0x7d]), "is no text in UTF-8"],
-      ["ends inside a character", () => new Uint8Array([0x7b, 0xe2, 0x82]), "is no text in UTF-8"]
+      ["is no UTF-8", () => new Uint8Array([0x7b, 0xff, 0x7d]), "is not UTF-8 text"],
+      ["ends inside a character", () => new Uint8Array([0x7b, 0xe2, 0x82]), "is not UTF-8 text"]
     ] as const
   ) {
     it.effect(`refuses a file that ${claim} on one line, and creates no database`, () =>

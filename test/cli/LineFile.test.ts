@@ -21,7 +21,7 @@ describe("a file that is read", () => {
     Effect.gen(function*() {
       const file = yield* fileOf(Buffer.from("one é").subarray(0, -1))
       const { code, line } = yield* Effect.flip(LineFile.readWhole(file))
-      assert.deepStrictEqual([code, line], [1, `the file ${JSON.stringify(file)} is no text in UTF-8`])
+      assert.deepStrictEqual([code, line], [1, `the file ${JSON.stringify(file)} is not UTF-8 text`])
     }))
 
   it.effect("is refused without reading on if a line has no end in sight", () =>

@@ -17,7 +17,7 @@ const reasons: ReadonlyArray<readonly [Parameters<typeof Messages.ofReason>[0], 
   [{ _tag: "ApprovalNotOpen", message, approvalId: "r/1.0", because: "settled" }, "something happened"],
   [{ _tag: "NothingToResume", message, sessionId: "s" }, "session \"s\" has no unfinished run"],
   [{ _tag: "AbortedBeforeStart", message, runId: "r" }, "the run was aborted before it began"],
-  [{ _tag: "StaleWriter", message, sessionId: "s" }, "another process took session \"s\" over"],
+  [{ _tag: "StaleWriter", message, sessionId: "s" }, "another process took over session \"s\""],
   [
     { _tag: "InvalidInput", message: "sessionId has 201 characters", field: "sessionId" },
     "--session has 201 characters"

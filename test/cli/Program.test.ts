@@ -27,7 +27,7 @@ const refusals: Record<string, readonly [args: ReadonlyArray<string>, code: numb
   "a task without quotes": [["list", "files"], 2, "put it in quotes: \"files\" is left over"],
   "an unknown flag": [["--jsn", "x"], 2, "there is no flag --jsn, did you mean --json?"],
   "an unknown letter": [["x", "-z"], 2, "there is no flag -z (see fiberloop run --help)"],
-  "a flag given twice": [["x", "--model", "a", "--model", "b"], 2, "--model is given 2 times, and takes one value"],
+  "a flag given twice": [["x", "--model", "a", "--model", "b"], 2, "--model is given 2 times, but takes one value"],
   "a flag without its value": [["x", "--max-turns"], 2, "missing value for flag --max-turns"],
   "--max-turns 0": [["x", "--max-turns", "0"], 1, "--max-turns takes a whole number of at least 1, not \"0\""],
   "--max-turns abc": [["x", "--max-turns", "abc"], 1, "--max-turns takes a whole number of at least 1, not \"abc\""],
@@ -146,7 +146,7 @@ describe("the command refuses", () => {
         const { code, stderr } = yield* invoke(args)
         assert.strictEqual(code, 2)
         const flag = args[0]!.split("=")[0]
-        assert.include(stderr, `fiberloop: there is no flag ${flag} before a command: its flags come after it (`)
+        assert.include(stderr, `fiberloop: there is no flag ${flag} before a command: put its flags after it (`)
       }
     }))
 

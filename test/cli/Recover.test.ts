@@ -100,7 +100,7 @@ describe("fiberloop recover", () => {
       )
       const { code, stderr, stdout } = yield* Effect.provide(Effect.scoped(open), store)
       assert.deepStrictEqual([code, stdout], [0, ""])
-      assert.include(stderr, "1 run still going on, left alone.\n")
+      assert.include(stderr, "1 run still going on; left alone.\n")
     }))
 
   const newer: Drafts.Placed & { readonly version: number } = { ...Drafts.turnStarted(1), version: 99 }
@@ -131,7 +131,7 @@ describe("fiberloop recover", () => {
       const { on } = yield* withDead({ "dead-one": "2+2" }, { _tag: "AbortRequested", reason: "requested" })
       const { code, stderr, stdout } = yield* on("recover")
       assert.deepStrictEqual([code, stdout], [0, ""])
-      assert.include(stderr, "dead-one was being aborted when its process died, left alone.\n")
+      assert.include(stderr, "dead-one was being aborted when its process died; left alone.\n")
       assert.strictEqual((yield* on("resume", ["dead-one"])).stdout, "2+2 = 4\n")
     }))
 
@@ -181,7 +181,7 @@ describe("a session whose process died", () => {
     Effect.gen(function*() {
       const { db, on } = yield* withDead({ "dead-one": "2+2" })
       const { stdout } = yield* on("show", ["dead-one"])
-      assert.include(stdout, `Where it died, go on with: fiberloop resume dead-one --db ${db}\n`)
+      assert.include(stdout, `If it died, go on with: fiberloop resume dead-one --db ${db}\n`)
     }))
 
   it.effect("takes a new task, found by the beginning of its id", () =>

@@ -39,8 +39,8 @@ const refund = [
 ]
 
 const refusal = (call: string) =>
-  `session "support-1" belongs to the agent "app/Support", which only its program can go on with: call ${call} there; ` +
-  "--as-fiberloop goes on with fiberloop's own agent instead\n"
+  `session "support-1" belongs to the agent "app/Support", and only that agent's program can continue it: call ${call} there; ` +
+  "--as-fiberloop continues it with fiberloop's own agent instead\n"
 
 const resume = `agent.resume({ sessionId: "support-1" })`
 
@@ -146,7 +146,7 @@ describe("how the program continues its session", () => {
   it.effect("is said by show for a run that died, was limited, or failed", () =>
     Effect.gen(function*() {
       const ends: ReadonlyArray<readonly [words: string, ends: ReadonlyArray<Drafts.Placed>]> = [
-        [`Where it died, ${goOn}`, []],
+        [`If it died, ${goOn}`, []],
         [
           `Go on with it in its program: agent.resume({ sessionId: "support-1", limits: { maxTurns: 20 } })\n`,
           [Drafts.limited({ turns: 0 })]

@@ -247,7 +247,7 @@ describe("fiberloop resume", () => {
       const { db, id, on } = yield* withSession()
       const { code, stderr } = yield* on("resume", [id])
       assert.strictEqual(code, 1)
-      assert.include(stderr, "has no unfinished run to go on with")
+      assert.include(stderr, "has no unfinished run to continue")
       assert.include(stderr, `as in fiberloop run --session ${id} --db ${db} "<task>"\n`)
     }))
 })

@@ -84,7 +84,7 @@ describe("fiberloop stats", () => {
       yield* add("session", "support", 0).pipe(Effect.provide(place.store))
       const { code, stderr, stdout } = yield* place.on("stats", ["--agent", "suport"])
       assert.deepStrictEqual([code, stdout], [0, ""])
-      assert.strictEqual(stderr, `fiberloop: no run is one of the agent "suport": there are runs of "support"\n`)
+      assert.strictEqual(stderr, `fiberloop: no run belongs to the agent "suport": there are runs of "support"\n`)
     }))
 
   it.effect("says that no run is recent enough, and prints zeros for programs", () =>

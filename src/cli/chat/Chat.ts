@@ -105,8 +105,8 @@ const talk = Effect.fnUntraced(function*(
   }
 })
 
-const greeting = "A line ending in \\ goes on in the next. Ctrl-C aborts an answer, Ctrl-D leaves, /help says more."
-const onceMore = "Ctrl-C once more leaves."
+const greeting = "A line ending in \\ continues on the next. Ctrl-C aborts an answer, Ctrl-D leaves, /help says more."
+const onceMore = "Press Ctrl-C again to leave."
 
 /** Any signal leaves, except Ctrl-C at a terminal, which ends only the turn; so does a reader that is gone. */
 const mustLeave = (

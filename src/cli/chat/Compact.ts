@@ -22,7 +22,7 @@ export const run = Effect.fnUntraced(function*(
   const { stderr } = yield* Output
   const { first, forget } = yield* Signals
   const end = (text: string, code: number, signal?: Signal) => Effect.as(stderr.write(text), { code, signal })
-  if (sessionId === undefined) return yield* end("Nothing was said yet.\n", codes.failed)
+  if (sessionId === undefined) return yield* end("Nothing has been said yet.\n", codes.failed)
   const shortened = Effect.match(Compaction.compact(client, sessionId), {
     onSuccess: (compacted) => end(Compaction.text(compacted), codes.completed),
     onFailure: ({ line }) => end(`${Messages.line(line)}\n`, codes.failed)
@@ -30,7 +30,7 @@ export const run = Effect.fnUntraced(function*(
   const stopped = Effect.flatMap(first, (signal) =>
     Effect.as(
       signal === "SIGINT" ? forget : Effect.void,
-      end("Stopped, the conversation is as it was.\n", codes[signal], signal)
+      end("Stopped; the conversation was not changed.\n", codes[signal], signal)
     ))
   return yield* Effect.flatten(Effect.raceFirst(shortened, stopped))
 })

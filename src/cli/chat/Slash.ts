@@ -22,5 +22,5 @@ export const read = (typed: string): Asked | undefined => {
 
 /** Why a word was not sent, and which words there are. */
 export const unknown = (word: string): string =>
-  `there is no command ${JSON.stringify(word)}, and it was not sent: there are ${[...commands.keys()].join(", ")}; ` +
-  "a message for the model has more than one word with a slash"
+  `there is no command ${JSON.stringify(word)}, so nothing was sent: there are ${[...commands.keys()].join(", ")}; ` +
+  "a message that begins with a slash needs more than one word"

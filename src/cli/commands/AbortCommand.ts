@@ -41,7 +41,7 @@ const abort = Effect.fnUntraced(function*(
 const said = (info: SessionStore.SessionInfo, wasOver: boolean): string => {
   const name = TerminalText.line(info.sessionId)
   return wasOver
-    ? `The last run of session ${name} was over: ${RenderSessions.end(info)}.\n`
+    ? `The last run of session ${name} was already over: ${RenderSessions.end(info)}.\n`
     : `✓ aborted the run of session ${name}\n`
 }
 
@@ -51,7 +51,7 @@ const tellWhatFollows = Effect.fnUntraced(function*(place: Settings, kept: KeptS
   const resume = (yield* SessionAgent.foreign(kept)) === undefined
     ? `: ${Invocation.of("resume", [sessionId], [...place.flags, ...(yield* SessionModel.flagsOf(kept))])}`
     : ` in its program: ${InProgram.resume(sessionId)}`
-  yield* stderr.write(`Go on with it all the same${resume}\n`)
+  yield* stderr.write(`Go on with it anyway${resume}\n`)
 })
 
 const refusal = (sessionId: string) => (error: RunError.RunError): Refusal =>
@@ -59,7 +59,7 @@ const refusal = (sessionId: string) => (error: RunError.RunError): Refusal =>
     ? badInput(
       `session ${
         JSON.stringify(sessionId)
-      } is in use by another process, which takes no abort: try again, or abort its run there`
+      } is in use by another process that cannot be asked to abort: try again, or abort its run there`
     )
     : Messages.refusal(error)
 

@@ -18,7 +18,7 @@ const standing = {
     "OpenAI-compatible, anthropic/..., google/...; default: FIBERLOOP_MODEL, session's, offline"
   ),
   contextWindow: Flags.contextWindow,
-  asFiberloop: Flags.switched("as-fiberloop", "Go on also with a session of another program's agent, without its tools")
+  asFiberloop: Flags.switched("as-fiberloop", "Continue even a session of another program's agent, without its tools")
 }
 
 /** The flags of every run. */
@@ -27,7 +27,7 @@ const running = {
   maxTurns: Flags.text(
     "max-turns",
     "<n>",
-    "Stop after so many model calls; default: 20, and for a run that goes on what it had"
+    "Stop after this many model calls; default: 20, or what a continued run had"
   ),
   json: Flags.switched("json", "Print every event as a line of JSON, and nothing else, on standard output"),
   yes: Flags.switched("yes", "Allow every change of a file and every command without asking"),
@@ -139,7 +139,7 @@ const resume = Command.make(
 ).pipe(
   Command.withShortDescription("Go on with the last run of a session"),
   Command.withDescription(
-    "Goes on with a session's last run: aborted, failed, limited, waiting or cut short. A complete one becomes a chat."
+    "Continues a session's last run: aborted, failed, limited, waiting or cut short. A complete one becomes a chat."
   ),
   Command.withExamples([
     { command: "fiberloop resume <session>", description: "Go on where it was aborted" },
@@ -149,7 +149,7 @@ const resume = Command.make(
 
 const recover = Command.make(
   "recover",
-  { list: Flags.switched("list", "Only say which sessions there are"), ...running },
+  { list: Flags.switched("list", "Only list the sessions"), ...running },
   Effect.fnUntraced(function*({ list, ...typed }) {
     const settings = yield* settingsOf(typed)
     const RecoverCommand = yield* Effect.promise(() => import("./RecoverCommand.ts"))
@@ -158,10 +158,10 @@ const recover = Command.make(
 ).pipe(
   Command.withShortDescription("Go on with what a crash left behind"),
   Command.withDescription(
-    "Goes on with every run whose process died. Of calls that were under way, only those of tools that may run again do."
+    "Continues every run whose process died. Calls that were under way run again only if their tools allow it."
   ),
   Command.withExamples([
-    { command: "fiberloop recover --list", description: "What there is" },
+    { command: "fiberloop recover --list", description: "What was left behind" },
     { command: "fiberloop recover --model gpt-5.5", description: "Go on with all of it" }
   ])
 )
@@ -171,7 +171,7 @@ const compact = Command.make(
   {
     session: Place.session,
     ...standing,
-    json: Flags.switched("json", "Print what became of it as a line of JSON"),
+    json: Flags.switched("json", "Print the outcome as a line of JSON"),
     noColor: Flags.noColor
   },
   Effect.fnUntraced(function*({ session, ...typed }) {
@@ -182,10 +182,10 @@ const compact = Command.make(
 ).pipe(
   Command.withShortDescription("Make the context of a session smaller"),
   Command.withDescription(
-    "Makes what a session's model is sent smaller, so that its next run begins with less. The session itself keeps all."
+    "Makes what a session's model is sent smaller, so that its next run begins with less. The session itself keeps it all."
   ),
   Command.withExamples([
-    { command: "fiberloop compact <session>", description: "Leave old output of tools out; once more, sum up" },
+    { command: "fiberloop compact <session>", description: "Leave out old tool output; the next time, summarise" },
     { command: "fiberloop show <session> --context", description: "What the model would get now" }
   ])
 )

@@ -145,7 +145,7 @@ const json = (typed: string | undefined, problem: string): Effect.Effect<Json | 
 
 const notParams = "--params is not JSON: give the arguments as one object, such as '{\"path\":\"a.txt\"}'"
 
-const notResult = "--result is not JSON: a text has its quotes, such as '\"done by hand\"'"
+const notResult = "--result is not JSON: put a string in quotes, such as '\"done by hand\"'"
 
 const unknownTools = (owner: string, flag: "params" | "result", what: string): Refusal =>
   badInput(

@@ -11,7 +11,7 @@ const { db, noColor } = Flags
 const sessions = Command.make(
   "sessions",
   {
-    limit: Flags.text("limit", "<n>", "Show so many at most; default: 20, with --json all"),
+    limit: Flags.text("limit", "<n>", "Show at most this many; default: 20, with --json all"),
     json: Flags.switched("json", "Print every session as a line of JSON"),
     db,
     noColor
@@ -39,7 +39,7 @@ const show = Command.make(
       "timeline",
       "Show model calls, tool calls and waits on a time axis, as wide as the terminal"
     ),
-    context: Flags.switched("context", "Show what the model would be sent now instead, with the tokens that it takes"),
+    context: Flags.switched("context", "Show instead what the model would be sent now, with its size in tokens"),
     json: Flags.switched(
       "json",
       "Print each event as a line of JSON; with --timeline each span, with --context one document"
@@ -47,12 +47,12 @@ const show = Command.make(
     root: Flags.text(
       "root",
       "<folder>",
-      "For --context: whose AGENTS.md adds to the instructions; default: the current one"
+      "For --context: the folder whose AGENTS.md adds to the instructions; default: the current one"
     ),
     contextWindow: Flags.text(
       "context-window",
       "<n>",
-      "For --context: tokens that the model takes; default: FIBERLOOP_CONTEXT_WINDOW"
+      "For --context: the model's context window in tokens; default: FIBERLOOP_CONTEXT_WINDOW"
     ),
     db,
     noColor
@@ -77,7 +77,7 @@ const show = Command.make(
     { command: "fiberloop show <session>", description: "The whole conversation" },
     { command: "fiberloop show <session> --full | less", description: "With whole results, page by page" },
     { command: "fiberloop show <session> --timeline", description: "Where the time went" },
-    { command: "fiberloop show <session> --context", description: "What is left of it for the model" },
+    { command: "fiberloop show <session> --context", description: "What the model still sees of it" },
     {
       command: "fiberloop show <session> --json | jq 'select(._tag == \"ToolSettled\")'",
       description: "Its events, for programs"
@@ -112,7 +112,7 @@ const stats = Command.make(
   ),
   Command.withExamples([
     { command: "fiberloop stats --since 24h", description: "How the last day went" },
-    { command: "fiberloop stats --session <id>", description: "What one session took" },
+    { command: "fiberloop stats --session <id>", description: "What one session used" },
     { command: "fiberloop stats --db postgres://user@host/app --agent app/Support", description: "Of one agent" },
     { command: "fiberloop stats --json | jq .successRate", description: "For programs" }
   ])

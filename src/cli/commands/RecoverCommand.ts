@@ -138,9 +138,9 @@ const leftByProcesses = Effect.fnUntraced(function*(
       unread++
       yield* stderr.write(`${Messages.line(Messages.ofRun(folded.failure))}\n`)
     } else if (folded.success.state.abortRequested !== undefined) {
-      yield* stderr.write(`${TerminalText.line(sessionId)} was being aborted when its process died, left alone.\n`)
+      yield* stderr.write(`${TerminalText.line(sessionId)} was being aborted when its process died; left alone.\n`)
     } else left.unshift({ info, settings: yield* SessionModel.adopt(admitted.success, { store, info }) })
   }
-  if (alive > 0) yield* stderr.write(`${count(alive, "run")} still going on, left alone.\n`)
+  if (alive > 0) yield* stderr.write(`${count(alive, "run")} still going on; left alone.\n`)
   return { left, others, unread }
 })

@@ -106,7 +106,7 @@ const noRuns = ({ agent, since }: RunStats.Filter, { agents }: RunStats.Summary)
   const when = since === undefined ? "" : ` since ${new Date(since).toISOString()}`
   const names = Object.keys(agents)
   if (agent === undefined || names.length === 0) return `no run was started${when}`
-  return `no run${when} is one of the agent ${JSON.stringify(agent)}: there are runs of ` +
+  return `no run${when} belongs to the agent ${JSON.stringify(agent)}: there are runs of ` +
     names.slice(0, 5).map((name) => JSON.stringify(name)).join(", ") + (names.length > 5 ? " and others" : "")
 }
 

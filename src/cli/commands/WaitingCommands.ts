@@ -35,7 +35,7 @@ const approvals = Command.make(
 const deciding = {
   session: Place.session,
   approval: Argument.String("approval").pipe(
-    Argument.withDescription("The id of the question, as fiberloop approvals lists it; needed where several wait"),
+    Argument.withDescription("The id of the question, as fiberloop approvals lists it; needed if several wait"),
     Argument.optional
   ),
   by: Flags.text("by", "<name>", "Who decides, for the log; default: command"),
@@ -48,8 +48,8 @@ const approve = Command.make(
   "approve",
   {
     ...deciding,
-    params: Flags.text("params", "<json>", "Run the call with these arguments in place of the model's"),
-    result: Flags.text("result", "<json>", "Settle the call with this result in place of running it")
+    params: Flags.text("params", "<json>", "Run the call with these arguments instead of the model's"),
+    result: Flags.text("result", "<json>", "Settle the call with this result instead of running it")
   },
   Effect.fnUntraced(function*({ approval, by, params, result, session, ...typed }) {
     const place = yield* Place.settingsOf(typed)
@@ -68,12 +68,12 @@ const approve = Command.make(
 ).pipe(
   Command.withShortDescription("Allow a call that waits"),
   Command.withDescription(
-    "Allows a tool call that waits. Nothing runs yet: fiberloop resume goes on, or the program whose agent it is."
+    "Allows a tool call that waits. Nothing runs yet: fiberloop resume, or the agent's program, continues the run."
   ),
   Command.withExamples([
     { command: "fiberloop approve <session>", description: "The one call that waits there" },
     { command: "fiberloop approve <session> 1.0 --params '{\"amount\":5}'", description: "With other arguments" },
-    { command: "fiberloop approve <session> --result '\"done by hand\"'", description: "In place of the tool" }
+    { command: "fiberloop approve <session> --result '\"done by hand\"'", description: "Instead of the tool" }
   ])
 )
 
@@ -97,10 +97,10 @@ const deny = Command.make(
 ).pipe(
   Command.withShortDescription("Deny a call that waits"),
   Command.withDescription(
-    "Denies a tool call that waits; the model reads why when fiberloop resume, or its program, goes on."
+    "Denies a tool call that waits; the model reads why when fiberloop resume, or the agent's program, continues the run."
   ),
   Command.withExamples([
-    { command: "fiberloop deny <session> --reason \"too dear\"", description: "The one call that waits there" }
+    { command: "fiberloop deny <session> --reason \"too expensive\"", description: "The one call that waits there" }
   ])
 )
 
@@ -118,12 +118,12 @@ const abort = Command.make(
     yield* AbortCommand.run({ place, session })
   })
 ).pipe(
-  Command.withShortDescription("End a run that goes on, waits or was left"),
+  Command.withShortDescription("End a run that is live, waiting or left behind"),
   Command.withDescription(
-    "Ends a session's last run, of another process too, or that waits or was left: no call of it runs, nobody recovers it."
+    "Ends a session's last run, even of another process, waiting or left behind: no call of it runs, nobody recovers it."
   ),
   Command.withExamples([
-    { command: "fiberloop abort <session>", description: "Nobody is to go on with it, but by fiberloop resume" }
+    { command: "fiberloop abort <session>", description: "Only fiberloop resume can continue it" }
   ])
 )
 

@@ -34,7 +34,7 @@ const shorter = ({ after, before, tokens }: Compacted): string =>
 const causes: Record<RunEvent.CompactionCause, string> = {
   messages: "it had too many messages",
   window: "it had more tokens than may be sent",
-  overflow: "the provider said that it was too much",
+  overflow: "the provider said that it was too long",
   length: "an answer was cut at the output limit",
   manual: "by hand"
 }

@@ -14,7 +14,9 @@ const ending = (event: RunEvent.End): string => {
     case "RunCompleted":
       return event.reason === "contentFilter" ? "completed, cut by the provider's content filter" : "completed"
     case "RunLimited":
-      return `stopped at ${RunResult.limited[event.reason]}${event.around === undefined ? "" : " of the run around it"}`
+      return `stopped at ${RunResult.limited[event.reason]}${
+        event.around === undefined ? "" : " of the run that it is part of"
+      }`
     case "RunSuspended":
       return "waits for an approval"
     case "RunFailed":

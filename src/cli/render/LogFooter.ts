@@ -19,10 +19,10 @@ export const finish = (look: Look, state: State, known: EndLine.Course = {}): st
       ({ params, tool }) => `● ${ToolLine.call(tool, params)}  ${paint.yellow("… no outcome yet")}`
     ),
     ...dimmed(look, InputLines.undelivered(state.queue, false)),
-    paint.yellow("… The run has not ended: it goes on now, or its process died."),
+    paint.yellow("… The run has not ended: it is still running, or its process died."),
     isForeign
-      ? `Where it died, go on with it in its program: ${InProgram.resume(look.sessionId)}`
-      : `Where it died, go on with: ${Invocation.of("resume", [look.sessionId], flags)}`
+      ? `If it died, go on with it in its program: ${InProgram.resume(look.sessionId)}`
+      : `If it died, go on with: ${Invocation.of("resume", [look.sessionId], flags)}`
   ]
   const [next, before] = open.length === 0 ? [state, ""] : say(state, "line", open)
   const course = { isForeign, isDecided: state.asked.size === 0, ...known }

@@ -101,12 +101,12 @@ const footer = ({ paint }: Look, context: Context): ReadonlyArray<string> => {
   return [
     ...(openCalls === 0
       ? []
-      : [paint.yellow(`… ${count(openCalls, "call")} without a result yet: told here as a new message would find it`)]),
+      : [paint.yellow(`… ${count(openCalls, "call")} without a result yet: shown here as after a new message`)]),
     paint.dim(
       `── session ${TerminalText.line(sessionId)} · ${[count(messages.length, "message"), sum, ...reader].join(" · ")}`
     ),
     ...(offer === undefined && model !== undefined
-      ? [paint.dim("   besides instructions and tools, which only the program knows whose agent it is")]
+      ? [paint.dim("   plus instructions and tools, which only the agent's own program knows")]
       : [])
   ]
 }

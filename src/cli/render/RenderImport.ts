@@ -32,12 +32,12 @@ export const lines = (imported: Imported, flags: ReadonlyArray<string>): string 
     `✓ imported session ${TerminalText.line(info.sessionId)} with ${count(info.turns, "turn")}`,
     ...lastRun(imported),
     ...(allowed.length === 0 ? [] : [
-      "It brings along a yes to these calls: going on with its last run makes them, and nobody is asked; a new task leaves " +
+      "These calls of it were approved: going on with its last run makes them without asking anybody; a new task leaves " +
       "them out.",
       ...allowed.flatMap((open) => RenderApprovals.call({ ...open, params: OpenCall.final(open) }))
     ]),
     ...(answered.length === 0 ? [] : [
-      "It brings along results that somebody gave in place of these calls: the model reads them as the tools' own.",
+      "A person gave the results of these calls instead of the tools: the model reads them as the tools' own.",
       ...answered.flatMap(RenderApprovals.call)
     ]),
     `Look at it: ${Invocation.of("show", [info.sessionId], flags)}`,
@@ -49,8 +49,8 @@ const lastRun = ({ hasEnded, info }: Imported): ReadonlyArray<string> => {
   if (info.end !== undefined) return []
   return [
     hasEnded
-      ? "Its last run was shut down with its process, and goes on where it is taken up."
-      : "Its last run has not ended in what was exported."
+      ? "Its last run was shut down with its process, and continues when it is resumed."
+      : "Its last run had not ended when it was exported."
   ]
 }
 

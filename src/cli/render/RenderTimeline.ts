@@ -103,7 +103,7 @@ const heading = (
 const ending = ({ columns, paint }: Look, { at, end }: Timeline.DriveEnded, { drive }: State): string => {
   const took = `took ${duration(Math.max(0, at - (drive?.at ?? at)))}`
   if (end === null) {
-    return paint.yellow(TerminalText.cut(`… no end: it goes on now, or its process died · ${took}`, columns))
+    return paint.yellow(TerminalText.cut(`… no end: it is still running, or its process died · ${took}`, columns))
   }
   const used = EndLine.used(end.totals).slice(0, -1)
   const said = TerminalText.sentence(RunResult.outcome(end))

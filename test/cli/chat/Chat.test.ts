@@ -121,7 +121,7 @@ describe("without a terminal", () => {
     Effect.gen(function*() {
       const alone = yield* chat(["/compact"])
       assert.deepStrictEqual([alone.code, alone.stdout], [1, ""])
-      assert.include(alone.stderr, "\nNothing was said yet.\n")
+      assert.include(alone.stderr, "\nNothing has been said yet.\n")
       assert.strictEqual((yield* chat(["/compact", "2+2"])).code, 0)
     }))
 
@@ -143,7 +143,7 @@ describe("without a terminal", () => {
     Effect.gen(function*() {
       const { code, sessions, stderr, stdout } = yield* chat(["2+2", "/model"])
       assert.deepStrictEqual([code, stdout], [1, "2+2 = 4\n"])
-      assert.include(stderr, "fiberloop: there is no command \"/model\", and it was not sent: there are /compact, ")
+      assert.include(stderr, "fiberloop: there is no command \"/model\", so nothing was sent: there are /compact, ")
       assert.deepStrictEqual((yield* sessions).map(({ turns }) => turns), [2])
       assert.strictEqual((yield* chat(["/model", "2+2"])).code, 0)
     }))
@@ -239,7 +239,7 @@ describe("at a terminal", () => {
   it.effect("an answer that was not ended is not followed by a word about leaving or continuing", () =>
     Effect.gen(function*() {
       const { tape } = yield* chat(["2+2", "write a poem"], [], terminal)
-      assert.notInclude(tape, "once more")
+      assert.notInclude(tape, "again to leave")
       assert.notMatch(tape, /go on with/i)
     }))
 
@@ -247,7 +247,7 @@ describe("at a terminal", () => {
     Effect.gen(function*() {
       const { code, stdout, tape } = yield* chat([interrupted, interrupted, "2+2"], [], terminal)
       assert.deepStrictEqual([code, stdout], [0, ""])
-      assert.strictEqual(tape.split("Ctrl-C once more leaves.").length, 2)
+      assert.strictEqual(tape.split("Press Ctrl-C again to leave.").length, 2)
     }))
 
   it.effect("Ctrl-C that discards typed text does not leave", () =>
@@ -287,8 +287,8 @@ describe("at a terminal", () => {
   it.effect("/compact says why it cannot, and the conversation continues", () =>
     Effect.gen(function*() {
       const { stdout, tape } = yield* chat(["/compact", "2+2", "/compact", "/compact", "3*3"], [], terminal)
-      assert.include(tape, "/compact\nNothing was said yet.\n")
-      assert.match(tape, /\/compact\nfiberloop: session "[^"]+" is as it was: nothing can be left out/)
+      assert.include(tape, "/compact\nNothing has been said yet.\n")
+      assert.match(tape, /\/compact\nfiberloop: session "[^"]+" was not changed: nothing can be left out/)
       assert.include(stdout, "3*3 = 9")
     }))
 
@@ -314,7 +314,7 @@ describe("at a terminal", () => {
       })
       yield* Deferred.await(hanging.left)
       assert.strictEqual(code, 0)
-      assert.include(tape, "/compact\nStopped, the conversation is as it was.\n")
+      assert.include(tape, "/compact\nStopped; the conversation was not changed.\n")
       assert.include(stdout, "Hi.")
       assert.include(JSON.stringify(hanging.requests[1]!.body.messages), "what came of it")
     }))
@@ -348,7 +348,7 @@ describe("at a terminal", () => {
       })
       yield* Deferred.await(model.left)
       assert.strictEqual(code, 0)
-      assert.include(tape, "Ctrl-C once more leaves.")
+      assert.include(tape, "Press Ctrl-C again to leave.")
       assert.include(stdout, "Hi.")
     }))
 

@@ -19,7 +19,7 @@ it("the end at a limit says if the limit belongs to a run around it", () => {
   assert.match(ended({}), /^✗ stopped at the limit of tokens ·/)
   assert.match(
     ended({ around: { sessionId: "p", runId: "p" } }),
-    /^✗ stopped at the limit of tokens of the run around it ·/
+    /^✗ stopped at the limit of tokens of the run that it is part of ·/
   )
 })
 

@@ -116,7 +116,7 @@ describe("on a terminal", () => {
         { ...at, _tag: "CompactionDiscarded", message: "no\nanswer", usage }
       ]),
       `! ↻ the conversation was shortened from 20 to 3 messages, about 500 to 80 tokens
-!   by the strategy "summary" · the provider said that it was too much · 10 tokens (8 in, 2 out)
+!   by the strategy "summary" · the provider said that it was too long · 10 tokens (8 in, 2 out)
 ! ↻ an attempt to shorten the conversation failed: no answer · 10 tokens (8 in, 2 out)
 `
     )

@@ -48,7 +48,7 @@ hello
     assert.strictEqual(
       shown({ offer: undefined }),
       "── session s-1 · 0 messages · about 0 tokens · for p/m\n" +
-        "   besides instructions and tools, which only the program knows whose agent it is\n"
+        "   plus instructions and tools, which only the agent's own program knows\n"
     )
   })
 
