@@ -181,8 +181,8 @@ const writing = Effect.fnUntraced(function*(more: Partial<SessionStorePg.Options
 describe("an append", () => {
   for (
     const [claim, state, tag, part] of [
-      ["for which the disk is full may be tried again", "53100", "StoreUnavailable", "disk is full"],
-      ["that the server cannot do now may be tried again", "55000", "StoreUnavailable", "could not do this now"],
+      ["for which the disk is full is retryable", "53100", "StoreUnavailable", "disk is full"],
+      ["that the server cannot do now is retryable", "55000", "StoreUnavailable", "could not do this now"],
       ["that is not permitted is refused", "42501", "StoreRefused", "does not allow"],
       ["to a read-only database is refused", "25006", "StoreRefused", "read-only"],
       ["stopped by a damaged table is refused", "XX001", "StoreRefused", "damaged"]

@@ -20,13 +20,16 @@ const makers = {
 }
 
 describe.each(Object.entries(makers))("%s", (_, make) => {
-  it.each([{ keep: NaN }, { keep: -0.1 }, { keep: 1.1 }])("takes no part %o", (options) => {
+  it.each([{ keep: NaN }, { keep: -0.1 }, { keep: 1.1 }])("refuses the part %o", (options) => {
     assert.throws(() => make(options), /keep must be a fraction, a number from 0 to 1/)
   })
 
-  it.each([{ compactThreshold: -1 }, { compactThreshold: NaN }, { maxTokens: 0 }])("takes no trigger %o", (options) => {
-    assert.throws(() => make(options), /must be a number of at least/)
-  })
+  it.each([{ compactThreshold: -1 }, { compactThreshold: NaN }, { maxTokens: 0 }])(
+    "refuses the trigger %o",
+    (options) => {
+      assert.throws(() => make(options), /must be a number of at least/)
+    }
+  )
 
   it.each([{ keep: 0 }, { keep: 1 }, { compactThreshold: 0 }, { maxTokens: Infinity }, {}])("accepts %o", (options) => {
     assert.strictEqual(typeof make(options).plan, "function")
