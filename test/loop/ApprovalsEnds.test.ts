@@ -4,9 +4,9 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
-import * as TestClock from "effect/testing/TestClock"
 import type * as Approver from "../../src/services/Approver.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Aborted from "../support/Aborted.ts"
 import * as Approvals from "../support/Approvals.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
@@ -111,9 +111,9 @@ describe("an approver that cannot be interrupted", () => {
       const run = yield* made.agent.start(go)
       yield* Deferred.await(asked)
       const aborting = yield* Effect.forkChild(run.abort)
-      yield* TestClock.adjust("10 seconds")
-      yield* Fiber.join(aborting)
+      const isOver = yield* Aborted.overByGrace(aborting)
       yield* Deferred.succeed(answer, Approvals.yes)
+      assert.deepStrictEqual(isOver, { before: false, after: true })
       yield* Effect.yieldNow
       yield* check(made, "RunAborted(requested)", "NotExecuted(aborted)")
       yield* answers(made)

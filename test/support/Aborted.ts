@@ -1,6 +1,8 @@
 /** What holds for a session whose run was aborted, whoever did it and whenever. */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as RunLog from "./RunLog.ts"
 import type * as TestAgent from "./TestAgent.ts"
@@ -28,6 +30,14 @@ export const check = Effect.fnUntraced(function*(
     assert.deepStrictEqual(seen.early, [])
     assert.strictEqual(RunLog.endOf(seen.events), `RunAborted(${reason})`)
   }
+})
+
+/** Whether what begins to wait now is over just before the grace period has passed, and once it has. */
+export const overByGrace = Effect.fnUntraced(function*(waiting: Fiber.Fiber<unknown, unknown>) {
+  yield* TestClock.adjust("4999 millis")
+  const isOverBefore = waiting.pollUnsafe() !== undefined
+  yield* TestClock.adjust("1 millis")
+  return { before: isOverBefore, after: waiting.pollUnsafe() !== undefined }
 })
 
 /** The session accepts the next message. */
