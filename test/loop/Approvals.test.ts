@@ -153,19 +153,23 @@ describe("which calls ask", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* made.store.log("s")), ["1.0 NotExecuted(limit)"])
     }))
 
-  it.effect("a rule reads the conversation up to the call, with no made-up results for calls that wait", () =>
+  it.effect("a rule reads the conversation up to the turn of its call, and no results of the turn's other calls", () =>
     Effect.gen(function*() {
-      const seen: Array<string> = []
+      const seen: Array<ReadonlyArray<unknown>> = []
       const rule = TestAgent.kit.tools.work.setNeedsApproval((_, { messages }) => {
-        seen.push(JSON.stringify(messages.filter((message) => message.role === "tool")))
+        seen.push(messages.map(({ content, role }) => {
+          const part = typeof content === "string" ? undefined : content[0]
+          return part?.type === "tool-result" ? [role, part.result] : [role, part?.type]
+        }))
         return false
       })
-      const made = yield* Approvals.make([[TestAgent.work(1, "a"), TestAgent.work(2, "b")], ScriptedModel.text("ok")], {
+      const calls = [TestAgent.work(1, "a"), TestAgent.work(2, "b")]
+      const made = yield* Approvals.make([TestAgent.look(0, "l"), calls, ScriptedModel.text("ok")], {
         agent: { toolkit: Approvals.withWork(rule) }
       })
       yield* made.agent.run({ sessionId: "s", input: "go" })
-      assert.strictEqual(seen.length, 2)
-      assert.notInclude(seen.join(), "Outcome unknown")
+      const before = [["user", "text"], ["assistant", "tool-call"], ["tool", "done 0"]]
+      assert.deepStrictEqual(seen, [before, before])
     }))
 })
 

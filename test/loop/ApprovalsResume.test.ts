@@ -1,7 +1,9 @@
 /** A call that nobody here answers: the run is suspended with its question open, and continues once it is answered. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
 import * as Approver from "../../src/services/Approver.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Approvals from "../support/Approvals.ts"
@@ -195,8 +197,15 @@ describe("a new message to a suspended session", () => {
 
   it.effect("starts with fresh time and waits for its own questions", () =>
     Effect.gen(function*() {
-      const { agent } = yield* suspended([TestAgent.work(1), TestAgent.work(2)])
-      const result = yield* agent.run({ sessionId: "s", runId: "r2", input: "again" })
+      const limits = { maxDuration: "1 minute" } as const
+      const slow = (n: number) => [ScriptedModel.delay("40 seconds"), TestAgent.work(n)]
+      const first = yield* Effect.forkChild(suspended([slow(1), slow(2)], {}, { limits }))
+      yield* TestClock.adjust("40 seconds")
+      const { agent } = yield* Fiber.join(first)
+      yield* TestClock.adjust("1 hour")
+      const second = yield* Effect.forkChild(agent.run({ sessionId: "s", runId: "r2", input: "again", limits }))
+      yield* TestClock.adjust("40 seconds")
+      const result = yield* Fiber.join(second)
       assert.deepStrictEqual(result._tag === "Suspended" ? result.approvals.map((asked) => asked.id) : [], ["r2/1.0"])
     }))
 })
