@@ -270,13 +270,23 @@ describe("a run is resumed", () => {
 
   it.effect("by nobody who leaves while its log is being read", () =>
     Effect.gen(function*() {
-      const reading = yield* Deferred.make<void>()
-      const read = () => Stream.fromEffect(Effect.andThen(Deferred.succeed(reading, undefined), Effect.never))
-      const store = TestStore.over({ ...(yield* SessionStoreMemory.make), read })
-      const { agent } = yield* TestAgent.make([], { store })
+      const [reading, released] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const memory = yield* SessionStoreMemory.make
+      const wait = Effect.andThen(Deferred.succeed(reading, undefined), Deferred.await(released))
+      const read: typeof memory.read = (...range) =>
+        Stream.concat(Stream.drain(Stream.fromEffect(wait)), memory.read(...range))
+      const { agent, script, store } = yield* TestAgent.make([refused, ScriptedModel.text("ok")], {
+        store: TestStore.over({ ...memory, read })
+      })
+      yield* Effect.flip(agent.run({ sessionId: "s", input: "go" }))
       const resuming = yield* Effect.forkDetach(agent.resumeRun({ sessionId: "s" }))
       yield* Deferred.await(reading)
       assert.isTrue(yield* Hang.ends(Fiber.interrupt(resuming)))
+      yield* Deferred.succeed(released, undefined)
+      // it is still there for whoever stays
+      assert.strictEqual((yield* agent.resumeRun({ sessionId: "s" })).text, "ok")
+      assert.lengthOf(RunLog.only(yield* store.log("s"), "RunResumed"), 1)
+      assert.lengthOf(yield* script.requests, 2)
     }))
 
   it.effect("and aborted by leaving its stream", () =>

@@ -135,19 +135,23 @@ describe("a layer that closes", () => {
       const stuck = { ...gate, wait: Effect.uninterruptible(gate.wait) }
       const scope = yield* Scope.make()
       const runs = yield* Scope.provide(RunsLocal.make, scope)
-      const { agent } = yield* TestAgent.make([ScriptedModel.gate(stuck), ScriptedModel.text("a")], {
+      const { agent, script, store } = yield* TestAgent.make([ScriptedModel.gate(stuck), ScriptedModel.text("a")], {
         runs: Layer.succeed(Runs, runs)
       })
       const first = yield* agent.start({ sessionId: "s", input: "go" })
       yield* gate.started
       const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void))
       yield* Effect.yieldNow
-      const second = yield* Effect.forkDetach(agent.run({ sessionId: "t", input: "go" }))
-      assert.isTrue(yield* Hang.ends(Fiber.await(second)), "run waits for ever")
+      const second = yield* Effect.forkDetach(Effect.flip(agent.run({ sessionId: "t", input: "go" })))
+      const hasEnded = yield* Hang.ends(Fiber.await(second))
+      const isClosing = closing.pollUnsafe() === undefined
       yield* TestClock.adjust("5 seconds")
       yield* Fiber.join(closing)
-      assert.strictEqual((yield* first.result)._tag, "Aborted")
       yield* gate.release
+      assert.deepStrictEqual([hasEnded, isClosing], [true, true])
+      assert.strictEqual((yield* first.result)._tag, "Aborted")
+      assert.strictEqual((yield* Fiber.join(second)).reason._tag, "ShuttingDown")
+      assert.deepStrictEqual([yield* store.log("t"), (yield* script.requests).length], [[], 1])
     }))
 
   it.effect("waits for all of its runs together, and no longer than for one", () =>
