@@ -8,6 +8,7 @@ import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import { notice, notices, started } from "../../src/testing/sessions/Fixtures.ts"
 import { suite } from "../../src/testing/SessionStoreSuite.ts"
@@ -28,6 +29,23 @@ const plansOf = (file: string, traces: Traces.Traces): ReadonlyArray<string> => 
   })
   return sqlOn(file, (db) => texts.map((text) => JSON.stringify(db.prepare(`EXPLAIN QUERY PLAN ${text}`).all())))
 }
+
+/** The connections that prepare to insert events from here on. */
+const connectionsThatAppend = Effect.acquireRelease(
+  Effect.sync(() => {
+    const seen = new Set<DatabaseSync>()
+    const { prepare } = DatabaseSync.prototype
+    DatabaseSync.prototype.prepare = function(text, ...rest) {
+      if (text.includes("INSERT INTO fiberloop_log ")) seen.add(this)
+      return prepare.call(this, text, ...rest)
+    }
+    return { seen, prepare }
+  }),
+  ({ prepare }) =>
+    Effect.sync(() => {
+      DatabaseSync.prototype.prepare = prepare
+    })
+).pipe(Effect.map(({ seen }) => seen))
 
 describe("a file", () => {
   it.effect("still has its sessions when it is opened again", () =>
@@ -101,16 +119,20 @@ describe("a file", () => {
       assert.strictEqual(readdirSync("/proc/self/fd").length, open)
     }))
 
-  for (const durability of ["os", "fsync"] as const) {
-    it.effect(`stores events with durability ${durability}`, () =>
+  // see https://sqlite.org/pragma.html#pragma_synchronous
+  it.effect.each([["os", "NORMAL", 1], ["fsync", "FULL", 2]] as const)(
+    "is written with durability %s through a connection that is synchronous = %s",
+    ([durability, , synchronous]) =>
       Effect.gen(function*() {
         const folder = yield* temporaryFolder
+        const appending = yield* connectionsThatAppend
         const store = yield* make(join(folder, "s.db"), { durability })
         const session = yield* store.open("s", options)
         yield* session.append(notices(1, 3))
-        assert.strictEqual((yield* store.info("s"))?.head, 3)
-      }))
-  }
+        const set = [...appending].map((db) => db.prepare("PRAGMA synchronous").get())
+        assert.deepEqual(set, [{ synchronous }])
+      })
+  )
 
   it.effect("has no row of a session that was only opened", () =>
     Effect.gen(function*() {
