@@ -155,15 +155,26 @@ describe("SQLite: a requested abort", () => {
       assert.lengthOf(asked.all(), 0)
     }))
 
-  it.live("is heard by nobody when the owner does not listen or was killed", () =>
+  for (const listens of [false, true]) {
+    it.live(`is heard by a process that owns the session only if it listens: ${listens}`, () =>
+      Effect.gen(function*() {
+        const file = yield* newFile
+        const child = yield* startedProcess(file)
+        yield* child.ask({ do: "open", sessionId: "s", runId: "run-1", listens })
+        yield* child.ask({ do: "append", count: 1 })
+        const store = yield* SessionStoreSqlite.make({ filename: file })
+        assert.strictEqual(yield* store.askToAbort!("s", "run-1"), listens)
+      }))
+  }
+
+  it.live("is heard by nobody once the process that listened is killed", () =>
     Effect.gen(function*() {
       const file = yield* newFile
       const child = yield* startedProcess(file)
-      yield* child.ask({ do: "open", sessionId: "s", runId: "run-1" })
-      yield* child.ask({ do: "append", count: 2 })
+      yield* child.ask({ do: "open", sessionId: "s", runId: "run-1", listens: true })
+      yield* child.ask({ do: "append", count: 1 })
       const store = yield* SessionStoreSqlite.make({ filename: file })
-      // it owns the session but does not listen
-      assert.isFalse(yield* store.askToAbort!("s", "run-1"))
+      assert.isTrue(yield* store.askToAbort!("s", "run-1"))
       yield* child.kill
       assert.isFalse(yield* store.askToAbort!("s", "run-1"))
     }))

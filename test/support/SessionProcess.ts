@@ -14,7 +14,14 @@ import type * as SessionStore from "../../src/services/SessionStore.ts"
 export type Command =
   /** opens the database */
   | { readonly do: "start" }
-  | { readonly do: "open"; readonly sessionId: string; readonly runId: string; readonly create?: boolean }
+  | {
+    readonly do: "open"
+    readonly sessionId: string
+    readonly runId: string
+    readonly create?: boolean
+    /** for requests to abort its run */
+    readonly listens?: boolean
+  }
   /** appends this many notices */
   | { readonly do: "append"; readonly count: number; readonly text?: string }
   | { readonly do: "close" }
@@ -47,11 +54,14 @@ const main = Effect.gen(function*() {
       case "start":
         store = yield* Scope.provide(make(place), scope)
         return
-      case "open":
+      case "open": {
+        const { create = true, listens = false, sessionId } = command
         runId = command.runId
         sessionScope = yield* Scope.make()
-        session = yield* Scope.provide(store.open(command.sessionId, { create: true, ...command }), sessionScope)
+        const options = { runId, create, ...(listens ? { onAbortAsked: Effect.void } : {}) }
+        session = yield* Scope.provide(store.open(sessionId, options), sessionScope)
         return
+      }
       case "append":
         for (let n = 0; n < command.count; n++) {
           yield* session.append([notice(session.head() + 1, runId, command.text ?? "x")])
