@@ -129,7 +129,7 @@ describe("a summary", () => {
       assert.include(compacted!.memory!.text, long)
     }))
 
-  it.effect("counts its cost towards the run", () =>
+  it.effect("counts its cost towards the run's totals", () =>
     Effect.gen(function*() {
       const made = yield* Condensing.make(answers(4), strategy, [
         [ScriptedModel.text("Short."), ScriptedModel.finish("stop", { inputTokens: 70, outputTokens: 3 })]
@@ -137,6 +137,11 @@ describe("a summary", () => {
       const log = yield* converse(made, inputs(4))
       const [compacted] = RunLog.only(log, "ContextCompacted")
       assert.deepStrictEqual(compacted?.usage, { inputTokens: 70, outputTokens: 3 })
+      const { inputTokens, outputTokens } = ScriptedModel.usage
+      assert.deepStrictEqual(RunLog.only(log, "RunCompleted").map(({ totals }) => totals.usage), [
+        ...Array.from({ length: 3 }, () => ScriptedModel.usage),
+        { inputTokens: inputTokens + 70, outputTokens: outputTokens + 3 }
+      ])
     }))
 })
 
@@ -168,12 +173,12 @@ describe("a model that cannot make a summary", () => {
       )
     }))
 
-  it.effect("fails the run with a typed error and both reasons when there is nothing to prune", () =>
+  it.effect("fails the run with a typed error that says why when there is nothing to prune", () =>
     Effect.gen(function*() {
       const made = yield* Condensing.make(answers(3), strategy, [refused])
       const exit = yield* Effect.flip(converse(made, inputs(4)))
       assert.strictEqual(exit.reason._tag, "CompactionFailed")
-      assert.match(exit.message, /summary could not be made by test\/condenser: who are you/)
+      assert.strictEqual(exit.message, "the summary could not be made by test/condenser: who are you")
     }))
 })
 
@@ -385,9 +390,20 @@ describe("a conversation that does not fit the condensing model", () => {
         _tag: "ContextOverflow",
         message: "too long"
       })
-      const made = yield* Condensing.make(answers(4), strategy, (request) =>
-        Condensing.textOf(request).length > 4_000 ? ScriptedModel.fail(overflow) : ScriptedModel.text("Condensed."))
-      const log = yield* converse(made, ["a ".repeat(1_000), "b ".repeat(1_000), "c ".repeat(1_000), "and now?"])
-      assert.strictEqual(RunLog.only(log, "ContextCompacted")[0]?.strategy, "summary")
+      const condensed = ScriptedModel.text("Condensed.")
+      const said = Array.from({ length: 11 }, (_, i) => `${i} ${"and so on ".repeat(20)}`)
+      const made = yield* Condensing.make(
+        said.map((words) => ScriptedModel.text(words)),
+        ContextSummary.layerWith({ compactThreshold: 20 }),
+        [ScriptedModel.fail(overflow), condensed, condensed, condensed]
+      )
+      yield* converse(made, said)
+      const pieces = (yield* made.asked).map((asked) => /since then:\n([^]*)\n\nWrite/.exec(asked)?.[1] ?? "")
+      const [whole, ...parts] = pieces
+      assert.strictEqual(parts.join("\n\n"), whole)
+      // no message is cut in two, so a part may be somewhat less than half of it
+      const [first, ...others] = parts.map((part) => TokenEstimate.text(part) / TokenEstimate.text(whole!))
+      assert.isAbove(first!, 0.4)
+      for (const share of [first!, ...others]) assert.isAtMost(share, 0.5)
     }))
 })
