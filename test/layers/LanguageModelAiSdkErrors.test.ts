@@ -271,9 +271,9 @@ describe("without an answer", () => {
     }))
 })
 
-it.live("errors, logs and spans contain no secret", () =>
-  Effect.gen(function*() {
-    const told: Array<unknown> = []
+it.live("errors, logs and spans contain no secret", () => {
+  const told: Array<unknown> = []
+  return Effect.gen(function*() {
     const { spans, tracer } = Traces.make()
     const token = "sk-header-0123456789"
     const header = `Bearer ${token}`
@@ -295,5 +295,9 @@ it.live("errors, logs and spans contain no secret", () =>
     const text = inspect([...told, ...spans], { depth: 12 })
     for (const secret of [Sdk.key, token, "launch code"]) assert.notInclude(text, secret)
   }).pipe(
-    Effect.provide(Layer.merge(Logger.layer([]), Layer.succeed(References.MinimumLogLevel, "All")))
-  ))
+    Effect.provide(Logger.layer([Logger.make((options) => {
+      told.push(Logger.formatJson.log(options), options.message, options.cause)
+    })])),
+    Effect.provideService(References.MinimumLogLevel, "All")
+  )
+})
