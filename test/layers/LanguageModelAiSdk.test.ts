@@ -111,6 +111,7 @@ describe("content", () => {
       const { error, parts } = yield* anthropic(searched)
       assert.isUndefined(error)
       assert.deepInclude(parts.find((part) => part.type === "tool-call"), { id: "srvtoolu_1", providerExecuted: true })
+      assert.notInclude(OpenAi.types(parts), "tool-result")
       assert.strictEqual(OpenAi.text(parts), "A")
     }))
 
