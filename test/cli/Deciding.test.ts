@@ -442,22 +442,24 @@ describe("fiberloop deny", () => {
 })
 
 describe("the commands", () => {
-  for (const command of ["approvals", "approve", "deny"]) {
-    it.effect(`${command} --help says what it does, with an example`, () =>
-      Effect.gen(function*() {
-        const { on } = yield* workplace()
-        const { code, stdout } = yield* on(command, ["--help"])
-        assert.strictEqual(code, 0)
-        assert.include(stdout, `fiberloop ${command} `)
-        assert.include(stdout, "EXIT CODES")
-      }))
-  }
-
-  it.effect("that decide need a session", () =>
+  it.effect.each<readonly [string, string, string]>([
+    ["approvals", "Lists the tool calls of suspended sessions", "fiberloop approvals --json | jq -r .id"],
+    ["approve", "Allows a tool call that waits.", "fiberloop approve <session> 1.0 --params '{\"amount\":5}'"],
+    ["deny", "Denies a tool call that waits;", "fiberloop deny <session> --reason \"too dear\""]
+  ])("%s --help says what it does, with an example", ([command, does, example]) =>
     Effect.gen(function*() {
       const { on } = yield* workplace()
-      const { code, stderr } = yield* on("approve")
+      const { code, stdout } = yield* on(command, ["--help"])
+      assert.strictEqual(code, 0)
+      assert.include(stdout, does)
+      assert.include(stdout.slice(stdout.indexOf("EXAMPLES")), example)
+    }))
+
+  it.effect.each(["approve", "deny"])("that decide need a session: %s", (command) =>
+    Effect.gen(function*() {
+      const { on } = yield* workplace()
+      const { code, stderr } = yield* on(command)
       assert.strictEqual(code, 2)
-      assert.include(stderr, "the session is missing: fiberloop approve <session>")
+      assert.include(stderr, `the session is missing: fiberloop ${command} <session>`)
     }))
 })

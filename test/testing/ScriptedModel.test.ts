@@ -44,9 +44,14 @@ describe("a turn", () => {
       ])
     }))
 
-  it("without a stated usage has 10 tokens in and 5 out", () => {
-    assert.deepStrictEqual(ScriptedModel.usage, { inputTokens: 10, outputTokens: 5 })
-  })
+  it.effect.each([["without a finish", []], ["with a finish", [ScriptedModel.finish("length")]]] as const)(
+    "%s but no stated usage has 10 tokens in and 5 out",
+    ([, end]) =>
+      Effect.gen(function*() {
+        const parts = yield* partsOf([ScriptedModel.text("a"), ...end])
+        assert.deepInclude(parts.at(-1), { type: "finish", usage: { inputTokens: 10, outputTokens: 5 } })
+      })
+  )
 
   it.effect("with a call finishes with tool-calls", () =>
     Effect.gen(function*() {
