@@ -44,8 +44,13 @@ describe("a turn", () => {
       ])
     }))
 
-  it.effect.each([["without a finish", []], ["with a finish", [ScriptedModel.finish("length")]]] as const)(
-    "%s but no stated usage has 10 tokens in and 5 out",
+  it.effect.each(
+    [
+      ["without a finish", []],
+      ["with a finish that states no usage", [ScriptedModel.finish("length")]]
+    ] as const
+  )(
+    "%s has 10 tokens in and 5 out",
     ([, end]) =>
       Effect.gen(function*() {
         const parts = yield* partsOf([ScriptedModel.text("a"), ...end])
