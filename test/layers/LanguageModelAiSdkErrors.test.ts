@@ -2,7 +2,7 @@
 import { createAnthropic } from "@ai-sdk/anthropic"
 import { APICallError, type LanguageModelV4, LoadAPIKeyError } from "@ai-sdk/provider"
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Layer, Logger, References } from "effect"
+import { Duration, Effect, Logger, References } from "effect"
 import { type AiError, Prompt, Toolkit } from "effect/ai"
 import { TestClock } from "effect/testing"
 import { inspect } from "node:util"
