@@ -59,4 +59,4 @@ export const recovering = <Self, A>(
   }))
 
 const notAll = ({ message }: RunError.RunError) =>
-  `the search for runs that a crash left behind stopped early: ${message}`
+  `the search for runs that other processes left stopped early: ${message}`

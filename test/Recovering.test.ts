@@ -57,7 +57,7 @@ it.effect("reports each run that cannot continue once, and keeps looking whateve
     assert.strictEqual(looks, 7)
     const of = (text: string) => said.filter((message) => JSON.stringify(message).includes(text)).length
     // it counts as news again after a look that did not refuse it
-    assert.deepStrictEqual([of("it is broken"), of("not all runs"), said.length], [2, 3, 5])
+    assert.deepStrictEqual([of("it is broken"), of("stopped early"), said.length], [2, 3, 5])
   }))
 
 it.effect("the span of a run that continues has no parent in the layer's construction", () =>

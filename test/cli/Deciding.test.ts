@@ -445,7 +445,7 @@ describe("the commands", () => {
   it.effect.each<readonly [string, string, string]>([
     ["approvals", "Lists the tool calls of suspended sessions", "fiberloop approvals --json | jq -r .id"],
     ["approve", "Allows a tool call that waits.", "fiberloop approve <session> 1.0 --params '{\"amount\":5}'"],
-    ["deny", "Denies a tool call that waits;", "fiberloop deny <session> --reason \"too dear\""]
+    ["deny", "Denies a tool call that waits;", "fiberloop deny <session> --reason \"too expensive\""]
   ])("%s --help says what it does, with an example", ([command, does, example]) =>
     Effect.gen(function*() {
       const { on } = yield* workplace()

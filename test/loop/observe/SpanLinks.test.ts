@@ -135,7 +135,7 @@ describe("a run that is resumed", () => {
         Effect.provide(Logger.layer([Logger.make(({ message }) => void warnings.push(String(message)))]))
       )
       assert.strictEqual(result._tag, "Completed")
-      assert.deepStrictEqual(warnings, [`the spans of run "${runId}" broke, and are not whole`])
+      assert.deepStrictEqual(warnings, [`the spans of run "${runId}" failed and are incomplete`])
       const [span] = drives(traces)
       assert.deepStrictEqual([Traces.stateOf(span!), span!.attributes.has("fiberloop.run.end")], ["ok", false])
     }))
