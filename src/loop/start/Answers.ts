@@ -31,6 +31,8 @@ export const areThere = Effect.fnUntraced(function*(
   const { end, seq } = state
   if (end?._tag !== "RunSuspended") return false
   const now = yield* Clock.currentTimeMillis
+  // a question of its own says enough: every look at the suspended runs of a store would read the others' logs too
+  if (!state.openCalls.every((call) => isKnown(ofCall({ call, below: [] }, now)))) return false
   const calls = yield* RunsBelow.of(store, sessionId, state)
   const news = calls.map((call) => ofCall(call, now))
   return news.every(isKnown) &&
