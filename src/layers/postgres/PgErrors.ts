@@ -19,17 +19,20 @@ export const explain = (place: Place) => (error: SqlError.SqlError): SessionStor
   switch (_tag) {
     case "ConnectionError":
       return /certificate|SSL|TLS/i.test(said)
-        ? SessionErrors.refused(`${database} and this program could not agree on encryption (${said}). Check sslmode.`)
-        : SessionErrors.unavailable(`The connection to ${lower(database)} was lost or could not be made (${said}).`)
+        ? SessionErrors.refused(`${database} and this program could not agree on encryption (${said}). Check sslmode in its URL.`)
+        : SessionErrors.unavailable(
+          `The connection to ${lower(database)} was lost or could not be made (${said}). Check that it runs and that the ` +
+            "network lets you reach it, then try again."
+        )
     case "AuthenticationError":
       return SessionErrors.refused(
         `Postgres on ${place.host} does not let the user "${place.user}" in (${said}). ` +
           "Put the password into the URL, or into PGPASSWORD."
       )
     case "UnknownError":
-      return SessionErrors.unavailable(`${database} failed: ${said}.`)
+      return SessionErrors.unavailable(`${database} failed (${said}). Look into the log of the server, then try again.`)
     default:
-      return SessionErrors.refused(`${database} cannot be used: ${said}.`)
+      return SessionErrors.refused(`${database} cannot be used (${said}). Check its URL, and the log of the server.`)
   }
 }
 
@@ -37,20 +40,25 @@ export const explain = (place: Place) => (error: SqlError.SqlError): SessionStor
 const systemFault = (code: string, { host }: Place): SessionStore.StoreError | undefined => {
   switch (code) {
     case "ECONNREFUSED":
+      return SessionErrors.unavailable(`No Postgres answers on ${host}. Start it, or check host and port in the URL.`)
     case "ENOENT":
-      return SessionErrors.unavailable(`No Postgres answers on ${host}. Start it, or check host and port.`)
+      return SessionErrors.unavailable(
+        `No Postgres has its socket in the folder ${host}. Start it, or name another folder, or a host, in the URL.`
+      )
     case "ENOTFOUND":
     case "EAI_AGAIN":
-      return SessionErrors.unavailable(`The host of the session database, ${host}, was not found. Check its name.`)
+      return SessionErrors.unavailable(`The host of the session database, ${host}, was not found. Check its name in the URL.`)
     case "EHOSTUNREACH":
     case "ENETUNREACH":
     case "ETIMEDOUT":
       return SessionErrors.unavailable(
-        `The session database on ${host} cannot be reached (${code}). Check the network.`
+        `The session database on ${host} cannot be reached (${code}). Check the network, then try again.`
       )
     case "ECONNRESET":
     case "EPIPE":
-      return SessionErrors.unavailable(`The connection to the session database on ${host} was lost (${code}).`)
+      return SessionErrors.unavailable(
+        `The connection to the session database on ${host} was lost (${code}). Check that it runs, then try again.`
+      )
     default:
       return undefined
   }
@@ -67,7 +75,10 @@ const stateFault = (
     case "28P01":
       return SessionErrors.refused(`Postgres on ${host} refuses the password of the user "${user}". Check it.`)
     case "28000":
-      return SessionErrors.refused(`Postgres on ${host} does not let the user "${user}" in (${said}).`)
+      return SessionErrors.refused(
+        `Postgres on ${host} does not let the user "${user}" in (${said}). Allow it in the pg_hba.conf of the server, or ` +
+          "change the user or sslmode in the URL."
+      )
     case "3D000":
       return SessionErrors.refused(`There is no database "${name}" on ${host}. Create it first.`)
     case "42501":
@@ -79,9 +90,9 @@ const stateFault = (
     case "57P01":
     case "57P02":
     case "57P05":
-      return SessionErrors.unavailable(`${database} closed the connection (${said}).`)
+      return SessionErrors.unavailable(`${database} closed the connection (${said}). Try again once it runs.`)
     case "57P03":
-      return SessionErrors.unavailable(`${database} is starting or stopping (${said}).`)
+      return SessionErrors.unavailable(`${database} is starting or stopping (${said}). Try again once it runs.`)
     case "53100":
       return SessionErrors.unavailable(`${database} could not grow: its disk is full. Make room, then try again.`)
     case "53300":
@@ -102,22 +113,35 @@ const stateFault = (
     case "42P01":
     case "42P07":
     case "42703":
-      return SessionErrors.refused(`${database} does not have the tables that this version needs (${said}).`)
+      return SessionErrors.refused(
+        `${database} does not have the tables that this version needs (${said}). Restore a backup of them, or name another ` +
+          "database for sessions."
+      )
   }
   switch (code.slice(0, 2)) {
     case "22":
+      return SessionErrors.refused(
+        `${database} cannot store this (${said}). Use a database with the encoding UTF8, which holds every text.`
+      )
     case "54":
-      return SessionErrors.refused(`${database} cannot store this (${said}).`)
+      return SessionErrors.refused(
+        `${database} cannot store this (${said}). Keep large data elsewhere, and a reference to it here.`
+      )
     case "23":
-      return SessionErrors.refused(`${database} refused a write that does not fit what it holds (${said}).`)
+      return SessionErrors.refused(
+        `${database} refused a write that does not fit what it holds (${said}). Look for changes that others made to its ` +
+          "tables, or restore a backup."
+      )
     case "08":
-      return SessionErrors.unavailable(`The connection to ${lower(database)} was lost (${said}).`)
+      return SessionErrors.unavailable(
+        `The connection to ${lower(database)} was lost (${said}). Check that it runs, then try again.`
+      )
     case "40":
     case "53":
     case "55":
     case "57":
     case "58":
-      return SessionErrors.unavailable(`${database} could not do this now (${said}).`)
+      return SessionErrors.unavailable(`${database} could not do this now (${said}). Try again later.`)
     default:
       return undefined
   }

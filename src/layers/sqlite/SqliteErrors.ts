@@ -21,7 +21,7 @@ export const explain = (filename: string) => (error: SqlError.SqlError): Session
   const said = cause instanceof Error ? cause.message : String(cause)
   switch (code === undefined ? undefined : code & 0xff) {
     case undefined:
-      return SessionErrors.refused(`${database} cannot be used: ${said}`)
+      return SessionErrors.refused(`${database} cannot be used (${said}). Check the name of the file.`)
     case 5:
     case 6:
       return SessionErrors.unavailable(
@@ -38,7 +38,9 @@ export const explain = (filename: string) => (error: SqlError.SqlError): Session
         `${database} is read-only. Allow this user to write to the file and its folder, then start the program again.`
       )
     case 10:
-      return SessionErrors.unavailable(`${database} could not be read or written (${said}). Check its disk.`)
+      return SessionErrors.unavailable(
+        `${database} could not be read or written (${said}). Check its disk, then try again.`
+      )
     case 11:
       return SessionErrors.refused(
         `${database} is damaged (${said}); it was left as it is. Restore a backup, then start the program again.`
@@ -48,15 +50,23 @@ export const explain = (filename: string) => (error: SqlError.SqlError): Session
     case 14:
       return unopened(filename, database)
     case 19:
-      return SessionErrors.refused(`${database} refused a write that does not fit what it holds (${said}).`)
+      return SessionErrors.refused(
+        `${database} refused a write that does not fit what it holds (${said}). Look for changes that others made to its ` +
+          "tables, or restore a backup."
+      )
     case 26:
       return SessionErrors.refused(
         `"${filename}" is not a SQLite database; it was left as it is. Choose another file for sessions.`
       )
     case 1:
-      return SessionErrors.refused(`${database} does not have the tables that this version needs (${said}).`)
+      return SessionErrors.refused(
+        `${database} does not have the tables that this version needs (${said}). Restore a backup, or choose another file ` +
+          "for sessions."
+      )
     default:
-      return SessionErrors.unavailable(`${database} failed: ${said}.`)
+      return SessionErrors.unavailable(
+        `${database} failed (${said}). Try again; if it fails again, check the file and its disk.`
+      )
   }
 }
 

@@ -1,0 +1,23 @@
+/** An error of SQLite says what to do about it, on one line. Those of real files are in `SqliteFaults` and `SessionStoreSqlite`. */
+import { assert, describe, it } from "@effect/vitest"
+import * as SqliteErrors from "../../../src/layers/sqlite/SqliteErrors.ts"
+
+const ofCode = (errcode: number | undefined): string => {
+  const cause = Object.assign(new Error("it says so"), errcode === undefined ? {} : { errcode })
+  return SqliteErrors.explain("s.db")(SqliteErrors.toSqlError(cause, "open")).message
+}
+
+describe("an error says what to do", () => {
+  it.each<readonly [number | undefined, string]>([
+    [undefined, "cannot be used (it says so). Check the name of the file."],
+    [1, "needs (it says so). Restore a backup, or choose another file for sessions."],
+    [5, "Find the one that holds a transaction open on it, then try again."],
+    [8, "Allow this user to write to the file and its folder, then start the program again."],
+    [10, "could not be read or written (it says so). Check its disk, then try again."],
+    [11, "Restore a backup, then start the program again."],
+    [13, "Make room, then try again."],
+    [19, "Look for changes that others made to its tables, or restore a backup."],
+    [26, "Choose another file for sessions."],
+    [21, "failed (it says so). Try again; if it fails again, check the file and its disk."]
+  ])("with the code %s", (code, advice) => assert.isTrue(ofCode(code).endsWith(advice), ofCode(code)))
+})
