@@ -82,6 +82,18 @@ describe("a store cannot be made", () => {
       assertSaid(reason.message, `127.0.0.1:${port}`, "app")
     }))
 
+  it.live("when the server does not answer in time, which is retryable", () =>
+    Effect.gen(function*() {
+      const silent = createServer().listen(0, "127.0.0.1")
+      yield* Effect.promise(() => once(silent, "listening"))
+      const { port } = silent.address() as { readonly port: number }
+      const url = `postgres://me:${secret}@127.0.0.1:${port}/app`
+      const reason = yield* reasonOf(Effect.scoped(SessionStorePg.make({ url, connectTimeout: "50 millis" })))
+      silent.close()
+      assert.strictEqual(reason._tag, "StoreUnavailable")
+      assertSaid(reason.message, `127.0.0.1:${port}`, "the option connectTimeout sets")
+    }))
+
   it.live("when every connection is taken, which is retryable", () =>
     Effect.gen(function*() {
       const url = as(yield* database("CREATE ROLE few LOGIN CONNECTION LIMIT 0"), "few", secret)
@@ -235,7 +247,7 @@ describe("an append", () => {
           proxy.hold()
           const reason = yield* reasonOf(session.append([notice({ seq: 1 })]))
           assert.strictEqual(reason._tag, "StoreUnavailable")
-          assertSaid(reason.message, `127.0.0.1:${proxy.port}`)
+          assertSaid(reason.message, `127.0.0.1:${proxy.port}`, "sets", "then try again")
           assert.strictEqual((yield* reasonOf(store.list()))._tag, "StoreUnavailable")
         }))
       }),
@@ -259,6 +271,7 @@ describe("an append", () => {
       proxy.hold()
       const reasons = yield* Effect.all(asked.map(reasonOf), { concurrency: "unbounded" })
       assert.deepStrictEqual(reasons.map(({ _tag }) => _tag), asked.map(() => "StoreUnavailable"))
+      for (const { message } of reasons) assertSaid(message, "no answer within 2s, which the option timeout sets")
     }))
 
   it.live("fails when its connection stays cut, and storing it again later does not duplicate it", () =>

@@ -19,10 +19,12 @@ export const explain = (place: Place) => (error: SqlError.SqlError): SessionStor
   switch (_tag) {
     case "ConnectionError":
       return /certificate|SSL|TLS/i.test(said)
-        ? SessionErrors.refused(`${database} and this program could not agree on encryption (${said}). Check sslmode in its URL.`)
+        ? SessionErrors.refused(
+          `${database} and this program could not agree on encryption (${said}). Check sslmode in its URL.`
+        )
         : SessionErrors.unavailable(
-          `The connection to ${lower(database)} was lost or could not be made (${said}). Check that it runs and that the ` +
-            "network lets you reach it, then try again."
+          `The connection to ${lower(database)} was lost or could not be made (${limited(said)}). ` +
+            "Check that it runs and can be reached, then try again."
         )
     case "AuthenticationError":
       return SessionErrors.refused(
@@ -47,7 +49,9 @@ const systemFault = (code: string, { host }: Place): SessionStore.StoreError | u
       )
     case "ENOTFOUND":
     case "EAI_AGAIN":
-      return SessionErrors.unavailable(`The host of the session database, ${host}, was not found. Check its name in the URL.`)
+      return SessionErrors.unavailable(
+        `The host of the session database, ${host}, was not found. Check its name in the URL.`
+      )
     case "EHOSTUNREACH":
     case "ENETUNREACH":
     case "ETIMEDOUT":
@@ -146,6 +150,10 @@ const stateFault = (
       return undefined
   }
 }
+
+/** Names the option that sets the limit of which the client says no more than that it is over. */
+const limited = (said: string): string =>
+  said === "Connection timed out" ? "not within the time that the option connectTimeout sets" : said
 
 const lower = (sentence: string): string => sentence.replace(/^T/, "t")
 

@@ -40,7 +40,9 @@ const closed = Effect.suspend(() => {
 })
 
 const late = (timeout: Duration.Input) => {
-  const message = `no answer within ${Duration.format(Duration.fromInputUnsafe(timeout))}`
+  const message = `no answer within ${
+    Duration.format(Duration.fromInputUnsafe(timeout))
+  }, which the option timeout sets`
   const reason = new SqlError.ConnectionError({ cause: new Error(message), message, operation: "wait" })
   return Effect.fail(new SqlError.SqlError({ reason }))
 }

@@ -52,7 +52,13 @@ describe("an error says what to do", () => {
     [
       "without a connection",
       new SqlError.ConnectionError({ cause: coded("", "closed") }),
-      "Check that it runs and that the network lets you reach it, then try again."
+      "Check that it runs and can be reached, then try again."
+    ],
+    [
+      "without a connection in time",
+      new SqlError.ConnectionError({ cause: coded("", "Connection timed out") }),
+      "could not be made (not within the time that the option connectTimeout sets). Check that it runs and can be reached, " +
+      "then try again."
     ],
     [
       "without a common encryption",
