@@ -8,6 +8,11 @@ import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import * as ToolRun from "../support/ToolRun.ts"
 
+const mustReturn = ToolRun.failed(
+  "The tool failed unexpectedly: the handler of \"plain\" must return an Effect, such as Effect.succeed(result), " +
+    "and yield only Effects"
+)
+
 describe.each(ToolRun.ways)("handlers that are %s", (way) => {
   const { execute } = ToolRun.by(way)
 
@@ -121,14 +126,14 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         })
     )
 
-    it.effect("by returning no effect at all settles with a sentence", () =>
-      Effect.gen(function*() {
-        const { outcome } = yield* execute("plain", { plain: () => "not an effect" })
-        const said = outcome._tag === "Failed" ? outcome.result : undefined
-        if (typeof said !== "string") return assert.fail("no sentence")
-        // the rest is the words of effect, or of the engine
-        assert.match(said, /^The tool failed unexpectedly: .*(Not a valid effect: not an effect|is not iterable)$/)
-      }))
+    it.effect.each([["a text", "text"], ["an object", {}], ["a promise", Promise.resolve("text")]] as const)(
+      "by returning no effect but %s settles with what it must return",
+      ([, returned]) =>
+        Effect.gen(function*() {
+          const { outcome } = yield* execute("plain", { plain: () => returned })
+          assert.deepStrictEqual(outcome, mustReturn)
+        })
+    )
 
     it.effect("by interrupting itself settles with a sentence", () =>
       Effect.gen(function*() {
@@ -203,3 +208,10 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
       }))
   })
 })
+
+it.effect("a handler that goes on with no effect settles with what it must go on with", () =>
+  Effect.gen(function*() {
+    const plain = () => Effect.flatMap(Effect.void, (() => "text") as never)
+    const { outcome } = yield* ToolRun.by("known").execute("plain", { plain })
+    assert.deepStrictEqual(outcome, mustReturn)
+  }))

@@ -15,6 +15,7 @@ import * as Semaphore from "effect/Semaphore"
 import * as Frozen from "../../run/Frozen.ts"
 import { ToolCall } from "../../services/ToolCall.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
+import * as NoEffect from "./NoEffect.ts"
 import * as Shield from "./Shield.ts"
 import * as ToolCodecs from "./ToolCodecs.ts"
 
@@ -84,7 +85,9 @@ export const run = (
         }),
         Semaphore.withPermit(line ??= Semaphore.makeUnsafe(1))
       )
-    return Effect.matchCauseEffectEager(handler(Frozen.opened(decoded), { toolCallId: identity.callId, preliminary }), {
+    const handling = handler(Frozen.opened(decoded), { toolCallId: identity.callId, preliminary })
+    if (!Effect.isEffect(handling)) return Effect.die(NoEffect.of(tool.name))
+    return Effect.matchCauseEffectEager(handling, {
       onFailure: (cause) => {
         hasEnded = true
         if (refused !== undefined) return Effect.fail(refused)

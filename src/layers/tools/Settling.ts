@@ -13,6 +13,7 @@ import type * as Schema from "effect/Schema"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Pausing from "../../services/Pausing.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
+import * as NoEffect from "./NoEffect.ts"
 import * as PlainJson from "./PlainJson.ts"
 import * as ToolCodecs from "./ToolCodecs.ts"
 import { truncate } from "./Truncation.ts"
@@ -75,7 +76,9 @@ const outcomeOfCause = (tool: Tool.Any, cause: Cause.Cause<unknown>): ToolOutcom
     return { _tag: "Failed", result: encodeFailure(tool, error.value) }
   }
   if (Cause.hasInterruptsOnly(cause)) return { _tag: "Failed", result: "The tool interrupted itself." }
-  return { _tag: "Failed", result: `The tool failed unexpectedly: ${describe(Cause.squash(cause))}` }
+  const defect = Cause.squash(cause)
+  const why = describe(NoEffect.isSaidBy(defect) ? NoEffect.of(tool.name) : defect)
+  return { _tag: "Failed", result: `The tool failed unexpectedly: ${why}` }
 }
 
 /** Arguments that are still a text did not parse; a schema would only say that they are not an object. */
