@@ -277,6 +277,9 @@ describe("an answer of the condensing model", () => {
         const result = yield* Fiber.join(run)
         const [compacted] = RunLog.only(yield* made.store.log("s"), "ContextCompacted")
         assert.strictEqual(compacted?.strategy ?? (result._tag === "Failure" ? result.failure.reason._tag : ""), came)
+        if (result._tag === "Failure") {
+          assert.include(result.failure.message, "the model took longer than 30s, the limit of timeouts.call")
+        }
       })
   )
 

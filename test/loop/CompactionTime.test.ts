@@ -67,9 +67,15 @@ describe("a strategy that never returns", () => {
       const { early, exit, log } = yield* runFor("10 minutes", [], yield* always)
       assert.strictEqual(early, "RunStarted")
       assert.deepStrictEqual(RunLog.tags(log), ["RunStarted", "CompactionDiscarded", "RunFailed"])
-      assert.strictEqual(RunLog.only(log, "CompactionDiscarded")[0]!.message, "the strategy took longer than 10m")
+      assert.strictEqual(
+        RunLog.only(log, "CompactionDiscarded")[0]!.message,
+        "the strategy took longer than 10m, the limit of timeouts.compaction"
+      )
       const { error, totals } = RunLog.only(log, "RunFailed")[0]!
-      assert.deepInclude(error.reason, { _tag: "CompactionFailed", message: "the strategy took longer than 10m" })
+      assert.deepInclude(error.reason, {
+        _tag: "CompactionFailed",
+        message: "the strategy took longer than 10m, the limit of timeouts.compaction"
+      })
       assert.deepStrictEqual(totals.usage, { inputTokens: 70, outputTokens: 3 })
       assert.strictEqual(exit._tag, "Failure")
     }))
@@ -122,7 +128,10 @@ describe("a strategy that never returns", () => {
       yield* started
       yield* TestClock.adjust("1 minute")
       const { message, reason } = yield* Fiber.join(running)
-      assert.deepStrictEqual([reason._tag, message], ["CompactionFailed", "the strategy took longer than 1m"])
+      assert.deepStrictEqual([reason._tag, message], [
+        "CompactionFailed",
+        "the strategy took longer than 1m, the limit of timeouts.compaction"
+      ])
       assert.strictEqual((yield* Overflows.run(made, { input: "and now?" })).end, "RunCompleted(stop)")
     }))
 })
@@ -137,7 +146,10 @@ describe("in a chain, a strategy that never returns", () => {
       assert.deepStrictEqual([early, end], ["AttemptDiscarded", "RunCompleted(stop)"])
       assert.deepStrictEqual(
         RunLog.only(log, "CompactionDiscarded").map(({ message }) => message),
-        ["a strategy took longer than 10m", "a strategy took longer than 10m"]
+        [
+          "a strategy took longer than 10m, the limit of timeouts.compaction",
+          "a strategy took longer than 10m, the limit of timeouts.compaction"
+        ]
       )
       const [compacted] = RunLog.only(log, "ContextCompacted")
       assert.deepInclude(compacted, { strategy: "window", usage: { inputTokens: 140, outputTokens: 6 } })
@@ -180,5 +192,8 @@ it.effect("a summary whose calls take too long is left to pruning, and then to t
     const { compacted, end, log } = yield* Fiber.join(running)
     assert.deepStrictEqual([end, compacted.map(({ strategy }) => strategy)], ["RunCompleted(stop)", ["window"]])
     const [discarded] = RunLog.only(log, "CompactionDiscarded")
-    assert.strictEqual(discarded!.message, "the summary by test/condenser took longer than 5m")
+    assert.strictEqual(
+      discarded!.message,
+      "the summary by test/condenser took longer than 5m, the limit of timeouts.compaction"
+    )
   }))

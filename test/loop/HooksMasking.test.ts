@@ -114,7 +114,7 @@ describe("when a masker gives no usable answer", () => {
     it.effect(`the result is withheld: it ${way}`, () =>
       Effect.gen(function*() {
         const { outcome, text } = yield* play([BrokenHooks.at("afterToolCall", break_)], () => Effect.succeed(secret))
-        const why = way === "is late" ? "took more than 10000 ms" : "failed"
+        const why = way === "is late" ? "took more than 10000 ms, its timeout" : "failed"
         assert.deepStrictEqual(outcome, {
           _tag: "Failed",
           result: `The call ran, and its result is withheld: the hook "broken" ${why}.`

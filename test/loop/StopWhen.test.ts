@@ -294,6 +294,9 @@ describe("a condition that breaks never lets the run continue:", () => {
       yield* Deferred.await(asked)
       yield* TestClock.adjust("10 seconds")
       const error = yield* Fiber.join(fiber)
-      assert.match(error.message, /stopWhen ended the run: it did not answer within 10000 ms/)
+      assert.match(
+        error.message,
+        /stopWhen ended the run: it did not answer within 10000 ms, the limit of timeouts.tool/
+      )
     }))
 })

@@ -85,6 +85,30 @@ describe("a model call", () => {
       assert.strictEqual(scopeOf(seen), "firstPart")
     }))
 
+  it.effect.each(
+    [
+      ["firstPart", 60_000, [], "the first part of the answer"],
+      ["gap", 60_000, [ScriptedModel.text("a")], "the next part of the answer"],
+      ["call", 5000, [], "the whole answer"]
+    ] as const
+  )(
+    "says which limit passed, and which option sets it: %s",
+    ([option, millis, before, what]) =>
+      Effect.gen(function*() {
+        const gate = yield* ScriptedModel.makeGate
+        const { over, seen } = yield* watched([[...before, ScriptedModel.gate(gate)]], {
+          agent: { ...once, ...(option === "call" ? { timeouts: { call: millis } } : {}) }
+        })
+        yield* gate.started
+        yield* TestClock.adjust(millis)
+        yield* over
+        assert.strictEqual(
+          RunLog.only(seen, "AttemptDiscarded")[0]?.error.message,
+          `the model took more than ${millis} ms for ${what} (change timeouts.${option} to allow more)`
+        )
+      })
+  )
+
   it.effect("has 60 seconds from part to part", () => hasGap("59 seconds", once))
 
   it.effect("has no more time from part to part if its first one may take longer", () =>

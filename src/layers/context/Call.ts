@@ -102,5 +102,5 @@ const timedOut = (call: Duration.Duration) =>
   new RunError.RetryableError<RunError.ProviderReason>({
     _tag: "TimedOut",
     scope: "call",
-    message: `the model took longer than ${Duration.format(call)}`
+    message: `the model took longer than ${Duration.format(call)}, the limit of timeouts.call`
   })

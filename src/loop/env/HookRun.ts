@@ -88,7 +88,9 @@ const read = <A>(
   limit: Duration.Duration
 ): Word<A> => {
   if (Exit.isFailure(exit)) return { _tag: "Broken", why: "failed" }
-  if (Option.isNone(exit.value)) return { _tag: "Broken", why: `took more than ${Duration.toMillis(limit)} ms` }
+  if (Option.isNone(exit.value)) {
+    return { _tag: "Broken", why: `took more than ${Duration.toMillis(limit)} ms, its timeout` }
+  }
   const { value } = exit.value
   if (value === undefined || gives === undefined) return nothing
   const usable = InputCheck.decoded(value, gives)

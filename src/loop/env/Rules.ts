@@ -53,7 +53,10 @@ const inTime = <A>(env: Env.Env, rule: keyof Rules, turn: number, answer: Effect
     ),
     Effect.timeoutOrElse({
       duration: limit,
-      orElse: () => Effect.fail(blocked(rule, `it did not answer within ${Duration.toMillis(limit)} ms`))
+      orElse: () =>
+        Effect.fail(
+          blocked(rule, `it did not answer within ${Duration.toMillis(limit)} ms, the limit of timeouts.tool`)
+        )
     })
   )
 }

@@ -43,5 +43,5 @@ const timedOut = (scope: keyof typeof scopes, limit: number) =>
   new RunError.RetryableError({
     _tag: "TimedOut" as const,
     scope,
-    message: `the model took more than ${limit} ms for ${scopes[scope]}`
+    message: `the model took more than ${limit} ms for ${scopes[scope]} (change timeouts.${scope} to allow more)`
   })

@@ -20,7 +20,7 @@ export const limited = (
   self: Making
 ): Making => {
   const duration = Duration.fromInputUnsafe(compaction)
-  const message = `${who} took longer than ${Duration.format(duration)}`
+  const message = `${who} took longer than ${Duration.format(duration)}, the limit of timeouts.compaction`
   return Effect.timeoutOrElse(self, {
     duration,
     orElse: () => Effect.fail(new ContextManager.CompactionError({ message }))
