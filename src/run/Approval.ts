@@ -54,7 +54,7 @@ type NotOpen = Extract<RunError.RunRefusal, { _tag: "ApprovalNotOpen" }>
 
 const words: Record<NotOpen["because"], string> = {
   unknown: "was never asked; approvals lists the open questions, each with its sessionId",
-  answered: "has already been answered, and the first answer counts; if its run still waits, resume it",
+  answered: "has already been answered, and the first answer counts; if its run still waits, resume that run",
   settled: "is closed: its call was settled without an answer; give the session a new message to have it done",
   replaced: "was replaced by another one about the same call, with other arguments; approvals lists the open questions",
   expired: "expired, so its call is denied; resume the run, and it may ask again"

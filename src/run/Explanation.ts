@@ -36,7 +36,7 @@ export const limited: Record<RunEvent.LimitedReason, string> = {
   crashLoop: "one crash after another"
 }
 
-const higher = (limit: keyof RunPolicy.Limits, run = "it") => `resume ${run} with a higher ${limit} to go on`
+const higher = (limit: keyof RunPolicy.Limits, run = "the run") => `resume ${run} with a higher ${limit} to go on`
 
 /** What to do about a limit: not every one can be lifted. */
 const pastLimit: Record<RunEvent.LimitedReason, string> = {
@@ -49,8 +49,8 @@ const pastLimit: Record<RunEvent.LimitedReason, string> = {
   cost: higher("maxCost"),
   duration: higher("maxDuration"),
   length: "give the session a new message that asks for a shorter answer",
-  doomLoop: "give the session a new message that says what to do instead, or resume it for another try",
-  crashLoop: "find out what ends its process before resuming it"
+  doomLoop: "give the session a new message that says what to do instead, or resume the run for another try",
+  crashLoop: "find out what ends the process before you resume the run"
 }
 
 /** A run around another one, by its id, which is needed to lift its limit. */
@@ -66,7 +66,7 @@ const suspended: Record<Of<"RunSuspended">["reason"], readonly [why: string, adv
   approval: [
     "waits for a person to approve a tool call",
     "answer each of its approvals with decide({ sessionId, approvalId, approved }), with a result where it needs one, from any " +
-    "process, or provide an Approver; then resume it"
+    "process, or provide an Approver; then resume the run"
   ]
 }
 
@@ -79,29 +79,29 @@ const aborted: Record<RunEvent.AbortedReason, string> = {
 }
 
 const failed: Record<RunError.RunError["reason"]["_tag"], readonly [why: string, advice: string]> = {
-  RetriesExhausted: ["no attempt at the model call succeeded", "resume it later"],
+  RetriesExhausted: ["no attempt at the model call succeeded", "resume the run later"],
   SessionBusy: ["another run is using the session", "try again when that one has ended"],
-  StoreUnavailable: ["the store could not be used", "resume it when the store is back"],
-  ShuttingDown: ["its agent was closed, as happens when a process ends", "start it in another process"],
-  Authentication: ["the provider refused the key", "set one that it accepts, then resume it"],
+  StoreUnavailable: ["the store could not be used", "resume the run when the store is back"],
+  ShuttingDown: ["its agent was closed, as happens when a process ends", "start the run in another process"],
+  Authentication: ["the provider refused the key", "set a key that it accepts, then resume the run"],
   InvalidRequest: [
     "the provider rejected the request",
-    "correct the model, its settings or the tools, then resume it"
+    "correct the model, its settings or the tools, then resume the run"
   ],
-  QuotaExhausted: ["the provider's quota is used up", "resume it when there is more"],
+  QuotaExhausted: ["the provider's quota is used up", "raise the quota, or resume the run when a new one begins"],
   ContextOverflow: [
     "the conversation is too long for the model",
-    "give it less to read, or a ContextManager that keeps less"
+    "give the model less to read, or a ContextManager that keeps less"
   ],
   ContentPolicy: ["the provider's content policy forbids it", "give the session a new message in other words"],
-  Unknown: ["of something unforeseen", "look into the error before resuming it"],
-  InvalidInput: ["an argument cannot be used", "correct it and start again"],
+  Unknown: ["of something unforeseen", "look into the error before you resume the run"],
+  InvalidInput: ["an argument cannot be used", "correct that argument and start again"],
   SessionNotFound: ["there is no such session", "check the id and the store"],
   RunConflict: ["its id belongs to a run with other input", "use another run id, or the same input"],
   ApprovalNotOpen: ["the question is not waiting for an answer", "list the approvals that are open"],
   NothingToResume: ["the session has no run to continue", "give the session a new message"],
-  AbortedBeforeStart: ["it was aborted before it began", "start it again"],
-  StaleWriter: ["another writer took the session over", "find that writer before resuming it"],
+  AbortedBeforeStart: ["it was aborted before it began", "start the run again"],
+  StaleWriter: ["another writer took the session over", "find that writer before you resume the run"],
   StoreRefused: [
     "the store holds something that this version cannot read, or cannot store what it was given",
     "find out which before you change anything there"
@@ -115,10 +115,10 @@ const failed: Record<RunError.RunError["reason"]["_tag"], readonly [why: string,
     "give the session a shorter message, or another ContextManager"
   ],
   ToolFailed: ["a tool failed, and continueOnError is false", "fix the tool, then resume the run"],
-  HookBlocked: ["the application's own code stopped it", "look into that hook or rule, then resume it"],
+  HookBlocked: ["the application's own code stopped it", "look into that hook or rule, then resume the run"],
   InvalidOutput: [
     "the model did not keep to the output schema",
-    "resume it for another try, or loosen the schema"
+    "resume the run for another try, or loosen the schema"
   ]
 }
 
@@ -160,7 +160,7 @@ const said = (end: RunEvent.End): string => {
 export const decided = ({ totals }: Of<"RunSuspended">): string =>
   `All questions of the run are answered, after ${count(totals.turns, "turn")} and ${
     count(totals.toolCalls, "tool call")
-  }; resume it.`
+  }; resume the run.`
 
 /** On one line, and without the full stop at its end. */
 const trimmed = (message: string): string => message.trim().replace(/\s+/g, " ").replace(/\.$/, "")
@@ -182,6 +182,6 @@ const advice = (end: RunEvent.End): string | undefined => {
     case "RunFailed":
       return failed[end.error.reason._tag][1]
     case "RunAborted":
-      return "it can be resumed"
+      return "the run can be resumed"
   }
 }

@@ -401,6 +401,7 @@ describe("fiberloop approve", () => {
         const { code, stderr } = yield* place.on("approve", [place.id, question])
         assert.strictEqual(code, 1)
         assert.include(stderr, "fiberloop: question \"run-1/1.0\" of session \"waiting-one\" has already been answered")
+        assert.include(stderr, "if its run still waits, resume that run")
       }
       const { code, stderr } = yield* place.on("approve", [place.id])
       assert.deepStrictEqual([code, stderr], [

@@ -39,7 +39,7 @@ it.live("a run that stopped at its limit continues in another process, and nothi
     assert.deepStrictEqual(first, {
       code: 0,
       out: "(reading about the opera)\n" +
-        "The run stopped at the limit of turns, after 2 turns and 1 tool call; resume it with a higher maxTurns to go on.\n"
+        "The run stopped at the limit of turns, after 2 turns and 1 tool call; resume the run with a higher maxTurns to go on.\n"
     })
     const second = yield* example("resume", "trip")
     assert.deepStrictEqual(second, {

@@ -72,7 +72,7 @@ describe("a result", () => {
       Draft.approvalResolved("1.0")
     )
     assert.deepInclude(result, { _tag: "Suspended", approvals: [] })
-    assert.match(result.explain, /^All questions of the run are answered, .*; resume it\.$/)
+    assert.match(result.explain, /^All questions of the run are answered, .*; resume the run\.$/)
   })
 
   it.effect("is returned even if a content filter leaves text that does not fit the output schema", () =>
@@ -120,6 +120,8 @@ describe("an explanation", () => {
     assert.match(text, /^[A-Z][^.\n]*\.$/)
     assert.include(text, "1 turn and 2 tool calls")
     assert.notInclude(text, "undefined")
+    // "it" may be the run, its session or its process
+    assert.notMatch(text, /resum\w+ it\b|\bit can be\b|start it\b/)
     if (draft._tag === "RunFailed") assert.match(text, /because [^:]+: the disk is on fire; \w+/)
   })
 
@@ -131,7 +133,7 @@ describe("an explanation", () => {
   it.each(RunEvent.LimitedReason.literals)("of the limit %s says what to do about it", (reason) => {
     const text = RunResult.explain(endOf({ ...Draft.limited(), reason }))
     const limit = `max${reason[0]!.toUpperCase()}${reason.slice(1)}`
-    if (limit in RunPolicy.limitRules) assert.include(text, `; resume it with a higher ${limit}`)
+    if (limit in RunPolicy.limitRules) assert.include(text, `; resume the run with a higher ${limit}`)
     else assert.match(text, /; (give the session a new message|find out) .+\.$/)
   })
 
@@ -142,7 +144,7 @@ describe("an explanation", () => {
 
   it("is on one line, even for a message with several", () => {
     const error = RunError.invalidOutput("Expected string\n  at [\"answer\"]\r\n\tbut got 1.\n")
-    const said = "fit the agent's output schema: Expected string at [\"answer\"] but got 1; resume it"
+    const said = "fit the agent's output schema: Expected string at [\"answer\"] but got 1; resume the run"
     assert.include(RunResult.explain(error), said)
     const failed = endOf({ _tag: "RunFailed", error: RunError.toStored(error), totals: far })
     for (const text of [RunResult.explain(failed), RunResult.outcome(failed)]) assert.notMatch(text, /[\n\r\t]/)
@@ -152,7 +154,7 @@ describe("an explanation", () => {
     assert.strictEqual(
       RunResult.explain(RunError.invalidOutput("no JSON.")),
       "The run failed because the model did not keep to the output schema: the model's final answer does not fit " +
-        "the agent's output schema: no JSON; resume it for another try, or loosen the schema."
+        "the agent's output schema: no JSON; resume the run for another try, or loosen the schema."
     )
   })
 })

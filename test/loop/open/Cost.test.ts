@@ -125,7 +125,7 @@ describe("maxCost", () => {
       assert.deepStrictEqual([ran(), yield* requests], [1, 2])
       assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Succeeded", "2.0 NotExecuted(limit)"])
       assert(Exit.isSuccess(exit))
-      assert.include(exit.value.explain, "resume it with a higher maxCost to go on.")
+      assert.include(exit.value.explain, "resume the run with a higher maxCost to go on.")
     }).pipe(priced))
 
   it.effect("may be a fraction, and is reached by a sum of fractions", () =>
