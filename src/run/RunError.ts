@@ -124,13 +124,17 @@ export const abortedBeforeStart = (runId: string): NonRetryableError =>
   new NonRetryableError({
     _tag: "AbortedBeforeStart",
     runId,
-    message: `run "${runId}" was aborted before it stored anything; the log is unchanged`
+    message: `run "${runId}" was aborted before it stored anything, so the session is as it was; start the run again`
   })
 
 export const sessionNotFound = (
   sessionId: string
 ): NonRetryableError<Extract<RunRefusal, { _tag: "SessionNotFound" }>> =>
-  new NonRetryableError({ _tag: "SessionNotFound", sessionId, message: `there is no session "${sessionId}"` })
+  new NonRetryableError({
+    _tag: "SessionNotFound",
+    sessionId,
+    message: `there is no session "${sessionId}" in this store; Sessions.list lists those that it has`
+  })
 
 /** A bug, or a defect of a custom layer: `Unknown`, with the defect as its `cause`. */
 export const fromDefect = (defect: unknown): NonRetryableError =>

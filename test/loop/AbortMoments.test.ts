@@ -119,7 +119,7 @@ describe("an abort", () => {
       yield* (yield* agent.live("r"))!.abort
       const error = yield* Fiber.join(starting)
       assert.deepStrictEqual([error._tag, error.reason._tag], ["NonRetryableError", "AbortedBeforeStart"])
-      assert.include(error.message, "the log is unchanged")
+      assert.include(error.message, "the session is as it was; start the run again")
       assert.deepStrictEqual(yield* store.log("s"), [])
     }))
 

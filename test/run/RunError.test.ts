@@ -18,6 +18,14 @@ describe("an error", () => {
     assert.include(String(busy), busy.reason.message)
   })
 
+  it.each([
+    [RunError.sessionNotFound("s"), "there is no session \"s\" in this store; Sessions.list lists those that it has"],
+    [
+      RunError.abortedBeforeStart("r"),
+      "run \"r\" was aborted before it stored anything, so the session is as it was; start the run again"
+    ]
+  ])("of %s says what to do", (error, said) => assert.strictEqual(error.message, said))
+
   it("is an Error for those who do not use Effect", () => assert.instanceOf(busy, Error))
 
   it.each([
