@@ -412,7 +412,10 @@ describe("an abort of a session's run", () => {
       const aborting = yield* Effect.forkChild(agent.abort("s"))
       yield* held.reached
       yield* TestClock.adjust("1 minute")
-      assert.include(yield* Effect.flip(run.result), { message: "the store did not accept the run's end in time" })
+      assert.include(yield* Effect.flip(run.result), {
+        message:
+          "the store did not take the end of the run within the grace period; check the store, or let Grace be longer"
+      })
       yield* held.release
       yield* Fiber.join(aborting)
       assert.deepStrictEqual(tags(yield* store.log("s")).slice(-2), ["AbortRequested", "RunAborted"])

@@ -107,7 +107,7 @@ const sealLimit = Duration.seconds(30)
 
 const storeStuck = new RunError.RetryableError({
   _tag: "StoreUnavailable",
-  message: "the store did not accept the run's end in time"
+  message: "the store did not take the end of the run within the grace period; check the store, or let Grace be longer"
 })
 
 const notExecuted = {
