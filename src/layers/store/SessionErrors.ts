@@ -99,5 +99,8 @@ export const checkIds = (...ids: ReadonlyArray<string>): SessionStore.StoreError
   const bad = ids.find((id) => id.includes("\0") || !id.isWellFormed())
   return bad === undefined
     ? undefined
-    : refused(`The id ${JSON.stringify(bad)} holds NUL or half a surrogate pair, which databases cannot store.`)
+    : refused(
+      `The id ${JSON.stringify(bad)} holds NUL or half a surrogate pair, which databases cannot store. ` +
+        "Use another id."
+    )
 }
