@@ -96,6 +96,7 @@ describe("edited arguments", () => {
       const made = yield* Suspended.make()
       const { reason } = yield* Effect.flip(made.decide("1.0", { ...edited, approved: false }))
       assert.deepInclude(reason, { _tag: "InvalidInput", field: "params" })
+      assert.include(reason.message, "need approved: true; leave them out to say no")
       assert.deepStrictEqual(yield* made.waiting, ["1.0"])
     }))
 

@@ -272,8 +272,8 @@ describe("an invalid result", () => {
     [{ result: {} }, /^result does not fit the tool "work"/],
     [{ result: notJson }, /^result/],
     [{ result: null }, /^result does not fit the tool "work"/],
-    [{ result, params: { n: 2 } }, /^result cannot be combined with params/],
-    [{ result, approved: false }, /^result .* needs approved: true$/]
+    [{ result, params: { n: 2 } }, /^result cannot be combined with params.*; leave one of them out$/],
+    [{ result, approved: false }, /^result .* needs approved: true; leave it out to say no$/]
   ])("is refused, and the question stays open: %j", ([decision, message]) =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
@@ -300,7 +300,10 @@ describe("an invalid result", () => {
         const made = yield* Suspended.make()
         const error = yield* Effect.flip(made.decide("1.0", { ...decision, tool: "ask" }))
         assert.deepInclude(error.reason, { _tag: "InvalidInput", field: "tool" })
-        assert.strictEqual(error.message, `question "r/1.0" is about a call of "work", not of "ask"`)
+        assert.strictEqual(
+          error.message,
+          `question "r/1.0" is about a call of "work", not of "ask"; give the id of the right question, or leave tool out`
+        )
         assert.deepStrictEqual(yield* made.waiting, ["1.0"])
         yield* made.decide("1.0", { ...decision, tool: "work" })
       })

@@ -156,6 +156,7 @@ describe("calls of one message", () => {
         error.reason._tag === "ToolFailed" ? [error.reason.tool, error.reason.callId] : error.reason._tag,
         ["work", "1.1"]
       )
+      assert.strictEqual(error.message, "the tool \"work\" failed, and toolPolicy.continueOnError of this run is false")
       const log = yield* store.log("s")
       assert.deepStrictEqual(RunLog.violations(log), [])
       assert.sameMembers(RunLog.outcomes(log), [

@@ -106,7 +106,10 @@ const look = Effect.fnUntraced(function*(
     return { _tag: "Replay", past }
   }
   if (begin.input.history !== undefined) {
-    return yield* RunError.invalidInput("history", "history is for new sessions; this session already has messages")
+    return yield* RunError.invalidInput(
+      "history",
+      "history is for new sessions, and this session already has messages; leave history out"
+    )
   }
   return ready
 })
@@ -151,5 +154,5 @@ export const nothingToResume = (sessionId: string, runId: string | undefined, st
     sessionId,
     message: state.runId === runId
       ? `the last run of session "${sessionId}" is complete; send a new input instead`
-      : `run "${runId}" is not the last run of session "${sessionId}"; only the last one can be resumed`
+      : `run "${runId}" is not the last run of session "${sessionId}"; only the last one can be resumed, so leave runId out`
   })

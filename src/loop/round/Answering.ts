@@ -44,7 +44,8 @@ export const check = Effect.fnUntraced(function*(
   if (tool !== undefined && tool !== call.tool) {
     return yield* RunError.invalidInput(
       "tool",
-      `question "${approvalId}" is about a call of "${call.tool}", not of "${tool}"`
+      `question "${approvalId}" is about a call of "${call.tool}", not of "${tool}"; ` +
+        "give the id of the right question, or leave tool out"
     )
   }
   const given = approved ? yield* yes(kit, call, decision) : yield* no(decision)
@@ -72,11 +73,17 @@ const yes = (kit: Kit, call: OpenCall.OpenCall, decision: RunInput.DecideInput) 
 
 const no = ({ params, result }: RunInput.DecideInput): Effect.Effect<Given.Given, RunError.NonRetryableError> => {
   if (params !== undefined) {
-    return RunError.invalidInput("params", "params replace the arguments of the call, and need approved: true")
+    return RunError.invalidInput(
+      "params",
+      "params replace the arguments of the call, and need approved: true; leave them out to say no"
+    )
   }
   return result === undefined
     ? Given.nothing
-    : RunError.invalidInput("result", "result settles the call without running it, and needs approved: true")
+    : RunError.invalidInput(
+      "result",
+      "result settles the call without running it, and needs approved: true; leave it out to say no"
+    )
 }
 
 const missing = ({ tool }: OpenCall.OpenCall) =>

@@ -27,7 +27,12 @@ export const of = (
   if (result === undefined) return params === undefined ? nothing : edited(kit, tool, params)
   return params === undefined
     ? answered(kit, tool, result)
-    : Effect.fail(RunError.invalidInput("result", "result cannot be combined with params: with a result, nothing runs"))
+    : Effect.fail(
+      RunError.invalidInput(
+        "result",
+        "result cannot be combined with params: with a result, nothing runs; leave one of them out"
+      )
+    )
 }
 
 const edited = Effect.fnUntraced(function*(

@@ -112,6 +112,6 @@ const toolFailed = (call: Failed): RunError.Stored => ({
     _tag: "ToolFailed",
     tool: call.tool,
     callId: call.callId,
-    message: `tool "${call.tool}" failed, and this run does not continue on errors`
+    message: `the tool "${call.tool}" failed, and toolPolicy.continueOnError of this run is false`
   }
 })

@@ -53,7 +53,22 @@ describe("resume is refused, and nothing is stored,", () => {
         assert.include((yield* refusal(made, input)).message, "the last run of session \"s\" is complete")
       }
       const other = yield* refusal(made, { runId: "r0" })
-      assert.include(other.message, "run \"r0\" is not the last run of session \"s\"")
+      assert.strictEqual(
+        other.message,
+        "run \"r0\" is not the last run of session \"s\"; only the last one can be resumed, so leave runId out"
+      )
+    }))
+
+  it.effect("for history given to a session that has messages, and the error says to leave it out", () =>
+    Effect.gen(function*() {
+      const made = yield* TestAgent.make([ScriptedModel.text("ok")])
+      yield* made.agent.run({ sessionId: "s", input: "go" })
+      const { message, reason } = yield* Effect.flip(made.agent.run({ sessionId: "s", input: "more", history: [] }))
+      assert.deepInclude(reason, { _tag: "InvalidInput", field: "history" })
+      assert.strictEqual(
+        message,
+        "history is for new sessions, and this session already has messages; leave history out"
+      )
     }))
 
   it.effect("for a run that is over while another process has the session, which is busy", () =>
