@@ -65,7 +65,7 @@ export const make = (options: {
 
 const time = (name: string, value: Duration.Input): Duration.Duration => {
   if (typeof value === "number" && !(value >= 0)) {
-    throw new RangeError(`RetryPolicy: ${name} is not a duration: ${value}`)
+    throw new RangeError(`RetryPolicy: ${name} must be a duration of at least 0, not ${value}`)
   }
   return Duration.fromInputUnsafe(value)
 }

@@ -31,7 +31,10 @@ describe("a run as a whole", () => {
       const { over, script, seen } = yield* watched(turns, RetryPolicy.make({ base: 0, maxRunRetries: 2 }))
       const error = yield* Effect.flip(yield* over)
       assert.strictEqual(attemptsOf(error), 1)
-      assert.include(error.message, "the run has used up the retries that its retry policy allows; last: busy")
+      assert.include(
+        error.message,
+        "the run has used up the retries that maxRunRetries of its retry policy allows; last: busy"
+      )
       assert.strictEqual((yield* script.requests).length, 5)
       assert.strictEqual(RunLog.endOf(seen), "RunFailed(RetriesExhausted)")
     }))
@@ -46,7 +49,14 @@ describe("a run as a whole", () => {
       }
       const error = yield* Effect.flip(yield* over)
       assert.strictEqual(attemptsOf(error), 3)
-      assert.include(error.message, "has lost all the time to failures that its retry policy allows")
+      assert.include(error.message, "has lost all the time to failures that maxRunTime of its retry policy allows")
+    }))
+
+  it.effect("does not wait for longer than its policy allows, and names the option", () =>
+    Effect.gen(function*() {
+      const { over } = yield* watched([Overloaded.fail(61_000)], RetryPolicy.make({ maxRetryAfter: "1 minute" }))
+      const error = yield* Effect.flip(yield* over)
+      assert.include(error.message, "a longer wait than maxRetryAfter of the retry policy allows; last: busy")
     }))
 
   it.effect("loses no more than 15 minutes to waits by default", () =>
@@ -60,7 +70,7 @@ describe("a run as a whole", () => {
         yield* TestClock.adjust("60 seconds")
       }
       const error = yield* Effect.flip(yield* over)
-      assert.include(error.message, "has lost all the time to failures that its retry policy allows")
+      assert.include(error.message, "has lost all the time to failures that maxRunTime of its retry policy allows")
       // fifteen retries, five calls between them, and the try that was one too many
       assert.strictEqual(asked, 21)
     }))
@@ -162,7 +172,7 @@ describe("a wait that is not a valid time", () => {
     { maxRetries: 1.5 },
     { maxRunRetries: NaN }
   ])("or number is refused when a policy is made: %j", (options) => {
-    assert.throws(() => RetryPolicy.make(options), /RetryPolicy: (base|cap|max\w+) (is|must be)/)
+    assert.throws(() => RetryPolicy.make(options), /RetryPolicy: (base|cap|max\w+) must be/)
   })
 })
 

@@ -26,12 +26,18 @@ export type Backoff = (
 
 const none = {
   UsedUp: { _tag: "None", why: "" },
-  TooLong: { _tag: "None", why: ", and the provider asks for a longer wait than the retry policy allows" }
+  TooLong: {
+    _tag: "None",
+    why: ", and the provider asks for a longer wait than maxRetryAfter of the retry policy allows"
+  }
 } as const
-const tooOften: None = { _tag: "None", why: ", and the run has used up the retries that its retry policy allows" }
+const tooOften: None = {
+  _tag: "None",
+  why: ", and the run has used up the retries that maxRunRetries of its retry policy allows"
+}
 const tooLate: None = {
   _tag: "None",
-  why: ", and the run has lost all the time to failures that its retry policy allows"
+  why: ", and the run has lost all the time to failures that maxRunTime of its retry policy allows"
 }
 
 /** `whole`, the policy of all the run's models, says how much the run may lose in all. */
