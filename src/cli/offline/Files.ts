@@ -49,7 +49,9 @@ export const refused = (tool: string, { result }: Reply): Refused =>
     onNone: () => ({
       _tag: "Refused",
       reason: undefined,
-      message: `${tool} gave no answer: ${typeof result === "string" ? result : JSON.stringify(result)}`
+      message: `${tool} gave no answer: ${
+        typeof result === "string" ? result.replace(/\.$/, "") : JSON.stringify(result)
+      }. Ask again, or ask for something else.`
     }),
     onSome: ({ message, reason }) => ({ _tag: "Refused", reason: reason as Refused["reason"], message })
   })
@@ -65,7 +67,7 @@ const decodePage = Schema.decodeUnknownOption(ReadFile.tool.successSchema)
 export const tooLong: Refused = {
   _tag: "Refused",
   reason: undefined,
-  message: "A single entry of the result is longer than a tool may answer."
+  message: "One entry of the result is longer than the 30,000 characters that a tool may answer. Ask for another file."
 }
 
 const pageSize = 100

@@ -71,7 +71,10 @@ describe("the offline model", () => {
       call("1", asked),
       result("1", "Denied: by policy", true)
     ])
-    assert.strictEqual(text(parts), "list_files gave no answer: Denied: by policy")
+    assert.strictEqual(
+      text(parts),
+      "list_files gave no answer: Denied: by policy. Ask again, or ask for something else."
+    )
   })
 
   it.effect("fails with one line about what it does not understand, and the run is in the session", () =>
