@@ -27,7 +27,7 @@ export const fromNode = (program: string) => (cause: unknown): CommandError => {
     case "EPERM":
       return new CommandError({
         reason: "PermissionDenied",
-        message: `${name} is not a program that this user may run (${code}).`
+        message: `${name} is not a program that this user may run (${code}). Choose another one.`
       })
     case "E2BIG":
       return new CommandError({
@@ -35,6 +35,9 @@ export const fromNode = (program: string) => (cause: unknown): CommandError => {
         message: `The arguments of ${name} are too long (${code}): write them to a file and name that.`
       })
     default:
-      return new CommandError({ reason: "NotStarted", message: `${name} could not be started (${code}).` })
+      return new CommandError({
+        reason: "NotStarted",
+        message: `${name} could not be started (${code}). Check its name.`
+      })
   }
 }

@@ -93,7 +93,10 @@ export const fromNode = (path: string) => (cause: unknown): FileError => {
         message: `${name} must not be read by this user (${code}). Choose another file.`
       })
     case "ENAMETOOLONG":
-      return new FileError({ reason: "InvalidPath", message: `${name} is too long for a path (${code}).` })
+      return new FileError({
+        reason: "InvalidPath",
+        message: `${name} is too long for a path (${code}). Choose a shorter one.`
+      })
     case "ELOOP":
       return leadsOutside(path)
     case "EISDIR":

@@ -62,7 +62,7 @@ export const isSpecial = (path: string): FileError.FileError =>
 export const isNoFolder = (path: string): FileError.FileError =>
   new FileError.FileError({
     reason: "NotAFolder",
-    message: `${quote(path)} is a file, not a folder: nothing can be in it.`
+    message: `${quote(path)} is a file, not a folder: nothing can be in it. Choose another path.`
   })
 
 /** Somebody else changed the file between reading and replacing it. */

@@ -173,9 +173,13 @@ describe("a command that cannot start", () => {
       [["no-such-program"], "NotFound", "\"no-such-program\" was not found"],
       [["git status"], "NotFound", "The first word is the program"],
       [["./missing"], "NotFound", "\"./missing\" was not found"],
-      [["./file.txt"], "PermissionDenied", "\"./file.txt\" is not a program that this user may run (EACCES)"],
+      [
+        ["./file.txt"],
+        "PermissionDenied",
+        "\"./file.txt\" is not a program that this user may run (EACCES). Choose another one."
+      ],
       [["./folder"], "PermissionDenied", "\"./folder\" is not a program"],
-      [["./file.txt/tool"], "NotStarted", "could not be started (ENOTDIR)"],
+      [["./file.txt/tool"], "NotStarted", "could not be started (ENOTDIR). Check its name."],
       [["./script"], "NotFound", "or what its first line names is missing"],
       [["echo", "x".repeat(3_000_000)], "NotStarted", "The arguments of \"echo\" are too long"],
       [["echo", "a\0b"], "InvalidCommand", "Word 2 of the command has a NUL character"],

@@ -171,7 +171,7 @@ describe("write_file", () => {
     Effect.gen(function*() {
       const { message, reason } = yield* refusal(yield* sandbox(), "write_file", { path: "x".repeat(256), content: "" })
       assert.strictEqual(reason, "InvalidPath")
-      assert.include(message, "is too long for a path")
+      assert.include(message, "is too long for a path (ENAMETOOLONG). Choose a shorter one.")
     }))
 
   it.effect.each(["a", "a/", "missing/", "."])("a folder is refused: %s", (path) =>
@@ -188,7 +188,7 @@ describe("write_file", () => {
         const root = yield* sandbox({ "file.txt": "x" })
         const { message, reason } = yield* refusal(root, "write_file", { path, content: "" })
         assert.strictEqual(reason, "NotAFolder")
-        assert.include(message, "is a file, not a folder")
+        assert.include(message, "is a file, not a folder: nothing can be in it. Choose another path.")
       })
   )
 
