@@ -25,15 +25,20 @@ export const read = (file: string): Stream.Stream<string, Refusal> =>
         try: () => decoder.decode(bytes, { stream: bytes !== undefined }),
         catch: () =>
           badInput(
-            `${nameOf(file)} ${isCompressed ? "is compressed: unpack it first, with gunzip" : "is not UTF-8 text"}`
+            `${nameOf(file)} ${
+              isCompressed ? "is compressed: unpack it first, with gunzip" : "is not UTF-8 text: convert it first"
+            }`
           )
       }).pipe(
-        Effect.filterOrFail(isWithin, () => badInput(`${nameOf(file)} has a line of more than 64 million characters`))
+        Effect.filterOrFail(
+          isWithin,
+          () => badInput(`${nameOf(file)} has a line of more than 64 million characters: give one with shorter lines`)
+        )
       )
     }
     return NodeStream.fromReadable({
       evaluate: () => file === "-" ? process.stdin : createReadStream(file),
-      onError: (cause) => badInput(`${nameOf(file)} cannot be read${because(cause)}`)
+      onError: (cause) => badInput(`${nameOf(file)} cannot be read${because(cause)}: name a file that you can read`)
     }).pipe(
       Stream.mapEffect(decode),
       Stream.concat(Stream.fromEffect(Effect.suspend(() => decode()))),
@@ -90,7 +95,7 @@ const unwritable = (file: string, cause: unknown): Refusal =>
     : badInput(
       `the file ${JSON.stringify(file)} cannot be written${
         codeOf(cause) === "ENOENT" ? " (its folder does not exist)" : because(cause)
-      }`
+      }: name a file elsewhere`
     )
 
 const codeOf = (cause: unknown): string | undefined => (cause as NodeJS.ErrnoException | undefined)?.code

@@ -156,7 +156,11 @@ const codeOf = Effect.fnUntraced(function*(
     if ("_tag" in error && error._tag === "OutputClosed") {
       if (error.isReaderGone) return codes.readerLeft
       const why = FileReason.of(error.code)
-      yield* screen.say(Messages.line(`standard output cannot be written (${why}); the run was stopped`))
+      yield* screen.say(
+        Messages.line(
+          `standard output cannot be written (${why}), so the run was stopped: send it elsewhere, and go on with --session`
+        )
+      )
       return codes.failed
     }
     if (!("_tag" in error)) yield* screen.say(Messages.line(Messages.ofDefect(error)))

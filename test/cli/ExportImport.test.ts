@@ -83,7 +83,10 @@ describe("fiberloop export", () => {
       const empty = yield* on("export", [id, "--to", " "])
       const there = yield* on("export", [id, "--to", folder])
       assert.deepStrictEqual([missing.code, empty.code, there.code], [1, 1, 1])
-      assert.match(missing.stderr, /^fiberloop: the file "[^"]+" cannot be written \(its folder does not exist\)\n$/)
+      assert.match(
+        missing.stderr,
+        /^fiberloop: the file "[^"]+" cannot be written \(its folder does not exist\): name a file elsewhere\n$/
+      )
       assert.include(empty.stderr, "--to is empty")
       assert.match(there.stderr, /^fiberloop: "[^"]+" is a folder: name a file in it\n$/)
     }))
@@ -251,9 +254,12 @@ describe("fiberloop import", () => {
       const said = (file: string) => Effect.map(on("import", [file]), ({ code, stderr }) => `${code} ${stderr}`)
       assert.match(
         yield* said(join(folder, "no")),
-        /^1 fiberloop: the file "[^"]+" cannot be read \(it does not exist\)\n$/
+        /^1 fiberloop: the file "[^"]+" cannot be read \(it does not exist\): name a file that you can read\n$/
       )
-      assert.match(yield* said(folder), /^1 fiberloop: the file "[^"]+" cannot be read \(it is a folder\)\n$/)
+      assert.match(
+        yield* said(folder),
+        /^1 fiberloop: the file "[^"]+" cannot be read \(it is a folder\): name a file that you can read\n$/
+      )
       assert.match(yield* said(" "), /^1 fiberloop: the file is empty[^\n]+\n$/)
     }))
 
@@ -315,7 +321,7 @@ describe("as processes", () => {
         (file) => Effect.sync(() => closeSync(file))
       )
       const toFull = { cwd: dirname(db), spawn: { stdio: ["ignore", full, "pipe"] satisfies StdioOptions } }
-      const line = "fiberloop: standard output cannot be written (the disk is full)\n"
+      const line = "fiberloop: standard output cannot be written (the disk is full): send it elsewhere\n"
       const { code, stderr } = yield* Child.run(["export", id, "--db", db], toFull)
       assert.deepStrictEqual([code, stderr], [1, line])
       // a copy that was made is reported, or a script would make another

@@ -21,7 +21,7 @@ describe("a file that is read", () => {
     Effect.gen(function*() {
       const file = yield* fileOf(Buffer.from("one é").subarray(0, -1))
       const { code, line } = yield* Effect.flip(LineFile.readWhole(file))
-      assert.deepStrictEqual([code, line], [1, `the file ${JSON.stringify(file)} is not UTF-8 text`])
+      assert.deepStrictEqual([code, line], [1, `the file ${JSON.stringify(file)} is not UTF-8 text: convert it first`])
     }))
 
   it.effect("is refused without reading on if a line has no end in sight", () =>
@@ -30,7 +30,9 @@ describe("a file that is read", () => {
       truncateSync(file, 70_000_000)
       assert.deepStrictEqual(
         yield* Effect.flip(Stream.runDrain(LineFile.read(file))),
-        badInput(`the file ${JSON.stringify(file)} has a line of more than 64 million characters`)
+        badInput(
+          `the file ${JSON.stringify(file)} has a line of more than 64 million characters: give one with shorter lines`
+        )
       )
     }))
 

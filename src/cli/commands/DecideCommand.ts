@@ -95,7 +95,10 @@ const find = Effect.fnUntraced(function*(
     if (all.length > 1) return yield* several(options, sessionId, all)
     const [waiting] = all
     return waiting === undefined
-      ? yield* badInput(`session ${JSON.stringify(sessionId)} has no call that waits for an approval`)
+      ? yield* badInput(
+        `session ${JSON.stringify(sessionId)} has no call that waits for an approval: ` +
+          `${Invocation.of("approvals", [], Invocation.placeOf(options.place.flags))} lists those that do`
+      )
       : { sessionId: waiting.sessionId, approvalId: waiting.id, waiting }
   }
   // a question asked below the session is named by its whole id

@@ -13,7 +13,7 @@ export const print = (text: string): Effect.Effect<void, Ended | Refusal, Output
       ({ code, isReaderGone }) =>
         isReaderGone
           ? new Ended({ code: codes.readerLeft })
-          : badInput(`standard output cannot be written (${FileReason.of(code)})`)
+          : badInput(`standard output cannot be written (${FileReason.of(code)}): send it elsewhere`)
     )
   )
 
