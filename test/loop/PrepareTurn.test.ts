@@ -200,4 +200,20 @@ describe("prepareTurn that breaks ends the run, with nothing sent:", () => {
         assert.deepStrictEqual(requests, [])
       }))
   }
+
+  it.effect.each<readonly [says: string, prepareTurn: Options["prepareTurn"]]>([
+    ["\"wrok\" is not a tool of this agent; it has work, look", broken["naming a tool the agent lacks"]],
+    [
+      "the tool \"work\" must be called, but is not offered; offer it in tools, or leave toolChoice out",
+      broken["requiring a tool that is not offered"]
+    ],
+    [
+      "must be \"auto\", \"none\", \"required\" or { tool: \"<name>\" }",
+      broken["returning an invalid tool choice"]
+    ]
+  ])("and says what to return instead: %s", ([says, prepareTurn]) =>
+    Effect.gen(function*() {
+      const { log } = yield* ran([], { prepareTurn: prepareTurn! })
+      assert.include(RunLog.only(log, "RunFailed")[0]?.error.reason.message, says)
+    }))
 })

@@ -73,14 +73,20 @@ const changed = function*(
   if (wrong !== undefined) return yield* Rules.blocked("prepareTurn", wrong)
   const { instructions, toolChoice, tools: names } = change
   const unknown = names?.find((name) => !Object.hasOwn(env.handlers.tools, name))
-  if (unknown !== undefined) return yield* Rules.blocked("prepareTurn", `"${unknown}" is not a tool of this agent`)
+  if (unknown !== undefined) {
+    const has = Object.keys(env.handlers.tools).join(", ")
+    return yield* Rules.blocked("prepareTurn", `"${unknown}" is not a tool of this agent; it has ${has}`)
+  }
   const { tools } = names === undefined ? env : cut(env, names)
   const isCallable = typeof toolChoice === "object"
     ? Env.isOffered({ tools }, toolChoice.tool)
     : toolChoice !== "required" || tools.length > 0
   if (!isCallable) {
     const what = typeof toolChoice === "object" ? `the tool "${toolChoice.tool}"` : "a tool"
-    return yield* Rules.blocked("prepareTurn", `${what} must be called, but is not offered`)
+    return yield* Rules.blocked(
+      "prepareTurn",
+      `${what} must be called, but is not offered; offer it in tools, or leave toolChoice out`
+    )
   }
   const system = instructions === undefined ? env.system?.content ?? "" : env.systemOf(instructions)
   return { ...env, ...(yield* make(system, tools, toolChoice)) }
@@ -96,7 +102,9 @@ const problemOf = (change: PrepareTurn.Change): string | undefined => {
   if (instructions !== undefined && typeof instructions !== "string") {
     return "the instructions that it returned are not a string"
   }
-  return toolChoice === undefined || isChoice(toolChoice) ? undefined : "the toolChoice that it returned is not valid"
+  return toolChoice === undefined || isChoice(toolChoice)
+    ? undefined
+    : "the toolChoice that it returned must be \"auto\", \"none\", \"required\" or { tool: \"<name>\" }"
 }
 
 const isChoice = (given: Model.ToolChoice | null): boolean =>
