@@ -76,5 +76,8 @@ const attempt = Effect.fnUntraced(function*(
 const refusal = (reason: RunError.ProviderRefusal) => new RunError.NonRetryableError<RunError.ProviderRefusal>(reason)
 
 /** No failure of a provider: no policy has a say in it, and no other model is asked. */
-const noneLeft = refusal({ _tag: "Unknown", message: "the run's limits allow no further call" })
+const noneLeft = refusal({
+  _tag: "Unknown",
+  message: "the run's limits allow no further call; resume the run with higher ones"
+})
 const filtered = refusal({ _tag: "ContentPolicy", message: "the model's answer was filtered, or refused" })

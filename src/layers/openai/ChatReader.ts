@@ -123,7 +123,12 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
     push(text) {
       if (outcome !== undefined) return
       if (!events.push(text) && outcome === undefined) {
-        fail(AdapterErrors.invalidResponse(endpoint, "sent an event of more than 10 MiB"))
+        fail(
+          AdapterErrors.invalidResponse(
+            endpoint,
+            "sent an event of more than 10 MiB, which is too long; ask for less at once"
+          )
+        )
       }
       const document = events.document()
       if (document !== undefined) readDocument(document, false)

@@ -64,10 +64,9 @@ describe("a question that fails", () => {
     Effect.gen(function*() {
       const { asked, model } = failing(keyless)
       const asking = Ask.ask(model, question, ledger(0))
-      assert.strictEqual(
-        yield* reasonOf(Effect.provideService(asking, RetryPolicy.RetryPolicy, patient)),
-        "Unknown"
-      )
+      const error = yield* Effect.flip(Effect.provideService(asking, RetryPolicy.RetryPolicy, patient))
+      assert.strictEqual(error.reason._tag, "Unknown")
+      assert.strictEqual(error.message, "the run's limits allow no further call; resume the run with higher ones")
       assert.deepStrictEqual(asked, [])
     }))
 })

@@ -71,7 +71,7 @@ describe("the event stream", () => {
     Effect.gen(function*() {
       const { error } = yield* OpenAi.answer(OpenAi.open("data: ", "x".repeat(11 * 1024 * 1024)))
       assert.strictEqual(error?.reason._tag, "InvalidResponseError")
-      assert.include(error?.message, "more than 10 MiB")
+      assert.include(error?.message, "more than 10 MiB, which is too long; ask for less at once")
     }))
 
   it.effect("is an invalid response with an event that is not JSON, which is not repeated", () =>
