@@ -28,7 +28,8 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
     Effect.contextWith((context: Context.Context<never>) => {
       const known = live.get(run.sessionId)
       if (known?.run.isOver() === true) return Effect.andThen(forgotten(known), start(run, drive))
-      if (known !== undefined) return attach(known.run, run)
+      if (known?.run.runId === run.runId) return Effect.succeed(known.run)
+      if (known !== undefined) return Effect.fail(RunError.sessionBusy(run.sessionId, known.run.runId))
       if (scope.state._tag === "Closed") return Effect.fail(RunError.shuttingDown)
       const entry: Entry = { run, forgotten: undefined }
       live.set(run.sessionId, entry)
@@ -74,14 +75,6 @@ const ifDead = (forget: () => void) => (exit: Exit.Exit<unknown>): void => {
 const forgotten = (entry: Entry): Effect.Effect<void> => {
   entry.forgotten ??= Deferred.makeUnsafe()
   return Effect.interruptible(Deferred.await(entry.forgotten))
-}
-
-/** The run that is there, where both are the same run with the same input; else the refusal. */
-const attach = (known: Runs.LiveRun, run: Runs.LiveRun): Effect.Effect<Runs.LiveRun, RunError.RunError> => {
-  if (known.runId !== run.runId) return Effect.fail(RunError.sessionBusy(run.sessionId, known.runId))
-  return known.canonicalInput === run.canonicalInput
-    ? Effect.succeed(known)
-    : Effect.fail(RunError.runConflict(run.runId))
 }
 
 export const layer: Layer.Layer<Runs.Runs> = Layer.effect(Runs.Runs, make)

@@ -88,7 +88,7 @@ export const RunRefusal = Schema.Union([
   Schema.TaggedStruct("InvalidInput", { ...message, field: Schema.String }),
   /** the store has no session with this id, and none was to be created */
   Schema.TaggedStruct("SessionNotFound", { ...message, sessionId: Schema.String }),
-  /** the run id exists with other input */
+  /** the run id exists with other input, or is of another agent */
   Schema.TaggedStruct("RunConflict", { ...message, runId: Schema.String }),
   /**
    * The question is not waiting for an answer: none has this id, it was answered, its call was settled without an

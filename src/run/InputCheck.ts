@@ -25,20 +25,29 @@ export interface Defaults {
   readonly tools: ReadonlyArray<string>
 }
 
-/** The whole effective input of a run. Fails with the first of several bad arguments. */
-export const effective = (input: RunInput.RunInput, defaults: Defaults): Checked<RunInput.Effective> => {
+/** What a caller asks for. */
+export interface Asked {
+  readonly effective: RunInput.Effective
+  readonly given: RunInput.Given
+}
+
+/** What a caller asks for. Fails with the first of several bad arguments. */
+export const asked = (input: RunInput.RunInput, defaults: Defaults): Checked<Asked> => {
   const others = noOthers("the input of a run", input, inputNames)
   if (Result.isFailure(others)) return Result.fail(others.failure)
   if (isBare(input)) {
     const { limits, toolPolicy } = defaults
-    return Result.map(userMessages("input", input.input), (messages) => ({ messages, toolPolicy, limits }))
+    return Result.map(
+      userMessages("input", input.input),
+      (messages) => ({ effective: { messages, toolPolicy, limits }, given: nothing })
+    )
   }
   const checked = Result.all({
     messages: userMessages("input", input.input),
     history: input.history === undefined ? notGiven : historyMessages(input.history),
     instructions: text("instructions", input.instructions ?? undefined),
-    limits: input.limits ? limits(input.limits) : nothing,
-    toolPolicy: input.toolPolicy ? policy(input.toolPolicy, defaults.tools) : nothing,
+    limits: input.limits ? limits(input.limits) : notGiven,
+    toolPolicy: input.toolPolicy ? policy(input.toolPolicy, defaults.tools) : notGiven,
     allowedTools: names("allowedTools", input.allowedTools, defaults.tools),
     toolOrder: names("toolOrder", input.toolOrder, defaults.tools),
     data: input.data === undefined ? notGiven : json("data", input.data)
@@ -46,14 +55,17 @@ export const effective = (input: RunInput.RunInput, defaults: Defaults): Checked
   return Result.map(
     checked,
     ({ allowedTools, data, history, instructions, limits, messages, toolOrder, toolPolicy }) => ({
-      messages,
-      toolPolicy: RunPolicy.narrow(defaults.toolPolicy, toolPolicy),
-      limits: RunPolicy.merge(defaults.limits, limits),
-      ...(history === undefined ? {} : { history }),
-      ...(instructions === undefined ? {} : { instructions }),
-      ...(allowedTools === undefined ? {} : { allowedTools }),
-      ...(toolOrder === undefined ? {} : { toolOrder }),
-      ...(data === undefined ? {} : { data })
+      effective: {
+        messages,
+        toolPolicy: RunPolicy.narrow(defaults.toolPolicy, toolPolicy ?? {}),
+        limits: RunPolicy.merge(defaults.limits, limits ?? {}),
+        ...(history === undefined ? {} : { history }),
+        ...(instructions === undefined ? {} : { instructions }),
+        ...(allowedTools === undefined ? {} : { allowedTools }),
+        ...(toolOrder === undefined ? {} : { toolOrder }),
+        ...(data === undefined ? {} : { data })
+      },
+      given: { limits, toolPolicy }
     })
   )
 }
@@ -105,7 +117,7 @@ export const every = (given: Duration.Input): Checked<Duration.Duration> => {
     : refuse("every", "every must be a duration of at least 1 millisecond")
 }
 
-const nothing: Checked<{}> = Result.succeed({})
+const nothing: RunInput.Given = { limits: undefined, toolPolicy: undefined }
 
 /**
  * An id of a session or a run: 1 to 200 characters, no control characters, no blank at either end. `instead` says what to do if

@@ -90,11 +90,14 @@ export const invalidInput = (
 ): NonRetryableError<Extract<RunRefusal, { _tag: "InvalidInput" }>> =>
   new NonRetryableError({ _tag: "InvalidInput", field, message })
 
-export const runConflict = (runId: string): NonRetryableError =>
+/** `agent` is the one that has the run, where that is another one than was asked. */
+export const runConflict = (runId: string, agent?: string): NonRetryableError =>
   new NonRetryableError({
     _tag: "RunConflict",
     runId,
-    message: `run "${runId}" exists with other input; use another run id, or the same input to attach to it`
+    message: agent === undefined
+      ? `run "${runId}" exists with other input; use another run id, or the same input to attach to it`
+      : `run "${runId}" is one of the agent "${agent}"; use another run id, or ask that agent`
   })
 
 /** `what` has `bytes` of JSON, and may have at most `limit`. */

@@ -32,8 +32,9 @@ export interface RunInput {
   /** `false`: an unknown session is `SessionNotFound`. Default `true`. */
   readonly createSession?: boolean | undefined
   /**
-   * The same id again, in the same session, attaches to that run if the input is equal; with other input it is
-   * `RunConflict`. Default: a new id. At most 200 characters.
+   * The same id again, in the same session, attaches to that run if the input is equal; with other input, or of another
+   * agent, it is `RunConflict`. Of limits and tool policies only what is given is compared. Default: a new id. At most 200
+   * characters.
    */
   readonly runId?: string | undefined
   /** messages before the first one, for new sessions only */
@@ -107,3 +108,19 @@ export const Effective = Schema.Struct({
   data: Schema.optionalKey(Schema.Json)
 })
 export type Effective = typeof Effective.Type
+
+/** What a caller gave of what the agent and its settings bring too, checked. */
+export interface Given {
+  readonly limits: RunPolicy.Limits | undefined
+  readonly toolPolicy: RunPolicy.ToolPolicy | undefined
+}
+
+/**
+ * What a caller who asks for the run `stored` asks for: what he does not give is as in that run, whatever the agent has by now. Equal
+ * to `stored`, in canonical JSON, where both ask for the same.
+ */
+export const askedOf = (stored: Effective, asked: Effective, { limits, toolPolicy }: Given): Effective => ({
+  ...asked,
+  limits: limits === undefined ? stored.limits : RunPolicy.merge(stored.limits, limits),
+  toolPolicy: toolPolicy === undefined ? stored.toolPolicy : RunPolicy.narrow(stored.toolPolicy, toolPolicy)
+})

@@ -17,8 +17,10 @@ import type * as Queue from "../run/state/Queue.ts"
 export interface LiveRun {
   readonly runId: string
   readonly sessionId: string
-  /** canonical JSON of the effective input: equal inputs are one run */
-  readonly canonicalInput: string
+  /** the name of the agent that drives it */
+  readonly agent: string
+  /** what the run was started with */
+  readonly input: RunInput.Effective
   /** Awaits that the drive's first event is stored; fails when the run is refused. */
   readonly begun: Effect.Effect<void, RunError.RunError>
   /**
@@ -52,8 +54,8 @@ export class Runs extends Context.Service<Runs, {
    * settings there, its agent's among them. Closing the layer interrupts the drive, if it can be interrupted, and waits
    * for it: a drive that was accepted always begins. The run is forgotten when the drive says so, before it shows its
    * end, so that whoever sees the end can start the next run; or when the drive dies. If the session has a live run
-   * with the same id and input, that run is returned instead; with other input it is `RunConflict`. Another live run in
-   * the session is `SessionBusy`; one that is over is awaited until it is forgotten, interruptibly. Sessions are
+   * with the same id, that run is returned instead, and the caller sees whether it asks for the same. Another live run
+   * in the session is `SessionBusy`; one that is over is awaited until it is forgotten, interruptibly. Sessions are
    * independent: a fork shares run ids with its original, and both may be driven at once.
    */
   readonly start: (

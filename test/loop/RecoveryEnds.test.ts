@@ -1,11 +1,8 @@
 /** What the end that is written for a dead drive counts and settles. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
-import * as Agent from "../../src/Agent.ts"
-import * as Fiberloop from "../../src/Fiberloop.ts"
 import * as Reconciler from "../../src/services/Reconciler.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as DeadRun from "../support/DeadRun.ts"
@@ -36,21 +33,6 @@ it.effect("a run that died can still be resumed after something else wrote to it
     assert.deepInclude(result, { _tag: "Completed", text: "done" })
     assert.strictEqual(yield* end, "RunCompleted")
     assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
-  }))
-
-it.effect("a run that died is not resumed by another agent that is sent the same request but lacks the tools of its calls", () =>
-  Effect.gen(function*() {
-    const store = yield* DeadRun.left({ wasAborted: false })
-    const before = yield* store.log("s")
-    const services = yield* Layer.build(Layer.mergeAll(Fiberloop.layer, store.layer, ScriptedModel.layer([])))
-    const other = yield* Effect.provideContext(
-      Agent.make({ name: "app/Other", instructions: "", toolPolicy: { maxParallel: 2 } }),
-      services
-    )
-    const { reason } = yield* Effect.flip(other.run({ sessionId: "s", runId: "dead", input: "go" }))
-    assert.strictEqual(reason._tag, "InvalidInput")
-    for (const name of ["test/Tested", "app/Other", "\"work\""]) assert.include(reason.message, name)
-    assert.deepStrictEqual(yield* store.log("s"), before)
   }))
 
 describe("a run that died five times in a row", () => {

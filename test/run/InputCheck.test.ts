@@ -14,7 +14,7 @@ const defaults: InputCheck.Defaults = {
 }
 
 const effective = (input: Partial<RunInput.RunInput>) =>
-  Result.getOrThrow(InputCheck.effective({ input: "hello", ...input }, defaults))
+  Result.getOrThrow(InputCheck.asked({ input: "hello", ...input }, defaults)).effective
 
 /** The field and the message of a refusal. */
 const refusal = <A>(checked: Result.Result<A, { readonly reason: object }>) => {
@@ -23,8 +23,7 @@ const refusal = <A>(checked: Result.Result<A, { readonly reason: object }>) => {
   assert.strictEqual(reason._tag, "InvalidInput")
   return reason
 }
-const refused = (input: Partial<RunInput.RunInput>) =>
-  refusal(InputCheck.effective({ input: "hello", ...input }, defaults))
+const refused = (input: Partial<RunInput.RunInput>) => refusal(InputCheck.asked({ input: "hello", ...input }, defaults))
 
 describe("an input", () => {
   it("that is a text is one user message, and everything else is the agent's default", () => {
@@ -327,7 +326,8 @@ describe("tools", () => {
     ["run", defaults, { maxParallel: Infinity }],
     ["agent", { ...defaults, toolPolicy: { maxParallel: Infinity } }, {}]
   ])("may run at once without a bound if the %s says so, even after being read back", (_, given, toolPolicy) => {
-    const { toolPolicy: policy } = Result.getOrThrow(InputCheck.effective({ input: "hello", toolPolicy }, given))
+    const { effective } = Result.getOrThrow(InputCheck.asked({ input: "hello", toolPolicy }, given))
+    const policy = effective.toolPolicy
     assert.deepStrictEqual(JSON.parse(JSON.stringify(policy)), policy)
     assert.isAtLeast(policy.maxParallel ?? 1, 1_000_000)
   })
@@ -340,7 +340,7 @@ describe("tools", () => {
   })
 
   it("of an agent without any are refused, saying that it has none", () => {
-    const checked = InputCheck.effective({ input: "hello", allowedTools: ["pay"] }, { ...defaults, tools: [] })
+    const checked = InputCheck.asked({ input: "hello", allowedTools: ["pay"] }, { ...defaults, tools: [] })
     assert.include(refusal(checked).message, "not a tool of this agent; it has none")
   })
 

@@ -18,7 +18,6 @@
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Canonical from "../../run/Canonical.ts"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunInput from "../../run/RunInput.ts"
@@ -46,6 +45,8 @@ type Stop =
 export class Live implements Runs.LiveRun {
   readonly runId: string
   readonly sessionId: string
+  readonly agent: string
+  readonly input: RunInput.Effective
   readonly feed: Feed.Feed
   readonly inbox = new Inbox.Inbox()
   readonly budget: Budget.Budget
@@ -67,7 +68,6 @@ export class Live implements Runs.LiveRun {
   /** interrupts the part of the drive under way */
   interrupt: (() => void) | undefined
   readonly #store: SessionStore.SessionStore["Service"]
-  readonly #input: unknown
   readonly #isFound: boolean
   #isAnnounced = false
 
@@ -83,12 +83,9 @@ export class Live implements Runs.LiveRun {
     this.track = track
     this.decodeOutput = brief.decodeOutput
     this.#store = store
-    this.#input = begin.input
+    this.agent = brief.agent
+    this.input = begin.input
     this.#isFound = DriveRequest.isFound(begin)
-  }
-
-  get canonicalInput() {
-    return Canonical.canonical(this.#input)
   }
 
   get begun() {

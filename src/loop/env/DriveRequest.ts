@@ -14,11 +14,11 @@ import type * as Fold from "../log/Fold.ts"
 import type * as Rules from "./Rules.ts"
 import type * as Settings from "./Settings.ts"
 
-/** How a drive is to begin; `input` is what its run was started with. */
+/** How a drive is to begin; `input` is what its run was started with, `given` what of that came from the caller. */
 export type Begin =
   & { readonly input: RunInput.Effective }
   & (
-    | { readonly _tag: "Start"; readonly create: boolean }
+    | { readonly _tag: "Start"; readonly create: boolean; readonly given: RunInput.Given }
     | {
       readonly _tag: "Resume"
       readonly limits: RunPolicy.Limits | undefined

@@ -4,28 +4,27 @@
  *
  * What becomes of a request, by what is found first:
  *
- *     a live run of this process, with its ids     attached to (`Runs`); with other input `RunConflict`
- *     a session that another run has               a replay, of a start whose run is over (`past`); else `SessionBusy`
+ *     a live run of this process, with its ids     attached to (`Start`); with other input `RunConflict`
+ *     a session that somebody else has             a replay, of a start whose run is over (`past`); else `SessionBusy`
  *     a start, of no run in the log                it begins
  *     a start, of the last run, which was left     it goes on
  *     a start, of another run in the log           a replay; with other input `RunConflict`
  *     a resume, of the last run, which may go on   it goes on
  *     a resume, of any other                       `NothingToResume`
  *
- * Does not own what a dead drive left open (`Recovery`), nor how a run begins in the log (`FirstEvent`).
+ * Does not own whether a request is the same as an earlier one (`SameRequest`), what a dead drive left open (`Recovery`), nor how a
+ * run begins in the log (`FirstEvent`).
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import * as Canonical from "../../run/Canonical.ts"
-import * as Pointer from "../../run/Pointer.ts"
 import * as RunError from "../../run/RunError.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as RunStatus from "../../run/RunStatus.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
-import type * as Place from "../env/Place.ts"
 import * as Fold from "../log/Fold.ts"
+import * as SameRequest from "./SameRequest.ts"
 
 /** The session is this drive's. */
 export interface Ready extends Fold.Folded {
@@ -78,9 +77,10 @@ const ofOther = ({ agent: name, handlers }: DriveRequest.Brief, { agent, openCal
 const look = Effect.fnUntraced(function*(
   store: Store,
   session: SessionStore.Session,
-  { begin, folded: known, runId, sessionId, settings: { place } }: DriveRequest.DriveRequest
+  request: DriveRequest.DriveRequest
 ): Effect.fn.Return<Opened, RunError.RunError> {
-  const folded = session.head() === 0 ? Fold.nothing : yield* Fold.fold(store, sessionId, known)
+  const { begin, runId, sessionId } = request
+  const folded = session.head() === 0 ? Fold.nothing : yield* Fold.fold(store, sessionId, request.folded)
   const { state } = folded
   const isDead = RunState.isOpen(state)
   const ready: Ready = { _tag: "Ready", session, ...folded, begin, from: state.seq + 1 }
@@ -92,13 +92,10 @@ const look = Effect.fnUntraced(function*(
   }
   const past = yield* Fold.find(store, sessionId, runId, folded)
   if (past !== undefined) {
-    const isAsked = isFor(past.state, { sessionId, runId }, place)
-    const isAwaited = isAsked && past.state.end !== undefined && RunEvent.isUnwanted(past.state.end)
-    // the run around it may have been resumed with other data, which the call hands on
-    if (!(isAsked ? isSameButData : isSame)(past, begin)) return yield* RunError.runConflict(runId)
+    const { isAwaited, isOfCall } = yield* asked(past, request, begin)
     if (state.runId === runId) {
       if (!isDead && !wasLeft(state) && !isAwaited) return { _tag: "Replay", past }
-      const data = isAsked && !isSame({ input: state.input! }, begin) ? begin.input.data : undefined
+      const data = isOfCall ? SameRequest.newData(state.input, begin) : undefined
       return { ...ready, begin: { _tag: "Resume", input: past.input, limits: undefined, data }, from: past.from }
     }
     // its questions are over: a call that waited for it would wait for ever
@@ -117,34 +114,29 @@ const look = Effect.fnUntraced(function*(
 /** Its process died or was shut down, and whoever recorded that, with an answer for example, did not continue it. */
 const wasLeft = ({ end }: RunState.RunState): boolean => end !== undefined && RunEvent.isOfProcess(end)
 
-/** It is asked for from the call that it works for, or that paused for it. */
-const isFor = ({ parent }: RunState.RunState, run: Pointer.Run, place: Place.Place | undefined): boolean => {
-  if (place === undefined) return false
-  const { budget, call } = place
-  return (parent !== undefined && Pointer.isSameCall(parent, call)) || budget?.waitsFor(call, run) === true
+/** How a start asks for a run in the log; fails where it is another request. */
+const asked = (past: Fold.Known, request: DriveRequest.DriveRequest, begin: Start) => {
+  const { agent, end, parent } = past.state
+  const isOfCall = SameRequest.isOfCall(parent, request, request.settings.place)
+  const refusal = SameRequest.refusal({ agent, input: past.input }, request, begin, isOfCall)
+  // the call waits for what comes of it
+  const isAwaited = isOfCall && end !== undefined && RunEvent.isUnwanted(end)
+  return refusal === undefined ? Effect.succeed({ isOfCall, isAwaited }) : Effect.fail(refusal)
 }
 
-/** The run that a start asks for, where it has ended; looked for without taking the session. */
+/** The run that a start asks for, where it has ended and does not go on; looked for without taking the session. */
 export const past = Effect.fnUntraced(function*(
   store: Store,
-  sessionId: string,
-  runId: string,
-  begin: DriveRequest.Begin
+  request: DriveRequest.DriveRequest
 ): Effect.fn.Return<Fold.Past | undefined, RunError.RunError> {
+  const { begin, runId, sessionId } = request
   if (begin._tag === "Resume") return undefined
   const found = yield* Fold.find(store, sessionId, runId, Fold.nothing)
   if (found?.state.end === undefined) return undefined
   // the last run of a session may still be continued
   if (wasLeft(found.state) && (yield* store.lastOf(sessionId, "RunStarted")) === found.state.startSeq) return undefined
-  return isSame(found, begin) ? found : yield* RunError.runConflict(runId)
+  return (yield* asked(found, request, begin)).isAwaited ? undefined : found
 })
-
-/** A run id names one run, so a request that repeats it is the same request, or a conflict. */
-const isSame = (found: Pick<Fold.Known, "input">, begin: Pick<Start, "input">): boolean =>
-  Canonical.canonical(found.input) === Canonical.canonical(begin.input)
-
-const isSameButData = (found: Pick<Fold.Known, "input">, begin: Pick<Start, "input">): boolean =>
-  isSame({ input: { ...found.input, data: null } }, { input: { ...begin.input, data: null } })
 
 type Start = Extract<DriveRequest.Begin, { _tag: "Start" }>
 

@@ -123,11 +123,11 @@ const launch = (
   { runId, sessionId }: Identity.Identity
 ): Started.Starting => {
   const { limits, timeouts } = settings
-  const checked = Result.flatMap(limits, (limits) => InputCheck.effective(input, { ...defaults, limits }))
+  const checked = Result.flatMap(limits, (limits) => InputCheck.asked(input, { ...defaults, limits }))
   if (Result.isFailure(checked)) return Effect.fail(checked.failure)
   if (Result.isFailure(timeouts)) return Effect.fail(timeouts.failure)
-  const effective = checked.success
-  const begin: DriveRequest.Begin = { _tag: "Start", input: effective, create: input.createSession ?? true }
+  const { effective, given } = checked.success
+  const begin: DriveRequest.Begin = { _tag: "Start", input: effective, given, create: input.createSession ?? true }
   return Effect.flatMapEager(Brief.make(definition, effective, timeouts.success), (brief) => {
     const request = { sessionId, runId, begin, brief, settings, folded: Fold.nothing, isWatched }
     return Start.start(services, request, track)

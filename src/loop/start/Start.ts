@@ -15,6 +15,7 @@ import type * as Env from "../env/Env.ts"
 import * as Place from "../env/Place.ts"
 import * as Kin from "../open/Kin.ts"
 import * as Opening from "../open/Opening.ts"
+import * as SameRequest from "../open/SameRequest.ts"
 import * as Started from "./Started.ts"
 
 /**
@@ -35,31 +36,32 @@ const startNow = (
   request: DriveRequest.DriveRequest,
   track: Track.Track
 ): Started.Starting => {
-  const { begin, runId, sessionId } = request
   const run = new Live.Live(services, request, track)
-  const isResume = begin._tag === "Resume"
-  const busy = () => RunError.sessionBusy(sessionId, runId)
   const started = Effect.flatMap(
     services.runs.start(run, (forget) => Drive.drive(services, request, run, forget)),
     (known): Started.Starting => {
-      if (known === run) return begun(run, DriveRequest.isFound(begin))
-      // a resume that brings its own limits and data cannot attach
-      return isResume
-        ? Effect.fail(busy())
-        : Effect.map(Effect.interruptible(known.begun), () => attached(known, request.settings.place))
+      if (known === run) return begun(run, DriveRequest.isFound(request.begin))
+      return attach(known, request)
     }
   )
-  return Effect.catch(started, (failure) => {
-    const error = isResume && failure.reason._tag === "RunConflict" ? busy() : failure
+  return Effect.catch(started, (error) => {
     if (error.reason._tag !== "SessionBusy") return Effect.fail(error)
     return Effect.interruptible(replay(services, request, new Live.Live(services, request, track), error))
   })
 }
 
-/** A live run goes on working for the call that began it when that call is made again. */
-const attached = (run: Runs.LiveRun, place: Place.Place | undefined): Started.Started => {
-  if (run instanceof Live.Live) Place.tieAgain(place, run.budget)
-  return { run, isAttached: true }
+/** The run that is live with the same ids. It goes on working for the call that began it when that call is made again. */
+const attach = (live: Runs.LiveRun, request: DriveRequest.DriveRequest): Started.Starting => {
+  const { begin, runId, sessionId, settings: { place } } = request
+  // a resume that brings its own limits and data cannot attach
+  if (begin._tag === "Resume") return Effect.fail(RunError.sessionBusy(sessionId, runId))
+  const budget = live instanceof Live.Live ? live.budget : undefined
+  const refusal = SameRequest.refusal(live, request, begin, SameRequest.isOfCall(budget?.parent, live, place))
+  if (refusal !== undefined) return Effect.fail(refusal)
+  return Effect.map(Effect.interruptible(live.begun), () => {
+    if (budget !== undefined) Place.tieAgain(place, budget)
+    return { run: live, isAttached: true }
+  })
 }
 
 /** The run, once it has begun. A run that was found does not end when its caller leaves. */
@@ -82,7 +84,7 @@ const replay = Effect.fnUntraced(function*(
   run: Live.Live,
   busy: RunError.RunError
 ): Effect.fn.Return<Started.Started, RunError.RunError> {
-  const past = yield* Opening.past(services.store, request.sessionId, request.runId, request.begin)
+  const past = yield* Opening.past(services.store, request)
   if (past === undefined) return yield* busy
   yield* Kin.tie(services.store, request, run.budget, { _tag: "Replay", past })
   yield* Telling.replay(run, past)

@@ -1,0 +1,54 @@
+/**
+ * Whether a start asks for a run that there is, live or in the log. A run id names one run, so a request that repeats it is the same
+ * request, or a conflict.
+ *
+ * Limits and a tool policy count as the caller gave them: what the agent brings may have changed since, with a deploy for example.
+ * Does not own what becomes of the request then (`Opening`, `Start`).
+ */
+import * as Canonical from "../../run/Canonical.ts"
+import * as Pointer from "../../run/Pointer.ts"
+import * as RunError from "../../run/RunError.ts"
+import * as RunInput from "../../run/RunInput.ts"
+import type * as DriveRequest from "../env/DriveRequest.ts"
+import type * as Place from "../env/Place.ts"
+
+/** A run that there is: its agent, and what it was started with. */
+interface Known {
+  readonly agent: string | undefined
+  readonly input: RunInput.Effective
+}
+
+type Start = Extract<DriveRequest.Begin, { _tag: "Start" }>
+
+/**
+ * The refusal of a request that is another one. `isOfCall`: the run works for the call that asks, which hands on the data that the
+ * run around it has been resumed with.
+ */
+export const refusal = (
+  { agent, input }: Known,
+  { brief, runId }: Pick<DriveRequest.DriveRequest, "brief" | "runId">,
+  begin: Start,
+  isOfCall: boolean
+): RunError.NonRetryableError | undefined => {
+  if (agent !== undefined && agent !== brief.agent) return RunError.runConflict(runId, agent)
+  const asked = RunInput.askedOf(input, begin.input, begin.given)
+  const isSame = isOfCall ? isEqual({ ...asked, data: null }, { ...input, data: null }) : isEqual(asked, input)
+  return isSame ? undefined : RunError.runConflict(runId)
+}
+
+/** The data that a call hands on to its run; `undefined` where the run has it already. */
+export const newData = (input: RunInput.Effective | undefined, begin: Start): RunInput.Effective["data"] =>
+  isEqual(input?.data, begin.input.data) ? undefined : begin.input.data
+
+/** It is asked for from the call that it works for, or that paused for it. */
+export const isOfCall = (
+  parent: Pointer.Parent | undefined,
+  run: Pointer.Run,
+  place: Place.Place | undefined
+): boolean => {
+  if (place === undefined) return false
+  const { budget, call } = place
+  return (parent !== undefined && Pointer.isSameCall(parent, call)) || budget?.waitsFor(call, run) === true
+}
+
+const isEqual = (one: unknown, other: unknown): boolean => Canonical.canonical(one) === Canonical.canonical(other)
