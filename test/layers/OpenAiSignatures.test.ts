@@ -53,14 +53,17 @@ const modelOf = ({ baseUrl }: { readonly baseUrl: string }, options: Partial<Mod
 /** Runs an agent that is made anew for each input, as after a restart, over sessions in a file. */
 const conversation = Effect.fnUntraced(function*(
   model: ReturnType<typeof modelOf>,
-  inputs: ReadonlyArray<string> = ["go", "and then?"]
+  inputs: ReadonlyArray<string> = ["go", "and then?"],
+  hasTools = true
 ) {
   const fs = yield* FileSystem.FileSystem
   const filename = join(yield* fs.makeTempDirectoryScoped(), "sessions.db")
   const run = Effect.fnUntraced(function*(input: string) {
     const store = SessionStoreSqlite.layer({ filename })
     const below = yield* Layer.build(Layer.mergeAll(Fiberloop.layer, store, model, tools))
-    const agent = yield* Agent.make({ instructions: "Look.", toolkit }).pipe(Effect.provide(below))
+    const agent = yield* (hasTools
+      ? Agent.make({ instructions: "Look.", toolkit })
+      : Agent.make({ instructions: "Look." })).pipe(Effect.provide(below))
     const { text } = yield* agent.run({ input, sessionId: "s" })
     return text
   }, Effect.scoped)
@@ -282,14 +285,17 @@ describe("DeepSeek", () => {
       })
   )
 
-  it.live("gets no reasoning_content without tools, nor does a server that did not send it", () =>
+  it.live.each<readonly [string, string, boolean]>([
+    ["without tools", "reasoning_content", false],
+    ["where it came as another field, with tools", "reasoning", true]
+  ])("gets no reasoning_content %s", ([, field, hasTools]) =>
     Effect.gen(function*() {
-      const server = yield* OpenAi.make(({ messages }) =>
-        assistants(messages).some((message) => "reasoning_content" in message)
-          ? status(400, { error: { message: "property 'reasoning_content' is unsupported" } })
-          : events(data(delta({ reasoning: "Hm." }), delta({ content: "Done." }), finish("stop")))
+      const server = yield* OpenAi.make(
+        events(data(delta({ [field]: "Hm." }), delta({ content: "Done." }), finish("stop")))
       )
-      assert.deepStrictEqual(yield* conversation(modelOf(server)), ["Done.", "Done."])
+      assert.deepStrictEqual(yield* conversation(modelOf(server), ["go", "and then?"], hasTools), ["Done.", "Done."])
+      const asked = server.requests.map(({ body }) => assistants(body.messages))
+      assert.deepStrictEqual(asked, [[], [{ role: "assistant", content: "Done." }]])
     }))
 })
 
