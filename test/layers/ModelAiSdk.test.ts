@@ -60,21 +60,30 @@ describe("a tool round", () => {
       )
       const { text } = yield* agent.run({ input: "go" })
       assert.deepStrictEqual([text, used], ["Done.", [1]])
-      assert.include(JSON.stringify(server.requests[1]?.body.contents), "\"thoughtSignature\":\"TS\"")
+      const { contents } = server.requests[1]!.body
+      assert.deepStrictEqual(contents.map(({ role }: { role: string }) => role), ["user", "model", "user"])
+      const [sent, ...others] = contents[1].parts
+      assert.deepInclude(sent, { thoughtSignature: "TS" })
+      assert.deepInclude(sent.functionCall, { name: "look", args: { n: 1 } })
+      assert.lengthOf(others, 0)
+      assert.include(JSON.stringify(contents[2].parts), "seen")
     }))
 
-  it.live("records the usage with cached tokens, and the model", () =>
+  it.live("records the usage of its call with cached tokens, and the model", () =>
     Effect.gen(function*() {
       const usage = { input_tokens: 1, cache_read_input_tokens: 2, cache_creation_input_tokens: 4, output_tokens: 8 }
+      const call = Sdk.calls(0, "toolu_1", "look", "{\"n\":1}")
       const { agent } = yield* place(
         Sdk.anthropic,
-        OpenAi.events(Sdk.named(Sdk.begin(usage), ...Sdk.says(0, "Hi"), ...Sdk.finish("end_turn", usage)))
+        OpenAi.events(Sdk.named(Sdk.begin(usage), ...call, ...Sdk.finish("tool_use", usage))),
+        done
       )
       const run = yield* agent.start({ input: "go" })
       const events = yield* Stream.runCollect(run.events)
-      const message = events.find((event) => event._tag === "AssistantMessage")
-      assert.deepStrictEqual(message?.model, { provider: "anthropic.messages", name: "claude-x" })
-      assert.deepStrictEqual(message?.usage, {
+      const messages = RunLog.only(events, "AssistantMessage")
+      const model = { provider: "anthropic.messages", name: "claude-x" }
+      assert.deepStrictEqual(messages.map((message) => message.model), [model, model])
+      assert.deepStrictEqual(messages[0]?.usage, {
         inputTokens: 7,
         outputTokens: 8,
         cachedInputTokens: 2,
