@@ -152,17 +152,18 @@ describe("fiberloop run", () => {
       assert.deepStrictEqual([code, stdout.length], [0, 108_000])
     }))
 
-  it.effect("evaluates a regular expression in its own thread", () =>
+  it.effect("evaluates a regular expression in its own thread, which ends if the expression does not", () =>
     Effect.gen(function*() {
-      const search = Replies.calls(["search_text", { text: "TO+DO", regex: true }])
-      const server = yield* OpenAiServer.make(search, Replies.says("In a.ts."))
-      const cwd = yield* sandbox({ "a.ts": "// TOOODO\n", "b.ts": "// to do\n" })
+      const search = (text: string) => Replies.calls(["search_text", { text, regex: true }])
+      const server = yield* OpenAiServer.make(search("TO+DO"), search("^(a+)+$"), Replies.says("In a.ts."))
+      const cwd = yield* sandbox({ "a.ts": "// TOOODO\n", "b.ts": `${"a".repeat(40)}b\n` })
       const { code, stderr, stdout } = yield* Child.run(["run", "--model", "m", "where?"], {
         cwd,
         env: Replies.env(server)
       })
       assert.deepStrictEqual([code, stdout], [0, "In a.ts.\n"], stderr)
       assert.match(stderr, /● search_text .*✓ 1 line of 1 file/)
+      assert.include(server.requests[2]!.body.messages.at(-1).content, "RegexTooSlow")
     }))
 
   it.effect("ends with code 1 and says so when its output cannot be written", () =>
