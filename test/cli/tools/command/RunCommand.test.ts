@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { chmodSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { MaxOutput } from "../../../../src/cli/tools/command/RunCommand.ts"
+import { ResultLimit } from "../../../../src/layers/ToolExecutorToolkit.ts"
 import { temporaryFolder } from "../../../support/Processes.ts"
 import { sandbox } from "../files/Sandbox.ts"
 import { call, refusal, run, textOf } from "../write/Calls.ts"
@@ -131,15 +132,16 @@ describe("a long output", () => {
   it.effect("with much to escape in JSON is no larger than an executor accepts", () =>
     Effect.gen(function*() {
       const result = yield* call(yield* sandbox(), "run_command", sh("head -c 100000 /dev/zero | tr '\\0' '\\033'"))
-      assert.isAtMost(JSON.stringify(result.encodedResult).length, 30_000)
+      assert.isAtMost(JSON.stringify(result.encodedResult).length, yield* ResultLimit)
     }))
 
-  it.effect("that just fits is kept whole", () =>
+  it.effect("that just fits is kept whole, and is cut when it is a character longer", () =>
     Effect.gen(function*() {
-      const { note, output } = yield* run(yield* sandbox(), sh("printf 0123456789")).pipe(
-        Effect.provideService(MaxOutput, 10)
-      )
-      assert.deepStrictEqual([output, note], ["0123456789", undefined])
+      const root = yield* sandbox()
+      const short = (text: string) => Effect.provideService(run(root, { command: ["printf", text] }), MaxOutput, 10)
+      const { note, output, outputSize } = yield* short("0123456789")
+      assert.deepStrictEqual([output, outputSize, note], ["0123456789", undefined, undefined])
+      assert.strictEqual((yield* short("0123456789a")).outputSize, 11)
     }))
 })
 
@@ -195,21 +197,24 @@ describe("a command that cannot start", () => {
       assert.include(refused.message, message)
     }))
 
-  it.effect.each([
-    ["..", "OutsideRoot"],
-    ["missing", "NotFound"],
-    ["file.txt", "NotAFolder"]
-  ])("is refused in words because of its folder %s", ([cwd, reason]) =>
+  it.effect.each(
+    [
+      ["..", "OutsideRoot", "\"..\" is not below the root folder"],
+      ["missing", "NotFound", "\"missing\""],
+      ["file.txt", "NotAFolder", "\"file.txt\""]
+    ] as const
+  )("is refused in words because of its folder %s", ([cwd, reason, words]) =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "file.txt": "x" })
-      const refused = yield* refusal(root, "run_command", { command: ["pwd"], cwd: cwd! })
+      const refused = yield* refusal(root, "run_command", { command: ["pwd"], cwd })
       assert.strictEqual(refused.reason, reason)
+      assert.include(refused.message, words)
     }))
 
   it.effect("given as an empty list does not fit the parameters", () =>
     Effect.gen(function*() {
       const result = yield* call(yield* sandbox(), "run_command", { command: [] as never })
-      assert.isTrue(result.isFailure)
+      assert.deepInclude(result, { isFailure: true, failureOrigin: "parameters" })
     }))
 
   it.effect.runIf(process.platform === "linux")(
