@@ -13,6 +13,8 @@ import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import type * as SessionStore from "../../src/services/SessionStore.ts"
 import { completed, type Durable, notice, notices, started } from "../../src/testing/sessions/Fixtures.ts"
 import { startedProcess, temporaryFolder } from "../support/Processes.ts"
+import { plansOf, sqlOn } from "../support/SqliteStores.ts"
+import * as Traces from "../support/Traces.ts"
 
 const log: Arr.NonEmptyReadonlyArray<Durable> = [started({ seq: 1 }), ...notices(2, 9), completed({ seq: 10 })]
 const options = { runId: "run-1", create: true }
@@ -29,15 +31,6 @@ const database = Effect.gen(function*() {
   yield* Effect.scoped(Effect.flatMap(store.open("s", options), (session) => session.append(log)))
   return { file, store }
 })
-
-const sqlOn = <A>(file: string, use: (db: DatabaseSync) => A): A => {
-  const db = new DatabaseSync(file)
-  try {
-    return use(db)
-  } finally {
-    db.close()
-  }
-}
 
 /** All rows of both tables except those of session "s", whose number is 1. */
 const rowsOfOthers = (file: string) =>
@@ -177,14 +170,11 @@ for (
 
 it.effect("places to fork at are looked up backwards from the requested one, not from the start of the log", () =>
   Effect.gen(function*() {
-    const { file } = yield* database
-    const plan = sqlOn(
-      file,
-      (db) =>
-        db.prepare(`EXPLAIN QUERY PLAN SELECT seq FROM fiberloop_log
-        WHERE key BETWEEN (1 << 32 | 1) AND (1 << 32 | 9)
-        AND type IN ('TurnFinished', 'RunCompleted') ORDER BY key DESC LIMIT 1`).all()
-    )
-    assert.include(JSON.stringify(plan), "(rowid>? AND rowid<?)")
-    assert.notInclude(JSON.stringify(plan), "TEMP B-TREE")
+    const { file, store } = yield* database
+    const traces = Traces.make()
+    yield* Effect.withTracer(store.fork("s", { to: "copy", at: 10 }), traces.tracer)
+    const lookedUp = plansOf(file, traces).find(({ text }) => /^\s*SELECT seq FROM fiberloop_log/.test(text))
+    assert.match(lookedUp?.text ?? "", /ORDER BY key DESC LIMIT 1$/)
+    assert.include(lookedUp?.steps, "(rowid>? AND rowid<?)")
+    assert.notInclude(lookedUp?.steps, "TEMP B-TREE")
   }))

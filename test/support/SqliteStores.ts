@@ -7,6 +7,7 @@ import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import type * as SessionStore from "../../src/services/SessionStore.ts"
 import { notices, started } from "../../src/testing/sessions/Fixtures.ts"
 import { temporaryFolder } from "./Processes.ts"
+import type * as Traces from "./Traces.ts"
 
 /** Of the one that opens a session. */
 export const options = { runId: "run-1", create: true }
@@ -38,6 +39,21 @@ export const sqlOn = <A>(file: string, use: (db: DatabaseSync) => A): A => {
     db.close()
   }
 }
+
+export interface Plan {
+  readonly text: string
+  /** what the database would do, as JSON */
+  readonly steps: string
+}
+
+/** The query plans of the statements that a store has run, as they were traced. */
+export const plansOf = (file: string, traces: Traces.Traces): ReadonlyArray<Plan> =>
+  sqlOn(file, (db) =>
+    traces.spans.flatMap(({ attributes }) => {
+      const text = attributes.get("db.query.text")
+      if (typeof text !== "string") return []
+      return [{ text, steps: JSON.stringify(db.prepare(`EXPLAIN QUERY PLAN ${text}`).all()) }]
+    }))
 
 export const assertOneLine = (message: string) => {
   assert.notInclude(message, "\n")
