@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -34,6 +35,7 @@ import {
 import type { Budget } from "../src/loop/env/Budget.ts"
 import * as Place from "../src/loop/env/Place.ts"
 import { ScriptedModel } from "../src/testing/index.ts"
+import * as Family from "./support/Family.ts"
 import * as Overloaded from "./support/Overloaded.ts"
 import * as RunLog from "./support/RunLog.ts"
 import * as TestAgent from "./support/TestAgent.ts"
@@ -81,10 +83,18 @@ describe("two agents in one app", () => {
       ).pipe(Layer.provide(services))
     )))
 
-  it.effect("a class's layer is one layer, built once", () =>
-    Effect.sync(() => {
-      assert.strictEqual(North.layer, North.layer)
-      assert.notStrictEqual<unknown>(North.layer, South.layer)
+  it.effect("a class's layer is built once, however many layers it is provided to", () =>
+    Effect.gen(function*() {
+      let built = 0
+      const toolkit = Effect.suspend(() => {
+        built++
+        return Effect.provide(kit, handler("fog"))
+      })
+      class Shared extends Agent.Service<Shared>()("test/Shared", { instructions: "", toolkit }) {}
+      const users = [1, 2].map(() => Layer.provide(Layer.effectDiscard(Shared), Shared.layer))
+      const below = Layer.merge(services, ScriptedModel.layer([]))
+      yield* Layer.build(Layer.mergeAll(Layer.empty, ...users).pipe(Layer.provide(below)))
+      assert.strictEqual(built, 1)
     }))
 })
 
@@ -182,7 +192,35 @@ describe("a tool", () => {
 })
 
 describe("an agent", () => {
-  it.effect("made while a call is running spends nothing from that call's run", () =>
+  it.effect("made while a call is running, and asked outside of it, spends nothing from that call's run", () =>
+    Effect.gen(function*() {
+      const made = yield* Deferred.make<Family.Client>()
+      const asked = yield* Deferred.make<void>()
+      let below = Context.empty() as Context.Context<Agent.Requires<{}, never>>
+      const family = yield* Family.make({
+        handler: () =>
+          Effect.gen(function*() {
+            const here = yield* Effect.context<never>()
+            const agent = Agent.make({ instructions: "" }).pipe(Effect.provideContext(Context.merge(below, here)))
+            yield* Deferred.succeed(made, yield* agent)
+            yield* Deferred.await(asked)
+            return "done"
+          })
+      })
+      below = family.services
+      const running = yield* Effect.forkChild(family.root({ turns: [[{}]] }))
+      const agent = yield* Deferred.await(made)
+      const { usage } = yield* agent.run({ sessionId: "beside", input: "{}" })
+      yield* Deferred.succeed(asked, undefined)
+      const around = yield* Fiber.join(running)
+      assert.deepStrictEqual(usage, { inputTokens: 10, outputTokens: 5 })
+      // two model calls of its own
+      assert.deepStrictEqual(around.usage, { inputTokens: 20, outputTokens: 10 })
+      const logs = yield* family.logs
+      assert.deepStrictEqual(RunLog.only(logs.get("beside")!, "RunStarted").map(({ parent }) => parent), [undefined])
+    }))
+
+  it.effect("made while a call is running does not keep the budget of that call's run", () =>
     Effect.gen(function*() {
       const around = AgentContext.surround(Context.make(Place.Around, {} as Budget), {})
       assert.isUndefined(yield* around(Effect.service(Place.Around)))
