@@ -68,6 +68,37 @@ it.each<readonly [string, RunEvent.Draft, boolean]>([
 })
 
 describe("closing", () => {
+  /** What is added after this end of a run with four calls: not decided, asked about, allowed, and paused. */
+  const added = (...ending: ReadonlyArray<RunEvent.Draft>) => {
+    const log = Draft.log(
+      Draft.started("x"),
+      Draft.assistant(["a", "b", "c", "d"].map((name) => Draft.call(name))),
+      Draft.approvalRequested("1.1"),
+      Draft.approvalRequested("1.2"),
+      Draft.approvalResolved("1.2"),
+      Draft.toolStarted("1.3"),
+      Draft.toolPaused("1.3", { sessionId: "below", runId: "below" }),
+      ...ending
+    )
+    return Fork.closing(fold(log), log.at(-1)!, 77)
+  }
+
+  it("settles the calls of a suspended run that a person has allowed or that have started, and leaves the others open", () => {
+    assert.deepStrictEqual(RunLog.outcomes(added(Draft.suspended)), ["1.2 NotExecuted(stopped)", "1.3 OutcomeUnknown"])
+  })
+
+  it("settles all calls of a run whose process died, and ends it once more, as a copy's", () => {
+    const events = added({ ...Draft.aborted, reason: "crashed" })
+    assert.deepStrictEqual(RunLog.tags(events), [...Array(4).fill("ToolSettled"), "RunResumed", "RunAborted"])
+    assert.deepStrictEqual(RunLog.outcomes(events), [
+      "1.0 NotExecuted(stopped)",
+      "1.1 NotExecuted(stopped)",
+      "1.2 NotExecuted(stopped)",
+      "1.3 OutcomeUnknown"
+    ])
+    assert.strictEqual(RunLog.endOf(events), "RunAborted(forked)")
+  })
+
   it.prop(
     "adds nothing to a whole copy, and leaves open no call that its original may carry out",
     [Logs.odd],
