@@ -63,11 +63,12 @@ describe("an abort", () => {
       const held = TestStore.holding((n) => n === 1)
       const store = yield* TestStore.make(held.onAppend)
       const made = yield* TestAgent.make([ScriptedModel.text("hello")], { store })
+      yield* Effect.addFinalizer(() => held.release)
       const fiber = yield* Effect.forkChild(made.agent.run({ sessionId: "s", input: "go" }))
       yield* held.reached
       const interrupting = yield* Effect.forkChild(Fiber.interrupt(fiber))
       yield* TestClock.adjust("10 seconds")
-      yield* Fiber.join(interrupting)
+      assert.isDefined(interrupting.pollUnsafe(), "it waits for the append")
       yield* TestClock.adjust("30 seconds")
       yield* Aborted.answers(made)
     }))
@@ -75,19 +76,26 @@ describe("an abort", () => {
   it.effect("after a first event was stored that the store has not confirmed leaves the start of a run", () =>
     Effect.gen(function*() {
       const stored = Deferred.makeUnsafe<void>()
+      const confirmed = Deferred.makeUnsafe<void>()
       const store = yield* TestStore.make((append) =>
         append.n > 1
           ? append.store
-          : append.store.pipe(Effect.andThen(Deferred.succeed(stored, undefined)), Effect.andThen(Effect.never))
+          : append.store.pipe(
+            Effect.andThen(Deferred.succeed(stored, undefined)),
+            Effect.andThen(Deferred.await(confirmed))
+          )
       )
       const made = yield* TestAgent.make([ScriptedModel.text("hello")], { store })
+      yield* Effect.addFinalizer(() => Deferred.succeed(confirmed, undefined))
       const starting = yield* Effect.forkChild(made.agent.start({ sessionId: "s", runId: "r", input: "go" }))
       yield* Deferred.await(stored)
       yield* Effect.forkChild((yield* made.agent.live("r"))!.abort)
       yield* TestClock.adjust("10 seconds")
+      assert.isDefined(starting.pollUnsafe(), "its start waits for the store")
       const run = yield* Fiber.join(starting)
-      const error = yield* Effect.flip(run.result)
-      assert.strictEqual(error.reason._tag, "StoreUnavailable")
+      const ending = yield* Effect.forkChild(Effect.flip(run.result), { startImmediately: true })
+      assert.isDefined(ending.pollUnsafe(), "its result waits for the store")
+      assert.strictEqual((yield* Fiber.join(ending)).reason._tag, "StoreUnavailable")
     }))
 
   it.effect("of a resuming drive whose first append is stuck stores its end after that append", () =>
@@ -202,18 +210,18 @@ describe("an abort", () => {
       const gate = yield* ScriptedModel.makeGate
       const stuck: ScriptedModel.Gate = { ...gate, wait: Effect.uninterruptible(gate.wait) }
       const { agent, store } = yield* TestAgent.make([[ScriptedModel.gate(stuck)]])
+      yield* Effect.addFinalizer(() => gate.release)
       const stream = agent.stream({ sessionId: "s", runId: "r", input: "go" })
       const reader = yield* Effect.forkChild(Stream.runDrain(stream))
       yield* gate.started
       const run = (yield* agent.live("r"))!
       const leaving = yield* Effect.forkChild(Fiber.interrupt(reader), { startImmediately: true })
       const aborting = yield* Effect.forkChild(run.abort, { startImmediately: true })
-      yield* TestClock.adjust("5 seconds")
-      yield* Fiber.joinAll([leaving, aborting])
+      assert.deepStrictEqual(yield* Aborted.overByGrace(aborting), { before: false, after: true })
+      yield* Fiber.join(leaving)
       const log = yield* store.log("s")
       assert.strictEqual(RunLog.endOf(log), "RunAborted(consumer)")
       assert.notInclude(RunLog.tags(log), "AbortRequested")
-      yield* gate.release
     }))
 
   it.effect("of a model that cannot be interrupted leaves it behind after the grace period", () =>
@@ -224,11 +232,11 @@ describe("an abort", () => {
         [ScriptedModel.gate(stuck), ScriptedModel.text("late")],
         ScriptedModel.text("hello")
       ])
+      yield* Effect.addFinalizer(() => gate.release)
       const run = yield* made.agent.start({ sessionId: "s", input: "go" })
       yield* gate.started
       const aborting = yield* Effect.forkChild(run.abort)
-      yield* TestClock.adjust("5 seconds")
-      yield* Fiber.join(aborting)
+      assert.deepStrictEqual(yield* Aborted.overByGrace(aborting), { before: false, after: true })
       const log = yield* made.store.log("s")
       assert.strictEqual(RunLog.endOf(log), "RunAborted(requested)")
       yield* gate.release
@@ -287,10 +295,10 @@ describe("an abort", () => {
       })
       const run = yield* made.agent.start({ sessionId: "s", input: "go" })
       yield* gate.started
+      yield* Effect.addFinalizer(() => held.release)
       const aborting = yield* Effect.forkChild(run.abort)
       yield* held.reached
-      yield* TestClock.adjust("5 seconds")
-      yield* Fiber.join(aborting)
+      assert.deepStrictEqual(yield* Aborted.overByGrace(aborting), { before: false, after: true })
       const next = yield* Effect.forkChild(made.agent.run({ sessionId: "s", runId: "next", input: "hello?" }))
       yield* Deferred.await(isAsked)
       // whoever completed it runs on first
