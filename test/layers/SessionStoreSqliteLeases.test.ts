@@ -12,8 +12,8 @@ import { database, make, options, reasonOf, sqlOn } from "../support/SqliteStore
 
 describe("a lease", () => {
   /** Two stores on one file, in one process: neither knows what the other holds. */
-  const pair = Effect.fnUntraced(function*(liveness: Partial<OwnerLiveness.Liveness> = {}) {
-    const { file } = yield* database
+  const pair = Effect.fnUntraced(function*(liveness: Partial<OwnerLiveness.Liveness> = {}, given?: string) {
+    const file = given ?? (yield* database).file
     const all = { ...(yield* OwnerLiveness.OwnerLiveness), ...liveness }
     const store = Effect.provideService(make(file), OwnerLiveness.OwnerLiveness, all)
     return [yield* store, yield* store] as const
@@ -24,6 +24,22 @@ describe("a lease", () => {
       const [one, two] = yield* pair()
       yield* one.open("s", { ...options, runId: "first" })
       yield* TestClock.adjust("1 hour")
+      assert.strictEqual((yield* reasonOf(two.open("s", options)))._tag, "SessionBusy")
+    }))
+
+  it.effect("outlives two renewals that fail, and goes on with the third", () =>
+    Effect.gen(function*() {
+      const { file } = yield* database
+      const [one, two] = yield* pair({}, file)
+      yield* one.open("s", options)
+      sqlOn(file, (db) =>
+        db.exec(
+          `CREATE TRIGGER trap BEFORE UPDATE OF lease ON fiberloop_sessions BEGIN SELECT RAISE(ABORT, 'no'); END`
+        ))
+      yield* TestClock.adjust("29 seconds")
+      assert.strictEqual((yield* reasonOf(two.open("s", options)))._tag, "SessionBusy")
+      sqlOn(file, (db) => db.exec("DROP TRIGGER trap"))
+      yield* TestClock.adjust("25 seconds")
       assert.strictEqual((yield* reasonOf(two.open("s", options)))._tag, "SessionBusy")
     }))
 
