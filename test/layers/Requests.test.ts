@@ -109,7 +109,9 @@ describe.each<readonly [string, OpenAi.Reply, (server: OpenAi.Server) => Layer.L
       })
       const watch = yield* Watch.make(agent.stream({ sessionId: "s", input: "go" }))
       yield* Deferred.await(heard)
-      yield* TestClock.adjust("60 seconds")
+      yield* TestClock.adjust("59999 millis")
+      assert.deepStrictEqual(RunLog.only(watch.seen, "AttemptDiscarded"), [])
+      yield* TestClock.adjust("1 millis")
       yield* watch.over
       yield* Deferred.await(server.left)
       const [discarded] = RunLog.only(watch.seen, "AttemptDiscarded")
