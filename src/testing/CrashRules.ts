@@ -19,11 +19,13 @@ type Log = ReadonlyArray<RunEvent.Durable>
 type Effects = ReadonlyArray<Done> | undefined
 
 /**
- * What the killed process left: the log keeps `LogRules`, and nothing was done without a stored intent.
+ * What the killed process left: the log keeps `LogRules`, nothing was done without a stored intent, and nothing is said to have
+ * succeeded that was not done.
  */
 export const afterDeath = (log: Log, effects: Effects): ReadonlyArray<string> => [
   ...LogRules.violations(log, true),
-  ...effectsWithoutIntent(log, effects)
+  ...effectsWithoutIntent(log, effects),
+  ...outcomesWithoutEffect(log, effects)
 ]
 
 /** A session that went on: what was stored is unchanged, every run has its end, nothing was done twice. */
