@@ -63,7 +63,7 @@ describe("fiberloop abort", () => {
       const { code, stderr } = yield* on("abort", ["left-one"])
       assert.deepStrictEqual(
         [code, stderr],
-        [0, "Go on with it anyway in its program: agent.resume({ sessionId: \"left-one\" })\n"]
+        [0, "Go on with it anyway in its program: agent.resumeRun({ sessionId: \"left-one\" })\n"]
       )
       assert.strictEqual(RunLog.endOf(yield* events), "RunAborted(requested)")
     }))

@@ -62,7 +62,7 @@ describe("a question asked below a session", () => {
       const { answers, on } = yield* waiting
       const { code, stderr } = yield* on("approve", ["outer-one", "below-1/1.0"])
       assert.strictEqual(code, 0)
-      assert.include(stderr, "agent.resume({ sessionId: \"outer-one\" })")
+      assert.include(stderr, "agent.resumeRun({ sessionId: \"outer-one\" })")
       const [answer] = yield* answers
       assert.deepInclude(answer, { approvalId: "below-1/1.0", approved: true })
       assert.include((yield* on("approvals")).stderr, "Nothing waits for an approval.")
@@ -72,7 +72,7 @@ describe("a question asked below a session", () => {
     Effect.gen(function*() {
       const { answers, on } = yield* waiting
       const { stderr } = yield* on("deny", ["below-one"])
-      assert.include(stderr, "agent.resume({ sessionId: \"outer-one\" })")
+      assert.include(stderr, "agent.resumeRun({ sessionId: \"outer-one\" })")
       assert.strictEqual((yield* answers)[0]?.approved, false)
     }))
 
@@ -81,7 +81,7 @@ describe("a question asked below a session", () => {
       const { on } = yield* waiting
       assert.strictEqual((yield* on("abort", ["outer-one"])).code, 0)
       const { stderr } = yield* on("approve", ["below-one"])
-      assert.include(stderr, "agent.resume({ sessionId: \"below-one\" })")
+      assert.include(stderr, "agent.resumeRun({ sessionId: \"below-one\" })")
     }))
 
   it.effect("keeps its session listed as waiting until it is answered", () =>
@@ -112,7 +112,7 @@ describe("a question asked below a session", () => {
     Effect.gen(function*() {
       const { on } = yield* waiting
       const { stdout } = yield* on("show", ["below-one"])
-      assert.match(stdout, /\nDecide with: .* below-one.*agent\.resume\(\{ sessionId: "outer-one" \}\)/)
+      assert.match(stdout, /\nDecide with: .* below-one.*agent\.resumeRun\(\{ sessionId: "outer-one" \}\)/)
     }))
 
   it.effect("accepts a result only from the program of the agent that asks it", () =>

@@ -42,7 +42,7 @@ const refusal = (call: string) =>
   `session "support-1" belongs to the agent "app/Support", and only that agent's program can continue it: call ${call} there; ` +
   "--as-fiberloop continues it with fiberloop's own agent instead\n"
 
-const resume = `agent.resume({ sessionId: "support-1" })`
+const resume = `agent.resumeRun({ sessionId: "support-1" })`
 
 describe("a session of another program's agent", () => {
   const commands: ReadonlyArray<readonly [words: string, command: string, args: ReadonlyArray<string>, call: string]> =
@@ -148,7 +148,7 @@ describe("how the program continues its session", () => {
       const ends: ReadonlyArray<readonly [words: string, ends: ReadonlyArray<Drafts.Placed>]> = [
         [`If it died, ${goOn}`, []],
         [
-          `Go on with it in its program: agent.resume({ sessionId: "support-1", limits: { maxTurns: 20 } })\n`,
+          `Go on with it in its program: agent.resumeRun({ sessionId: "support-1", limits: { maxTurns: 20 } })\n`,
           [Drafts.limited({ turns: 0 })]
         ],
         [`G${goOn.slice(1)}`, [{ _tag: "RunAborted", reason: "requested", totals: Drafts.totals }]]
@@ -170,7 +170,9 @@ describe("how the program continues its session", () => {
     Effect.gen(function*() {
       const { on, root } = yield* withRuns([app, ...refund])
       const forked = yield* on("fork", ["support-1", "--to", "copy"])
-      const other = (id: string) => [`agent.run({ sessionId: "${id}", input })`, `agent.resume({ sessionId: "${id}" })`]
+      const other = (
+        id: string
+      ) => [`agent.run({ sessionId: "${id}", input })`, `agent.resumeRun({ sessionId: "${id}" })`]
       const [say, again] = other("copy")
       assert.include(forked.stderr, `\nGo on with it in its program: ${say}\nor its run:  ${again}\n`)
       const file = join(root, "session.jsonl")

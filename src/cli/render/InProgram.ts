@@ -6,7 +6,7 @@ const quoted = (id: string): string => TerminalText.json(JSON.stringify(id))
 
 /** Goes on with the last run; `limits` if it needs others. */
 export const resume = (sessionId: string, limits?: { readonly maxTurns: number }): string =>
-  `agent.resume({ sessionId: ${quoted(sessionId)}${
+  `agent.resumeRun({ sessionId: ${quoted(sessionId)}${
     limits === undefined ? "" : `, limits: { maxTurns: ${limits.maxTurns} }`
   } })`
 
