@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
+import type * as Agent from "../../src/Agent.ts"
 import * as Reconciler from "../../src/services/Reconciler.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as DeadRun from "../support/DeadRun.ts"
@@ -81,6 +82,40 @@ describe("a run that died five times in a row", () => {
       yield* agent.decide({ sessionId: "s", approvalId: question!.id, approved: true })
       assert.deepStrictEqual(RunLog.outcomes(yield* resumed(agent)), ["1.0 Succeeded"])
     }))
+
+  for (
+    const [how, visit] of [
+      [
+        "its session was compacted by hand",
+        (agent: Agent.Client<string>) => Effect.asVoid(Effect.exit(agent.compact("s")))
+      ],
+      [
+        "a question of it was answered",
+        (agent: Agent.Client<string>) =>
+          Effect.flatMap(
+            agent.approvals("s"),
+            ([question]) => agent.decide({ sessionId: "s", approvalId: question!.id, approved: true })
+          )
+      ]
+    ] as const
+  ) {
+    it.effect(`ends limited where it is found, even if ${how} since`, () =>
+      Effect.gen(function*() {
+        const started = { ...Drafts.started("go"), agent: "test/Tested" }
+        const inTool = DeadRun.inTools("look", "again").slice(1, 4)
+        const log = [started, ...inTool, Drafts.approvalRequested("1.1"), ...DeadRun.again(5)]
+        const store = yield* DeadRun.of(log)
+        let calls = 0
+        const { agent } = yield* TestAgent.make([], { store, tool: () => Effect.sync(() => `${++calls}`) })
+        yield* visit(agent)
+        yield* TestClock.adjust("2 days")
+        const { runs } = yield* agent.recover()
+        const [ended] = yield* Effect.forEach(runs, ({ result }) => result)
+        assert.deepInclude(ended, { _tag: "Limited", reason: "crashLoop" })
+        assert.deepStrictEqual([RunLog.endOf(yield* store.log("s")), calls], ["RunLimited(crashLoop)", 0])
+        assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
+      }))
+  }
 
   it.effect("has five more lives once a person has resumed it", () =>
     Effect.gen(function*() {

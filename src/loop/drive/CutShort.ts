@@ -8,8 +8,9 @@ import * as Cause from "effect/Cause"
 import * as RunError from "../../run/RunError.ts"
 import type * as Env from "../env/Env.ts"
 import type * as Opening from "../open/Opening.ts"
+import type * as Ended from "../turn/Ended.ts"
 import type * as Ending from "./Ending.ts"
-import type * as Live from "./Live.ts"
+import * as Live from "./Live.ts"
 
 /** A drive that took its session up: what it works with, and the session as it was found. */
 export interface TakenUp {
@@ -40,8 +41,18 @@ export const firstEventOf = (
 /** Why a run never began. */
 export const refusalOf = ({ runId, stopped }: Live.Live, cause: Failure): RunError.RunError => {
   if (!Cause.hasInterruptsOnly(cause)) return RunError.fromCause(cause)
-  const isShutdown = stopped?._tag === "Abort" && stopped.reason === "shutdown"
-  return isShutdown ? RunError.shuttingDown : RunError.abortedBeforeStart(runId)
+  return Live.isShutdown(stopped) ? RunError.shuttingDown : RunError.abortedBeforeStart(runId)
+}
+
+/**
+ * How a drive ends whose turns ended by themselves, perhaps before an abort was carried out: a run that would wait for people is
+ * aborted then, as it would go on with their answers.
+ */
+export const endedBy = ({ journal }: Env.Env, ended: Ended.Ended): Ending.Ending => {
+  const { abortRequested } = journal.state
+  return ended._tag === "RunSuspended" && abortRequested !== undefined
+    ? { _tag: "RunAborted", reason: abortRequested }
+    : ended
 }
 
 /** How a drive ends whose turns did not end by themselves: by what broke them, or by what cut them off. */

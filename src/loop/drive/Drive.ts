@@ -12,10 +12,11 @@ import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
 import * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
+import * as RunDrive from "../../run/state/RunDrive.ts"
 import * as Alarm from "../../services/fibers/Alarm.ts"
 import * as Grace from "../../services/Grace.ts"
 import * as LeaveBehind from "../../services/LeaveBehind.ts"
-import type * as DriveRequest from "../env/DriveRequest.ts"
+import * as DriveRequest from "../env/DriveRequest.ts"
 import * as Env from "../env/Env.ts"
 import * as LeftBehind from "../env/LeftBehind.ts"
 import * as Place from "../env/Place.ts"
@@ -25,7 +26,7 @@ import * as Cost from "../open/Cost.ts"
 import * as FirstEvent from "../open/FirstEvent.ts"
 import * as Kin from "../open/Kin.ts"
 import * as Opening from "../open/Opening.ts"
-import type * as Ended from "../turn/Ended.ts"
+import * as Ended from "../turn/Ended.ts"
 import * as Turn from "../turn/Turn.ts"
 import * as CutShort from "./CutShort.ts"
 import * as DurationLimit from "./DurationLimit.ts"
@@ -166,6 +167,10 @@ const takeUp = (driving: Driving, found: Opening.Ready): Effect.Effect<Ended.End
   return Effect.flatMap(FirstEvent.write(env, found.begin, request.brief), () => {
     live.began(env)
     if (live.stopped !== undefined) return Effect.interrupt
+    // somebody else wrote the end of the last drive that died, to a session that was then left alone
+    if (DriveRequest.isFound(found.begin) && RunDrive.isCrashLoop(found.state)) {
+      return Effect.succeed(Ended.limited({ reason: "crashLoop" }))
+    }
     driving.timer = DurationLimit.start(env.journal, live)
     return Turn.takeTurns(env)
   })
@@ -179,7 +184,7 @@ const end = (driving: Driving, exit: Exit.Exit<Worked, RunError.RunError>): Effe
   if (Exit.isSuccess(exit)) {
     return exit.value._tag === "Replay"
       ? Effect.andThen(release(driving), Telling.replay(live, exit.value.past))
-      : finish(taken!.env, exit.value)
+      : finish(taken!.env, CutShort.endedBy(taken!.env, exit.value))
   }
   const { cause } = exit
   const firstEvent = CutShort.firstEventOf(live, taken, cause)

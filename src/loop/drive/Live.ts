@@ -162,7 +162,9 @@ export class Live implements Runs.LiveRun {
 
   #stopNow(reason: RunEvent.AbortedReason): Effect.Effect<void> {
     const cut = () => cutOff(this, { _tag: "Abort", reason })
-    if (reason !== "requested" || this.env === undefined || this.stopped !== undefined) return Effect.sync(cut)
+    // what a shutdown cuts off is taken up by another process, unless somebody wanted it to end
+    const isStopped = this.stopped !== undefined && !isShutdown(this.stopped)
+    if (reason !== "requested" || this.env === undefined || isStopped) return Effect.sync(cut)
     if (this.#isAnnounced) return Effect.void
     this.#isAnnounced = true
     // the run may have ended by itself before this runs
@@ -187,6 +189,8 @@ export class Live implements Runs.LiveRun {
     return this.isOver() ? Effect.void : Effect.asVoid(Effect.exit(Deferred.await(this.ended)))
   }
 }
+
+export const isShutdown = (stop: Stop | undefined): boolean => stop?._tag === "Abort" && stop.reason === "shutdown"
 
 /** Cuts the run off, whatever it is doing; the first reason counts. */
 export const cutOff = (live: Pick<Live, "stopped" | "interrupt">, stop: Stop): void => {

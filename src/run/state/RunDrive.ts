@@ -102,3 +102,7 @@ export const suspicious = {
 /** How often in a row the process of a run has died, with no turn finished between; also where nobody wrote its last end. */
 export const deaths = ({ crashes, end }: Pick<RunState.RunState, "crashes" | "end">): number =>
   crashes + (end === undefined ? 1 : 0)
+
+/** The process of a run whose last drive has its end has died so often that nobody takes it up any more. */
+export const isCrashLoop = (state: Pick<RunState.RunState, "crashes" | "end">): boolean =>
+  state.end !== undefined && RunEvent.isCrash(state.end) && deaths(state) >= suspicious.ends
