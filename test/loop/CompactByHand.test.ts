@@ -6,6 +6,7 @@ import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as ContextSummary from "../../src/layers/ContextSummary.ts"
 import * as ContextWindow from "../../src/layers/ContextWindow.ts"
+import * as ContextManager from "../../src/services/ContextManager.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
@@ -97,6 +98,17 @@ describe("a compaction by hand", () => {
       const error = yield* Effect.flip(agent.compact("s"))
       assert.strictEqual(error.reason._tag, "CompactionFailed")
       assert.deepStrictEqual(yield* store.log("s"), before)
+    }))
+
+  it.effect("fails with a typed error when the strategy interrupts itself", () =>
+    Effect.gen(function*() {
+      const context = Layer.succeed(ContextManager.ContextManager, {
+        plan: (view) => view.force === "manual" ? { _tag: "Compact", request: view } : { _tag: "Send" },
+        compact: () => Effect.interrupt
+      })
+      const { agent } = yield* talk(1, { context })
+      assert.strictEqual((yield* Effect.flip(agent.compact("s"))).reason._tag, "CompactionFailed")
+      assert.strictEqual((yield* agent.run({ sessionId: "s", input: "hello" })).text, "answer 1")
     }))
 
   it.effect("is refused for an unknown session", () =>

@@ -4,6 +4,7 @@
  *
  * Does not own the compaction itself (`Compacting`).
  */
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as RunError from "../../run/RunError.ts"
 import type * as RunResult from "../../run/RunResult.ts"
@@ -44,6 +45,13 @@ export const compact = Effect.fnUntraced(function*(
   })))
 })
 
-/** Turns a strategy's defect into a typed failure, as in a run. */
+/** Turns a strategy's defect, and its interruption of itself, into a typed failure, as in a run. */
 const typed = <A>(self: Effect.Effect<A, RunError.RunError>): Effect.Effect<A, RunError.RunError> =>
-  Effect.catchDefect(self, (defect) => Effect.fail(RunError.fromDefect(defect)))
+  self.pipe(
+    Effect.catchDefect((defect) => Effect.fail(RunError.fromDefect(defect))),
+    // after an interruption from outside nothing is caught
+    Effect.catchCauseIf(
+      Cause.hasInterruptsOnly,
+      () => Effect.fail(Compacting.failed("the strategy interrupted itself"))
+    )
+  )
