@@ -152,8 +152,8 @@ export const unsaid = (thrown: unknown): string => {
   return kind === undefined ? "see the error's cause" : `${kind}, see the error's cause`
 }
 
-/** The name of an error's class; even asking for it may throw. */
-const kindOf = (thrown: unknown): string | undefined => {
+/** The name of an error's class, which says nothing of what it read; even asking for it may throw. */
+export const kindOf = (thrown: unknown): string | undefined => {
   try {
     const name: unknown = thrown instanceof Error ? thrown.name : undefined
     return typeof name === "string" && /^[\w/@.-]{1,100}$/.test(name) ? name : undefined

@@ -35,7 +35,9 @@ it.effect("a run that comes to wait for people before its abort is carried out e
     const { runs } = yield* agent.recover({ answered: true })
     assert.deepStrictEqual([runs.length, ran], [0, []])
     const log = yield* store.log("s")
-    assert.deepStrictEqual([RunLog.endOf(log), RunLog.outcomes(log)], ["RunAborted(requested)", ["1.0 NotExecuted(aborted)"]])
+    assert.deepStrictEqual([RunLog.endOf(log), RunLog.outcomes(log)], ["RunAborted(requested)", [
+      "1.0 NotExecuted(aborted)"
+    ]])
     assert.deepStrictEqual(RunLog.violations(log), [])
   }))
 

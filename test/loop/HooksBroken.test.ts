@@ -47,7 +47,11 @@ for (const point of BrokenHooks.points) {
         Effect.gen(function*() {
           const { logs, ...left } = yield* play(BrokenHooks.at(point, break_))
           assert.deepStrictEqual(left, blocked[point])
-          assert.deepStrictEqual(logs, [])
+          // to fail is how a guard blocks
+          assert.lengthOf(logs, way === "fails" ? 0 : 1)
+          for (const line of logs) {
+            assert.match(line, new RegExp(`"message":"the hook .*broken.*${point} 1.*it is a guard, so this blocks`))
+          }
         }))
 
       it.effect(`that ${way} is named and ignored as an observer`, () =>
@@ -78,6 +82,19 @@ for (const point of BrokenHooks.points) {
     }
   })
 }
+
+describe("the class of what a hook died of", () => {
+  it.effect("is in the warning, without what it says", () =>
+    Effect.gen(function*() {
+      const break_ = () => Effect.die(new TypeError(BrokenHooks.canary))
+      for (const point of BrokenHooks.points) {
+        const { logs: [asGuard = ""] } = yield* play(BrokenHooks.at(point, break_))
+        assert.match(asGuard, new RegExp(`failed: TypeError \\(${point} 1(.0)?\\); it is a guard`))
+        const { logs: [asObserver = ""] } = yield* play(BrokenHooks.at(point, break_, { kind: "observer" }))
+        assert.match(asObserver, new RegExp(`failed: TypeError \\(${point} 1(.0)?\\); it is an observer`))
+      }
+    }))
+})
 
 describe("an observer", () => {
   it.effect("changes nothing, whatever it returns", () =>

@@ -144,7 +144,12 @@ describe("an observer", () => {
 
   it.effect("that fails, dies or interrupts itself is named in one warning and stays; the run does not notice", () =>
     Effect.gen(function*() {
-      for (const failure of [Effect.fail("SECRET"), Effect.die(new Error("SECRET")), Effect.interrupt]) {
+      const failures = [
+        [Effect.fail("SECRET"), /the observer "odd" failed;/],
+        [Effect.die(new TypeError("SECRET")), /the observer "odd" failed: TypeError;/],
+        [Effect.interrupt, /the observer "odd" failed/]
+      ] as const
+      for (const [failure, said] of failures) {
         const seen = seenBy("odd")
         const warnings: Array<unknown> = []
         const observer: Observer = {
@@ -160,7 +165,7 @@ describe("an observer", () => {
         yield* seen.ended
         assert.strictEqual(result._tag, "Completed")
         assert.strictEqual(warnings.length, 1)
-        assert.match(String(warnings), /the observer "odd" failed/)
+        assert.match(String(warnings), said)
         assert.notMatch(String(warnings), /SECRET/)
       }
     }))

@@ -3,12 +3,14 @@
  *
  * Does not own what a hook is asked, nor what follows from its answer (`ModelHooks`, `ToolHooks`).
  */
+import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
 import * as InputCheck from "../../run/InputCheck.ts"
+import * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as Stopwatch from "../../services/fibers/Stopwatch.ts"
 import type * as Hooks from "../../services/Hooks.ts"
@@ -37,10 +39,16 @@ export const byPoint = (hooks: ReadonlyArray<Hooks.Hook>): ByPoint => {
   }
 }
 
-/** What a hook answered, if anything; `Broken` is a guard without a usable answer, and says what was wrong. */
-type Word<A> =
-  | { readonly _tag: "Given"; readonly value: A | undefined }
-  | { readonly _tag: "Broken"; readonly why: string }
+/** What a hook answered, if anything. */
+type Word<A> = { readonly _tag: "Given"; readonly value: A | undefined } | Broken
+
+/** No usable answer: what was wrong, with what the hook failed with, if it did. A typed failure is how a guard blocks. */
+interface Broken {
+  readonly _tag: "Broken"
+  readonly why: string
+  readonly isTyped?: boolean
+  readonly thrown?: unknown
+}
 
 const nothing: Word<never> = { _tag: "Given", value: undefined }
 
@@ -71,23 +79,35 @@ export const run = <P extends Hooks.Point, A>(env: Around, asked: Asked<P, A>): 
       Effect.flatMap((exit) => {
         addTime(env, hook.name, on, elapsed())
         const given = read(exit, asked.gives, limit)
-        if (hook.kind !== "observer") return Effect.succeed(given)
-        return given._tag === "Given"
-          ? Effect.succeed(nothing)
-          : Effect.as(
-            Warning.warn(`the hook "${hook.name}" ${given.why} (${on}); it is an observer, so this is ignored`),
-            nothing
-          )
+        if (given._tag === "Broken") return broken(asked, given)
+        return Effect.succeed<Word<A>>(hook.kind === "observer" ? nothing : given)
       })
     )
   })
+
+/** Warns of a hook that broke, unless it meant to block. An observer's word does not count. */
+const broken = (
+  { hook, on, subject }: Pick<Asked<Hooks.Point, unknown>, "hook" | "on" | "subject">,
+  given: Broken
+): Effect.Effect<Word<never>> => {
+  const kind = RunError.kindOf(given.thrown)
+  const what = `the hook "${hook.name}" ${given.why}${kind === undefined ? "" : `: ${kind}`} (${on} ${subject})`
+  if (hook.kind === "observer") {
+    return Effect.as(Warning.warn(`${what}; it is an observer, so this is ignored`), nothing)
+  }
+  return given.isTyped === true
+    ? Effect.succeed(given)
+    : Effect.as(Warning.warn(`${what}; it is a guard, so this blocks`), given)
+}
 
 const read = <A>(
   exit: Exit.Exit<Option.Option<unknown>, unknown>,
   gives: Schema.ConstraintDecoder<A, never> | undefined,
   limit: Duration.Duration
 ): Word<A> => {
-  if (Exit.isFailure(exit)) return { _tag: "Broken", why: "failed" }
+  if (Exit.isFailure(exit)) {
+    return { _tag: "Broken", why: "failed", isTyped: Cause.hasFails(exit.cause), thrown: Cause.squash(exit.cause) }
+  }
   if (Option.isNone(exit.value)) {
     return { _tag: "Broken", why: `took more than ${Duration.toMillis(limit)} ms, its timeout` }
   }

@@ -6,6 +6,7 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as RunError from "../../run/RunError.ts"
 import * as Detached from "../../services/fibers/Detached.ts"
 import * as Grace from "../../services/Grace.ts"
 import type * as Observers from "../../services/Observers.ts"
@@ -52,10 +53,11 @@ const show = (
     watcher.pull,
     (events) =>
       Effect.suspend(() => observer.observe({ ...drive, events, missed: watcher.takeMissed() })).pipe(
-        Effect.catchCause(() => {
+        Effect.catchCause((cause) => {
           if (isBroken) return Effect.void
           isBroken = true
-          return warn("failed")
+          const kind = RunError.kindOf(Cause.squash(cause))
+          return warn(kind === undefined ? "failed" : `failed: ${kind}`)
         })
       )
   )
