@@ -114,6 +114,7 @@ const edited = (streams: Streams, kept: Kept): Effect.Effect<Typed> =>
       historySize: mostRemembered,
       terminal: true
     })
+    if (!isDumb) yield* unmarkedAtTheShell(input, output)
     const paste = yield* pasting(input)
     yield* endingAhead(input, editor)
     return yield* Effect.callback<Typed>((resume) => {
@@ -145,6 +146,11 @@ const edited = (streams: Streams, kept: Kept): Effect.Effect<Typed> =>
         output.write("\n")
         settle({ _tag: "Interrupted", wasEmpty })
       })
+      // Node has paused the input, and nothing else keeps the process alive
+      editor.on("SIGCONT", () => {
+        if (!isDumb) output.write(marking.on)
+        editor.prompt(true)
+      })
       editor.on("close", () => {
         if (isOver) return
         const { isComplete, text } = Continuation.join(before, burst, false)
@@ -154,6 +160,17 @@ const edited = (streams: Streams, kept: Kept): Effect.Effect<Typed> =>
       editor.prompt()
     })
   }))
+
+/** Ctrl-Z leaves the terminal to a shell, which may not know marks. Comes before the line editor, which stops the process. */
+const unmarkedAtTheShell = (input: Readable, output: Writable) => {
+  const onKey = (_: string | undefined, key: { readonly ctrl?: boolean; readonly name?: string } | undefined) => {
+    if (key?.ctrl === true && key.name === "z") output.write(marking.off)
+  }
+  return Effect.acquireRelease(
+    Effect.sync(() => input.prependListener("keypress", onKey)),
+    () => Effect.sync(() => input.off("keypress", onKey))
+  )
+}
 
 /** A Ctrl-D typed before the terminal passed keys on comes as NUL, which is what Ctrl-Space sends after that. */
 const endingAhead = (input: Readable, editor: Readline.Interface) => {

@@ -11,6 +11,8 @@ export interface Options {
   readonly cwd: string
   readonly env?: Record<string, string>
   readonly columns?: number
+  /** what starts the command, given its path and arguments, for example a shell; default: nothing but Node */
+  readonly through?: readonly [string, ...Array<string>]
 }
 
 export interface Terminal {
@@ -37,9 +39,10 @@ export const start = (args: ReadonlyArray<string>, options: Options): Effect.Eff
     const emulator = new Emulator({ ...size, scrollback: 10_000, allowProposedApi: true })
     yield* Effect.addFinalizer(() => Effect.sync(() => emulator.dispose()))
     const watch = watcher(emulator)
+    const [file, ...before] = [...options.through ?? [], process.execPath] as [string, ...Array<string>]
     const child = yield* Effect.acquireRelease(
       Effect.sync(() =>
-        spawn(process.execPath, ["--disable-warning=ExperimentalWarning", main, ...args], {
+        spawn(file, [...before, "--disable-warning=ExperimentalWarning", main, ...args], {
           ...size,
           cwd: options.cwd,
           env: { ...environment, TERM: "xterm-256color", ...options.env }
