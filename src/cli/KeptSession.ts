@@ -1,6 +1,7 @@
 /** Finds a session of the database by its id, the beginning of its id, or as the last one. Never makes a database. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import * as InputCheck from "../run/InputCheck.ts"
 import type * as RunResult from "../run/RunResult.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import * as Sessions from "../Sessions.ts"
@@ -31,6 +32,12 @@ const last = "last"
 /** The beginning of an id must be at least this long. */
 const least = 6
 const mostNamed = 3
+
+/** The id that a new session is to have; one that no command could find it by is refused, as `InputCheck` refuses others. */
+export const newId = (named: string, id: string, instead: string): Effect.Effect<string, Refusal> =>
+  id === last
+    ? badInput(`${named} is "${last}", which means the session that was changed last; ${instead}`)
+    : Effect.mapError(Effect.fromResult(InputCheck.id(named, id, instead)), Messages.refusal)
 
 export const find = Effect.fnUntraced(function*(
   { db }: Pick<Settings, "db">,

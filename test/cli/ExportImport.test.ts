@@ -171,6 +171,17 @@ describe("fiberloop import", () => {
       assert.strictEqual((yield* importing("--to", "red")).stdout, "red\n")
     }))
 
+  it.effect("refuses the id last, by which no command would find the session, unless given another", () =>
+    Effect.gen(function*() {
+      const { db, importing } = yield* named("last")
+      for (const { code, stderr, stdout } of [yield* importing(), yield* importing("--to", "last")]) {
+        assert.deepStrictEqual([code, stdout], [1, ""])
+        assert.include(stderr, "is \"last\", which means the session that was changed last")
+      }
+      assert.isFalse(existsSync(db))
+      assert.strictEqual((yield* importing("--to", "copy")).stdout, "copy\n")
+    }))
+
   it.effect("accepts another id, under which the session continues", () =>
     Effect.gen(function*() {
       const { id, on, run, text } = yield* withSession("2+2", ["--max-turns", "1"])

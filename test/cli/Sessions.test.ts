@@ -150,14 +150,14 @@ describe("fiberloop show", () => {
 
   it.effect("accepts last for the most recently changed session, even if another is called last", () =>
     Effect.gen(function*() {
-      const { id, on, run } = yield* withSession()
+      const { id, on, run, store } = yield* withSession()
       const newer = idOf(yield* run(["3*3"]))
       assert.include((yield* on("show", ["last"])).stdout, `── session ${newer} ·`)
       yield* TestClock.adjust("1 second")
       yield* run(["--session", id, "4*4"])
       assert.include((yield* on("show", ["last"])).stdout, `── session ${id} ·`)
       assert.include((yield* run(["--session", "last", "5*5"])).stderr, `session ${id}\n`)
-      yield* on("fork", [newer, "--to", "last"])
+      yield* Effect.provide(SessionStore.SessionStore.use((_) => _.fork(newer, { to: "last" })), store)
       yield* TestClock.adjust("1 second")
       yield* run(["--session", id, "6*6"])
       assert.include((yield* on("show", ["last"])).stdout, `── session ${id} ·`)
@@ -309,6 +309,18 @@ describe("fiberloop fork", () => {
       assert.deepStrictEqual([taken.code, bad.code], [1, 1])
       assert.include(taken.stderr, `session "${id}" already exists`)
       assert.include(bad.stderr, "--to is empty; leave it out for a new one")
+    }))
+
+  it.effect("refuses the id last, by which no command would find the copy", () =>
+    Effect.gen(function*() {
+      const { id, on } = yield* withSession()
+      const { code, stderr, stdout } = yield* on("fork", [id, "--to", "last"])
+      assert.deepStrictEqual([code, stdout], [1, ""])
+      assert.include(
+        stderr,
+        "--to is \"last\", which means the session that was changed last; leave it out for a new one"
+      )
+      assert.include((yield* on("show", ["last"])).stdout, `── session ${id} ·`)
     }))
 })
 

@@ -34,7 +34,7 @@ const fork = Effect.fnUntraced(function*(
   const seq = yield* Settings.whole("--at", at)
   const id = to === undefined
     ? yield* (yield* Ids.Ids).next
-    : yield* Effect.mapError(Effect.fromResult(InputCheck.id("--to", to, InputCheck.orNew)), Messages.refusal)
+    : yield* KeptSession.newId("--to", to, InputCheck.orNew)
   const { info, store } = yield* KeptSession.find(place, session)
   const flags = [...place.flags, ...(yield* SessionModel.flagsOf({ store, info }))]
   const made = yield* store.fork(info.sessionId, { to: id, ...(seq === undefined ? {} : { at: seq }) }).pipe(

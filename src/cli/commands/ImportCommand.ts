@@ -1,12 +1,12 @@
 /** `fiberloop import`: a session from the lines of JSON that an export made, whole or not at all. */
 import * as Effect from "effect/Effect"
-import * as InputCheck from "../../run/InputCheck.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import * as SessionLines from "../../SessionLines.ts"
 import * as Sessions from "../../Sessions.ts"
 import * as Database from "../Database.ts"
+import * as KeptSession from "../KeptSession.ts"
 import * as LineFile from "../LineFile.ts"
 import * as Messages from "../Messages.ts"
 import * as SessionModel from "../model/SessionModel.ts"
@@ -52,14 +52,17 @@ const importLines = Effect.fnUntraced(function*(
 /** The session of a file, whole, under the id that it is to have. */
 const read = Effect.fnUntraced(function*(file: string, to: string | undefined) {
   if (file.trim() === "") return yield* badInput("the file is empty: name one that fiberloop export made")
-  if (to !== undefined) {
-    const id = InputCheck.id("--to", to, "leave it out for the one that the session had")
-    yield* Effect.mapError(Effect.fromResult(id), Messages.refusal)
-  }
-  return yield* Effect.mapError(
+  if (to !== undefined) yield* KeptSession.newId("--to", to, "leave it out for the one that the session had")
+  const session = yield* Effect.mapError(
     SessionLines.decode(LineFile.read(file), { to }),
     (error) => error instanceof Refusal ? error : unusable(file, Messages.ofRun(error))
   )
+  yield* KeptSession.newId(
+    `the id of the session in ${LineFile.nameOf(file)}`,
+    session.sessionId,
+    "give another with --to"
+  )
+  return session
 })
 
 /** Stores it, and looks at what was stored. */
