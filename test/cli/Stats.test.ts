@@ -157,6 +157,8 @@ describe("counting that cannot finish", () => {
           [["--db", file], /is not a SQLite database/],
           [["--since", "yesterday"], /--since takes how long ago, as in 30m, 24h.*not "yesterday"/],
           [["--since", "2026-13-45"], /not "2026-13-45"/],
+          [["--since", "2026-02-30"], /not "2026-02-30"/],
+          [["--since", "2026-02-30T12:00+01:00"], /not "2026-02-30T12:00/],
           [["--agent", " "], /--agent is empty/]
         ] as const
       ) {
