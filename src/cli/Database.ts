@@ -10,6 +10,7 @@ import { dirname, join } from "node:path"
 import * as PgPlace from "../layers/postgres/PgPlace.ts"
 import * as SessionStoreSqlite from "../layers/SessionStoreSqlite.ts"
 import * as SessionStore from "../services/SessionStore.ts"
+import * as FileReason from "./FileReason.ts"
 import * as Messages from "./Messages.ts"
 import { badInput, type Refusal } from "./Refusal.ts"
 import * as Invocation from "./render/Invocation.ts"
@@ -34,7 +35,7 @@ export const prepare = Effect.fnUntraced(function*(
     catch: (cause) =>
       badInput(
         `the folder ${JSON.stringify(dirname(db))} for sessions cannot be created (${
-          (cause as NodeJS.ErrnoException).code ?? String(cause)
+          FileReason.of((cause as NodeJS.ErrnoException).code ?? String(cause))
         }): name a file elsewhere with --db`
       )
   })

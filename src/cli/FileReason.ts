@@ -2,6 +2,7 @@
 
 const reasons: Record<string, string> = {
   ENOENT: "it does not exist",
+  EEXIST: "a file is in its place",
   ENOTDIR: "its folder is a file",
   EISDIR: "it is a folder",
   EACCES: "permission denied",

@@ -7,6 +7,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSy
 import { dirname, join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { promisify } from "node:util"
+import * as Database from "../../src/cli/Database.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as LogRules from "../../src/testing/LogRules.ts"
 import * as FullDisk from "../support/FullDisk.ts"
@@ -110,6 +111,25 @@ describe("a database without write permission", () => {
         assertLine(stderr, db, "is read-only. Allow this user to write to the file and its folder")
         permit()
         yield* withPermissions(assertGoesOn(place))
+      }))
+  }
+})
+
+describe("a folder for sessions that cannot be created", () => {
+  for (
+    const [why, forbid] of [
+      ["permission denied", (root: string) => chmodSync(root, 0o555)],
+      ["a file is in its place", (root: string) => writeFileSync(join(root, ".fiberloop"), "")]
+    ] as const
+  ) {
+    it.effect(`is named with its reason: ${why}`, () =>
+      Effect.gen(function*() {
+        const root = yield* sandbox()
+        forbid(root)
+        const place = { db: join(root, ".fiberloop/sessions.db"), hasOwnDb: true, session: undefined }
+        const { line } = yield* withPermissions(Effect.flip(Database.prepare(place)))
+        chmodSync(root, 0o755)
+        assert.include(line, `.fiberloop" for sessions cannot be created (${why}): name a file elsewhere with --db`)
       }))
   }
 })
