@@ -298,6 +298,15 @@ describe("fiberloop approve", () => {
       assert.include(stdout, "\n    Not executed: a new message arrived first.\n")
     }))
 
+  it.effect("says how many others of the session still wait", () =>
+    Effect.gen(function*() {
+      const { db, id, on } = yield* waiting(["a", "b", "c"])
+      const still = (what: string) => `${what}: fiberloop approvals --session waiting-one --db ${db}\nGo on with: `
+      assert.include((yield* on("approve", [id, "1.0"])).stderr, still("2 calls still wait"))
+      assert.include((yield* on("deny", [id, "1.2"])).stderr, still("1 call still waits"))
+      assert.match((yield* on("approve", [id])).stderr, /^Go on with: [^\n]+\n$/)
+    }))
+
   it.effect("for one of two leaves the other waiting, even if resume has no terminal to ask at", () =>
     Effect.gen(function*() {
       const place = yield* waiting(["a", "b"])

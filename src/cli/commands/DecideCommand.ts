@@ -63,10 +63,12 @@ const decide = Effect.fnUntraced(function*(
   const { sessionId } = kept.info
   const agent = yield* IdleAgent.make(place, kept.store)
   const refused = Effect.mapError(refusal(sessionId))
-  const asked = yield* find(options, kept, yield* refused(agent.approvals(sessionId)))
+  const all = yield* refused(agent.approvals(sessionId))
+  const asked = yield* find(options, kept, all)
   yield* check(kept, asked, said)
   yield* refused(agent.decide({ sessionId: asked.sessionId, approvalId: asked.approvalId, approved, ...said }))
   yield* tell(options, asked, said)
+  yield* tellWhatWaits(place, sessionId, all.filter(({ id }) => id !== asked.approvalId).length)
   yield* tellWhatFollows(place, kept)
 })
 
@@ -127,6 +129,14 @@ const tell = ({ approved, place }: Options, { approvalId, sessionId, waiting }: 
     : ToolLine.call(waiting.tool, said.params ?? waiting.params)
   return Print.print(`${approved ? "✓" : "✗"} ${OpenCall.wordOf({ approved, ...said })}: ${call}\n`)
 }
+
+/** Names the other questions, which a run that goes on asks again or waits for. */
+const tellWhatWaits = Effect.fnUntraced(function*({ flags }: Settings, sessionId: string, others: number) {
+  if (others === 0) return
+  const { stderr } = yield* Output
+  const list = Invocation.of("approvals", ["--session", sessionId], flags)
+  yield* stderr.write(`${count(others, "call")} still ${others === 1 ? "waits" : "wait"}: ${list}\n`)
+})
 
 /** Says which session to go on with, and in which program. */
 const tellWhatFollows = Effect.fnUntraced(function*(place: Settings, kept: KeptSession.Kept) {
