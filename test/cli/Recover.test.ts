@@ -128,10 +128,11 @@ describe("fiberloop recover", () => {
 
   it.effect("does not continue a run that was being aborted, which resume still does", () =>
     Effect.gen(function*() {
-      const { on } = yield* withDead({ "dead-one": "2+2" }, { _tag: "AbortRequested", reason: "requested" })
+      const { db, on } = yield* withDead({ "dead-one": "2+2" }, { _tag: "AbortRequested", reason: "requested" })
       const { code, stderr, stdout } = yield* on("recover")
       assert.deepStrictEqual([code, stdout], [0, ""])
-      assert.include(stderr, "dead-one was being aborted when its process died; left alone.\n")
+      assert.include(stderr, "dead-one was being aborted when its process died; left alone. ")
+      assert.include(stderr, ` End it with: fiberloop abort dead-one --db ${db}\n`)
       assert.strictEqual((yield* on("resume", ["dead-one"])).stdout, "2+2 = 4\n")
     }))
 

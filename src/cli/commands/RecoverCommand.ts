@@ -13,6 +13,7 @@ import * as SessionModel from "../model/SessionModel.ts"
 import { Output } from "../Output.ts"
 import { codes, Ended, type Refusal } from "../Refusal.ts"
 import * as InProgram from "../render/InProgram.ts"
+import * as Invocation from "../render/Invocation.ts"
 import * as Print from "../render/Print.ts"
 import * as RenderSessions from "../render/RenderSessions.ts"
 import * as TerminalText from "../render/TerminalText.ts"
@@ -138,7 +139,10 @@ const leftByProcesses = Effect.fnUntraced(function*(
       unread++
       yield* stderr.write(`${Messages.line(Messages.ofRun(folded.failure))}\n`)
     } else if (folded.success.state.abortRequested !== undefined) {
-      yield* stderr.write(`${TerminalText.line(sessionId)} was being aborted when its process died; left alone.\n`)
+      const end = Invocation.of("abort", [sessionId], Invocation.placeOf(settings.flags))
+      yield* stderr.write(
+        `${TerminalText.line(sessionId)} was being aborted when its process died; left alone. End it with: ${end}\n`
+      )
     } else left.unshift({ info, settings: yield* SessionModel.adopt(admitted.success, { store, info }) })
   }
   if (alive > 0) yield* stderr.write(`${count(alive, "run")} still going on; left alone.\n`)
