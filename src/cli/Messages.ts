@@ -60,7 +60,7 @@ const words: Words = {
   SessionBusy: ({ runId, sessionId }) =>
     `session ${JSON.stringify(sessionId)} is busy with ${
       runId === undefined ? "another run" : `the run ${TerminalText.line(runId)}`
-    }: wait for its end, or leave --session out for a new one`,
+    }: wait for its end, end it with fiberloop abort, or leave --session out for a new one`,
   StoreUnavailable: asSaid,
   ShuttingDown: asSaid,
   InvalidInput: ({ field, message }) => message.replaceAll(field, typed[field] ?? field),

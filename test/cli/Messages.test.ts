@@ -12,7 +12,10 @@ const reasons: ReadonlyArray<readonly [Parameters<typeof Messages.ofReason>[0], 
   [{ _tag: "ContextOverflow", message }, "--session"],
   [{ _tag: "Unknown", message }, "something happened"],
   [{ _tag: "RetriesExhausted", message, last: network, attempts: 4 }, "the line was cut; given up after 4 attempts"],
-  [{ _tag: "SessionBusy", message, sessionId: "s" }, "session \"s\" is busy with another run: wait for its end"],
+  [
+    { _tag: "SessionBusy", message, sessionId: "s" },
+    "session \"s\" is busy with another run: wait for its end, end it with fiberloop abort"
+  ],
   [{ _tag: "SessionNotFound", message, sessionId: "s" }, "there is no session \"s\""],
   [{ _tag: "ApprovalNotOpen", message, approvalId: "r/1.0", because: "settled" }, "something happened"],
   [{ _tag: "NothingToResume", message, sessionId: "s" }, "session \"s\" has no unfinished run"],

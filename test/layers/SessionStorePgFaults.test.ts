@@ -258,7 +258,7 @@ describe("an append", () => {
     Effect.gen(function*() {
       const proxy = yield* CuttingProxy.make(Number(new URL(postgres.url).port))
       const url = on(yield* database(), proxy.port)
-      const store = yield* SessionStorePg.make({ url, timeout: "2 seconds", connectTimeout: "2 seconds" })
+      const store = yield* SessionStorePg.make({ url, timeout: "2 seconds", connectTimeout: "30 seconds" })
       const write = Effect.scoped(Effect.flatMap(store.open("s", options), (_) => _.append([notice({ seq: 1 })])))
       yield* write
       const asked: ReadonlyArray<Effect.Effect<unknown, SessionStore.StoreError>> = [
