@@ -3,7 +3,10 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
+import type * as Message from "../../src/run/Message.ts"
+import * as ContextManager from "../../src/services/ContextManager.ts"
 import type { Hook } from "../../src/services/Hooks.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as RunLog from "../support/RunLog.ts"
@@ -71,23 +74,88 @@ describe("what is said to a run", () => {
       assert.deepStrictEqual(Steering.received(log), [])
     }))
 
-  it.effect("before a turn that a guard blocks is in the log and confirmed, and is sent once by the next drive", () =>
+  it.effect("before a turn that a guard blocks is not delivered, and not sent by the next drive", () =>
     Effect.gen(function*() {
-      let isStrict = true
-      const hook: Hook = {
-        name: "guard",
-        beforeModelCall: ({ turn }) => turn === 2 && isStrict ? Effect.fail("no") : Effect.void
-      }
-      const made = yield* Steering.held([ScriptedModel.text("a")], [ok], { agent: { hooks: [hook] } })
+      const slow = waiting("beforeModelCall", 2, Effect.fail("no"))
+      const made = yield* Steering.held([ScriptedModel.text("a")], [ok], { agent: { hooks: [slow.hook] } })
       const told = yield* Steering.say(made.run, "steer", "hurry")
       yield* made.gate.release
+      yield* slow.release
       yield* Effect.exit(made.run.result)
-      assert.deepInclude(yield* Fiber.join(told), { _tag: "Delivered", turn: 2 })
-      assert.deepStrictEqual(Steering.received(yield* made.store.log("s")), ["steer: hurry"])
-      isStrict = false
-      yield* Stream.runDrain(made.agent.resume({ sessionId: "s" }))
-      assert.deepStrictEqual(Steering.said((yield* made.script.requests).at(-1)), ["go", "hurry"])
-      assert.deepStrictEqual(RunLog.violations(yield* made.store.log("s")), [])
+      assert.deepInclude(yield* Fiber.join(told), { _tag: "NotDelivered", reason: "failed" })
+      const later = yield* TestAgent.make([ok], { store: made.store })
+      yield* Stream.runDrain(later.agent.resume({ sessionId: "s" }))
+      assert.notInclude(Steering.said((yield* later.script.requests)[0]).join(), "hurry")
+      const log = yield* made.store.log("s")
+      assert.deepStrictEqual(Steering.received(log), [])
+      assert.deepStrictEqual(RunLog.violations(log), [])
+    }))
+
+  it.effect("before a turn that is aborted while a hook looks at it is not delivered", () =>
+    Effect.gen(function*() {
+      const slow = waiting("beforeModelCall", 2)
+      const made = yield* Steering.held([ScriptedModel.text("a")], [], { agent: { hooks: [slow.hook] } })
+      const told = yield* Steering.say(made.run, "steer", "hurry")
+      yield* made.gate.release
+      yield* slow.reached
+      yield* made.run.abort
+      assert.deepInclude(yield* Fiber.join(told), { _tag: "NotDelivered", reason: "aborted" })
+      const log = yield* made.store.log("s")
+      assert.deepStrictEqual(Steering.received(log), [])
+      assert.deepStrictEqual(RunLog.violations(log), [])
+    }))
+
+  it.effect("is shown to the hooks of its turn, and is received in the write that begins that", () =>
+    Effect.gen(function*() {
+      const shown: Array<ReadonlyArray<Message.Message>> = []
+      const hook: Hook = {
+        name: "sees",
+        beforeModelCall: ({ messages }) => Effect.sync(() => void shown.push(messages))
+      }
+      const made = yield* Steering.held([ScriptedModel.text("a")], [ok], { agent: { hooks: [hook] } })
+      yield* Steering.say(made.run, "steer", "hurry")
+      yield* Steering.say(made.run, "steer", "please")
+      yield* made.gate.release
+      yield* made.run.result
+      assert.deepStrictEqual(shown, (yield* made.script.requests).map(({ messages }) => messages))
+      assert.deepStrictEqual(Steering.said((yield* made.script.requests)[1]), ["go", "hurry+please"])
+      const write = made.store.appends.find((events) => events.some(({ _tag }) => _tag === "InputReceived"))
+      assert.deepStrictEqual(RunLog.tags(write ?? []), ["InputReceived", "InputReceived", "TurnStarted"])
+    }))
+
+  it.effect("and waits while the process dies at a hook is sent once by the next drive", () =>
+    Effect.gen(function*() {
+      const slow = waiting("beforeModelCall", 2)
+      const made = yield* Steering.held([ScriptedModel.text("a")], [], { agent: { hooks: [slow.hook] } })
+      yield* Steering.say(made.run, "steer", "hurry")
+      yield* made.gate.release
+      yield* slow.reached
+      const store = yield* Steering.left(made.store.appends)
+      const later = yield* TestAgent.make([ok], { store })
+      yield* Stream.runDrain(later.agent.resume({ sessionId: "s" }))
+      assert.deepStrictEqual((yield* later.script.requests).map(Steering.said), [["go", "hurry"]])
+      const log = yield* store.log("s")
+      assert.deepStrictEqual(Steering.received(log), ["steer: hurry"])
+      assert.deepStrictEqual(RunLog.violations(log), [])
+    }))
+
+  it.effect("counts once in the size of what hooks made of it", () =>
+    Effect.gen(function*() {
+      const sizes: Array<number> = []
+      const context = Layer.succeed(ContextManager.ContextManager, {
+        plan: ({ size }) => {
+          sizes.push(size.tokens)
+          return ContextManager.send
+        },
+        compact: () => Effect.die("nothing is to be compacted")
+      })
+      const hook: Hook = { name: "looks", beforeModelCall: () => Effect.void }
+      const made = yield* Steering.held([ScriptedModel.text("a")], [ok], { context, agent: { hooks: [hook] } })
+      yield* Steering.say(made.run, "steer", "hurry ".repeat(100))
+      yield* made.gate.release
+      yield* made.run.result
+      assert.lengthOf(sizes, 4)
+      assert.strictEqual(sizes[3], sizes[2])
     }))
 })
 

@@ -63,9 +63,9 @@ export class Inbox {
     })
   }
 
-  /** Records the inputs that the next turn begins with. */
-  receive(journal: Journal.Journal): void {
-    for (const { kind, messages, seq } of due(journal)) {
+  /** Records that the turn which begins in the same write is given these inputs. */
+  receive(journal: Journal.Journal, inputs: Queue.Queue): void {
+    for (const { kind, messages, seq } of inputs) {
       journal.record({ _tag: "InputReceived", kind, messages, queued: seq })
       this.#judge(messages, Delivery.delivered(RunState.nextTurn(journal.state)))
     }

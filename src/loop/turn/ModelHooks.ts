@@ -27,12 +27,15 @@ interface Prompt {
   readonly offer: Pick<DriveRequest.Offer, "tools" | "inputDigest">
 }
 
-/** Shows the hooks what the transcript is about to send, and returns what they leave of it. */
-export const before = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<Prompt, RunError.RunError> {
+/** Shows the hooks what is to be sent, and returns what they leave of it. */
+export const before = Effect.fnUntraced(function*(
+  env: Env.Env,
+  transcript: Transcript.Transcript
+): Effect.fn.Return<Prompt, RunError.RunError> {
   // a hook may take its time, and facts do not wait for it
   yield* env.journal.commit
   const { info } = CurrentModel.of(env)
-  const given = Frozen.list(Transcript.messages(env.journal.transcript, info, env.system))
+  const given = Frozen.list(Transcript.messages(transcript, info, env.system))
   const all = Object.freeze(env.tools.map((tool) => tool.name))
   const turn = RunState.nextTurn(env.journal.state)
   let messages = given

@@ -15,7 +15,10 @@ import type * as Env from "../env/Env.ts"
 import * as Inbox from "../env/Inbox.ts"
 import * as CurrentModel from "./CurrentModel.ts"
 
-/** The context as a strategy is asked about it; `messages` are those that hooks made of it. */
+/**
+ * The context as a strategy is asked about it; `messages` are those that hooks made of it. Without `force` they are all that is about
+ * to be sent, with the inputs that are due.
+ */
 export const view = (
   env: Env.Env,
   force?: ContextManager.Force,
@@ -26,7 +29,7 @@ export const view = (
   return {
     transcript: journal.transcript,
     model: info,
-    size: sizeOf(env, info, messages),
+    size: sizeOf(env, info, messages, messages === undefined || force !== undefined),
     force,
     inARow: journal.state.compactionsInARow,
     ledger: ledgerOf(env, force),
@@ -54,18 +57,19 @@ export const sent = (env: Env.Env, messages?: ReadonlyArray<Message.Message>): n
 const sizeOf = (
   env: Env.Env,
   info: Model.ModelInfo,
-  messages: ReadonlyArray<Message.Message> | undefined
+  messages: ReadonlyArray<Message.Message> | undefined,
+  hasWaiting: boolean
 ): ContextManager.Size => {
   const { contextWindow } = info
   if (contextWindow !== undefined) {
     const limit = contextWindow - Model.answerRoom(info)
-    return new Size(env, messages, limit, Measure.correction(env.journal.state.measured, info, limit))
+    return new Size(env, messages, limit, Measure.correction(env.journal.state.measured, info, limit), hasWaiting)
   }
-  return messages === undefined ? env.counter.sizeIn(env, unlimited) : new Size(env, messages, undefined, 1)
+  return messages === undefined ? env.counter.sizeIn(env, unlimited) : new Size(env, messages, undefined, 1, hasWaiting)
 }
 
 /** Where no window is known, a size depends on the environment alone, so that all turns share one. */
-const unlimited = (env: Env.Env): ContextManager.Size => new Size(env, undefined, undefined, 1)
+const unlimited = (env: Env.Env): ContextManager.Size => new Size(env, undefined, undefined, 1, true)
 
 /**
  * What a strategy is told, its numbers multiplied by `by`; nothing is counted before a strategy asks for it. A class: what a getter
@@ -78,12 +82,15 @@ class Size implements ContextManager.Size {
   readonly #env: Env.Env
   readonly #messages: ReadonlyArray<Message.Message> | undefined
   readonly #by: number
+  /** what waits to be sent is more than the messages */
+  readonly #hasWaiting: boolean
 
   constructor(
     env: Env.Env,
     messages: ReadonlyArray<Message.Message> | undefined,
     limit: number | undefined,
-    by: number
+    by: number,
+    hasWaiting: boolean
   ) {
     const { counter } = env
     const of = (message: Message.Message) => counter.tokens.message(message) * by
@@ -93,6 +100,7 @@ class Size implements ContextManager.Size {
     this.#env = env
     this.#messages = messages
     this.#by = by
+    this.#hasWaiting = hasWaiting
   }
 
   get tokens(): number {
@@ -109,7 +117,9 @@ class Size implements ContextManager.Size {
   }
 
   get #waiting(): number {
-    return countOf(this.#env, Inbox.due(this.#env.journal).flatMap(({ messages }) => messages))
+    return this.#hasWaiting
+      ? countOf(this.#env, Inbox.due(this.#env.journal).flatMap(({ messages }) => messages))
+      : 0
   }
 }
 

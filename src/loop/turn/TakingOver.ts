@@ -36,7 +36,9 @@ export const takeOver = function*(
   })
   journal.move("modelSwitched")
   yield* journal.commit
-  const prompt = env.hooks.at.beforeModelCall.length > 0 ? yield* ModelHooks.before(env) : undefined
+  const prompt = env.hooks.at.beforeModelCall.length > 0
+    ? yield* ModelHooks.before(env, journal.transcript)
+    : undefined
   const isCut = prompt !== undefined && prompt.offer.tools.length < env.tools.length
   const turn: Env.Env = isCut ? { ...env, ...prompt.offer } : env
   if (isCut) {

@@ -10,11 +10,10 @@ import * as Effect from "effect/Effect"
 import type * as Message from "../../run/Message.ts"
 import type * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
-import * as Transcript from "../../run/Transcript.ts"
-import * as Notice from "../../run/transcript/Notice.ts"
 import * as Model from "../../services/Model.ts"
 import * as Prices from "../../services/Prices.ts"
 import type * as Env from "../env/Env.ts"
+import * as Inbox from "../env/Inbox.ts"
 import * as Concluding from "./Concluding.ts"
 import * as CurrentModel from "./CurrentModel.ts"
 import * as Ended from "./Ended.ts"
@@ -37,9 +36,11 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
       ended = yield* Fitting.makeRoom(prepared, tooMuch, "contextMustShrink")
       continue
     }
-    env.inbox.receive(journal)
-    awaitModel(env)
-    const prompt = hooks.at.beforeModelCall.length > 0 ? yield* ModelHooks.before(prepared) : undefined
+    // what comes while hooks look at these waits for the turn after
+    const due = Inbox.due(journal)
+    const prompt = hooks.at.beforeModelCall.length > 0
+      ? yield* ModelHooks.before(prepared, TurnStart.planned(journal, due))
+      : undefined
     const turn: Env.Env = prompt === undefined ? prepared : { ...prepared, ...prompt.offer }
     const added = prompt === undefined ? undefined : Fitting.tooMuch(turn, prompt.messages)
     if (added !== undefined) {
@@ -47,6 +48,8 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
       continue
     }
     const model = CurrentModel.of(turn)
+    env.inbox.receive(journal, due)
+    TurnStart.awaitModel(journal)
     TurnStart.first(turn, model, turn.tools.length < env.tools.length, prompt?.messages)
     journal.move("messagesReady")
     yield* journal.commit
@@ -60,13 +63,6 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
   }
   return ended
 })
-
-/** Makes sure that the model has something to answer. */
-const awaitModel = ({ journal }: Env.Env): void => {
-  if (!Transcript.awaitsModel(journal.transcript)) {
-    journal.record({ _tag: "NoticeAdded", kind: "resume", text: Notice.goOn })
-  }
-}
 
 /** Records the settled answer. */
 const settle = (
