@@ -123,6 +123,11 @@ const around = (
   return merged
 }
 
-/** Both lists, each item once, in order; `ours` has no duplicates. */
-const together = <A>(ours: ReadonlyArray<A>, theirs: ReadonlyArray<A>): ReadonlyArray<A> =>
-  theirs.length === 0 ? ours : [...new Set([...ours, ...theirs])]
+/**
+ * Both lists, each item once, in order; `ours` has no duplicates. Where untyped code gave no list, nothing is added to that, and it
+ * is refused when it is looked up.
+ */
+const together = <A>(ours: ReadonlyArray<A>, theirs: ReadonlyArray<A>): ReadonlyArray<A> => {
+  if (!Array.isArray(theirs)) return []
+  return theirs.length === 0 ? ours : [...new Set([...ours, ...theirs])]
+}

@@ -9,6 +9,7 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as InputCheck from "../../run/InputCheck.ts"
+import type * as RunError from "../../run/RunError.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import * as Hooks from "../../services/Hooks.ts"
 import * as Ids from "../../services/Ids.ts"
@@ -39,8 +40,11 @@ export interface Settings {
 
 type Own = Pick<Definition.Definition, "limits" | "name" | "timeouts">
 
-/** The settings of an agent in the context of the fiber that asks, looked up once for each context. */
-export const shared = (own: Own): Effect.Effect<Settings> => {
+/**
+ * The settings of an agent in the context of the fiber that asks, looked up once for each context. Fails with `InvalidInput` where
+ * hooks or observers are not lists of such.
+ */
+export const shared = (own: Own): Effect.Effect<Settings, RunError.RunError> => {
   const known = new WeakMap<Context.Context<never>, Settings>()
   return Effect.withFiber(({ context }) => {
     const made = known.get(context)
@@ -52,9 +56,13 @@ export const shared = (own: Own): Effect.Effect<Settings> => {
 }
 
 /** What the agent sets itself comes first. */
-const make = ({ limits, name, timeouts }: Own): Effect.Effect<Settings> =>
-  Effect.withFiber((fiber) =>
-    Effect.map(Telemetry.make(name), (telemetry): Settings => ({
+const make = ({ limits, name, timeouts }: Own): Effect.Effect<Settings, RunError.RunError> =>
+  Effect.withFiber((fiber) => {
+    const hooks = InputCheck.list("hooks", fiber.getRef(Hooks.Hooks), "hooks")
+    const observers = InputCheck.list("observers", fiber.getRef(Observers.Observers), "observers")
+    if (Result.isFailure(hooks)) return Effect.fail(hooks.failure)
+    if (Result.isFailure(observers)) return Effect.fail(observers.failure)
+    return Effect.map(Telemetry.make(name), (telemetry): Settings => ({
       clock: fiber.getRef(Clock.Clock),
       ids: fiber.getRef(Ids.Ids),
       limits: Result.map(
@@ -67,9 +75,9 @@ const make = ({ limits, name, timeouts }: Own): Effect.Effect<Settings> =>
       ),
       prices: fiber.getRef(Prices.Prices),
       tokenizer: fiber.getRef(Tokenizer.Tokenizer),
-      hooks: HookRun.byPoint(fiber.getRef(Hooks.Hooks)),
-      observers: fiber.getRef(Observers.Observers),
+      hooks: HookRun.byPoint(hooks.success),
+      observers: observers.success,
       telemetry,
       place: Place.of(fiber.context)
     }))
-  )
+  })

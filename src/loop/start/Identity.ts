@@ -5,7 +5,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as InputCheck from "../../run/InputCheck.ts"
-import type * as RunError from "../../run/RunError.ts"
+import * as RunError from "../../run/RunError.ts"
 import type * as RunInput from "../../run/RunInput.ts"
 import type * as Ids from "../../services/Ids.ts"
 
@@ -26,8 +26,11 @@ export const of = (input: RunInput.RunInput, ids: Maker): Effect.Effect<Identity
     (runId) => Effect.flatMapEager(given(input.sessionId ?? input.runId, ids), (sessionId) => checked(runId, sessionId))
   )
 
-const given = (id: string | undefined, ids: Maker): Effect.Effect<string> =>
-  id === undefined ? ids.next : Effect.succeed(id)
+/** Fails with `Unknown` where what makes ids breaks, or interrupts itself. */
+const given = (id: string | undefined, ids: Maker): Effect.Effect<string, RunError.RunError> =>
+  id === undefined
+    ? Effect.catchCause(ids.next, (cause) => Effect.fail(RunError.fromCause(cause)))
+    : Effect.succeed(id)
 
 const checked = (runId: string, sessionId: string): Effect.Effect<Identity, RunError.RunError> => {
   const bad = InputCheck.badId("runId", runId, InputCheck.orNew) ??

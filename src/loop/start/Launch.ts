@@ -55,7 +55,7 @@ interface Launch {
 interface Launcher {
   readonly services: Env.Services
   readonly definition: Definition.Definition
-  readonly settings: Effect.Effect<Settings.Settings>
+  readonly settings: Effect.Effect<Settings.Settings, RunError.RunError>
   /** what holds where an input says nothing */
   readonly defaults: Omit<InputCheck.Defaults, "limits">
   readonly track: Track.Track

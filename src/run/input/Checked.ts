@@ -35,6 +35,16 @@ export const noOthers = <K extends string>(
   return notGiven
 }
 
+/** A list of objects; untyped code may pass anything. */
+export const list = <A extends object>(
+  field: string,
+  given: ReadonlyArray<A>,
+  of: string
+): Checked<ReadonlyArray<A>> =>
+  Array.isArray(given) && given.every((item: A | null | undefined) => typeof item === "object" && item !== null)
+    ? Result.succeed(given)
+    : refuse(field, `${field} must be a list of ${of}`)
+
 /** A copy of names of the agent's tools. */
 export const names = (
   field: string,

@@ -1,0 +1,42 @@
+/** Settings of the application that break, or are none: what a caller gets is typed, and nothing is stored. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import type * as RunError from "../../src/run/RunError.ts"
+import { Hooks } from "../../src/services/Hooks.ts"
+import { Ids } from "../../src/services/Ids.ts"
+import { Observers } from "../../src/services/Observers.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+
+type Run = Effect.Effect<unknown, RunError.RunError>
+
+const scenarios: Record<string, readonly [broken: (run: Run) => Run, says: string]> = {
+  "ids that die": [Effect.provideService(Ids, { next: Effect.die(new Error("SECRET")) }), "Unknown"],
+  "ids that interrupt themselves": [Effect.provideService(Ids, { next: Effect.interrupt }), "Unknown"],
+  "hooks of which one is none": [Effect.provideService(Hooks, [undefined as never]), "hooks must be a list of hooks"],
+  "hooks that are no list": [Effect.provideService(Hooks, {} as never), "hooks must be a list of hooks"],
+  "observers of which one is none": [
+    Effect.provideService(Observers, [null as never]),
+    "observers must be a list of observers"
+  ],
+  "observers that are nothing": [
+    Effect.provideService(Observers, undefined as never),
+    "observers must be a list of observers"
+  ]
+}
+
+describe("a run", () => {
+  for (const [name, [broken, says]] of Object.entries(scenarios)) {
+    it.effect(`with ${name} fails with a typed error, and the next one runs`, () =>
+      Effect.gen(function*() {
+        const { agent, store } = yield* TestAgent.make([ScriptedModel.text("done")], {
+          agent: { hooks: [{ name: "own", beforeModelCall: () => Effect.void }] }
+        })
+        const { message, reason } = yield* Effect.flip(broken(agent.run({ input: "go" })))
+        assert.strictEqual(reason._tag === "InvalidInput" ? reason.message : reason._tag, says)
+        assert.notInclude(message, "SECRET")
+        assert.strictEqual(store.appends.length, 0)
+        assert.strictEqual((yield* agent.run({ input: "go" }))._tag, "Completed")
+      }))
+  }
+})
