@@ -144,8 +144,8 @@ export class Live implements Runs.LiveRun {
   }
 
   /**
-   * A requested abort is stored once, before it is carried out; a store that does not take it does not hold it up. All other
-   * reasons cut off at once.
+   * A requested abort is stored once, before it is carried out, also where a shutdown is cutting the run off; a store that does not
+   * take it does not hold it up. All other reasons cut off at once.
    */
   abort(reason: RunEvent.AbortedReason): Effect.Effect<void> {
     // an interrupted caller has announced the abort or has not: the next caller does not wait for one that never comes
@@ -162,7 +162,6 @@ export class Live implements Runs.LiveRun {
 
   #stopNow(reason: RunEvent.AbortedReason): Effect.Effect<void> {
     const cut = () => cutOff(this, { _tag: "Abort", reason })
-    // what a shutdown cuts off is taken up by another process, unless somebody wanted it to end
     const isStopped = this.stopped !== undefined && !isShutdown(this.stopped)
     if (reason !== "requested" || this.env === undefined || isStopped) return Effect.sync(cut)
     if (this.#isAnnounced) return Effect.void
@@ -190,6 +189,7 @@ export class Live implements Runs.LiveRun {
   }
 }
 
+/** What this cuts off is taken up by another process. */
 export const isShutdown = (stop: Stop | undefined): boolean => stop?._tag === "Abort" && stop.reason === "shutdown"
 
 /** Cuts the run off, whatever it is doing; the first reason counts. */
