@@ -99,20 +99,36 @@ describe("a run that died five times in a row", () => {
       ]
     ] as const
   ) {
+    const visited = Effect.gen(function*() {
+      const started = { ...Drafts.started("go"), agent: "test/Tested" }
+      const inTool = DeadRun.inTools("look", "again").slice(1, 4)
+      const log = [started, ...inTool, Drafts.approvalRequested("1.1"), ...DeadRun.again(5)]
+      const store = yield* DeadRun.of(log)
+      let calls = 0
+      const { agent } = yield* TestAgent.make([], { store, tool: () => Effect.sync(() => `${++calls}`) })
+      yield* visit(agent)
+      yield* TestClock.adjust("2 days")
+      return { agent, store, calls: () => calls }
+    })
+
     it.effect(`ends limited where it is found, even if ${how} since`, () =>
       Effect.gen(function*() {
-        const started = { ...Drafts.started("go"), agent: "test/Tested" }
-        const inTool = DeadRun.inTools("look", "again").slice(1, 4)
-        const log = [started, ...inTool, Drafts.approvalRequested("1.1"), ...DeadRun.again(5)]
-        const store = yield* DeadRun.of(log)
-        let calls = 0
-        const { agent } = yield* TestAgent.make([], { store, tool: () => Effect.sync(() => `${++calls}`) })
-        yield* visit(agent)
-        yield* TestClock.adjust("2 days")
+        const { agent, calls, store } = yield* visited
         const { runs } = yield* agent.recover()
         const [ended] = yield* Effect.forEach(runs, ({ result }) => result)
         assert.deepInclude(ended, { _tag: "Limited", reason: "crashLoop" })
-        assert.deepStrictEqual([RunLog.endOf(yield* store.log("s")), calls], ["RunLimited(crashLoop)", 0])
+        assert.deepStrictEqual([RunLog.endOf(yield* store.log("s")), calls()], ["RunLimited(crashLoop)", 0])
+        assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
+      }))
+
+    it.effect(`ends limited when its request is sent again, even if ${how} since`, () =>
+      Effect.gen(function*() {
+        const { agent, calls, store } = yield* visited
+        const request = { sessionId: "s", runId: "run-1", input: "go" }
+        for (const _ of ["ends", "is replayed"]) {
+          assert.deepInclude(yield* agent.run(request), { _tag: "Limited", reason: "crashLoop" })
+        }
+        assert.deepStrictEqual([RunLog.endOf(yield* store.log("s")), calls()], ["RunLimited(crashLoop)", 0])
         assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
       }))
   }

@@ -12,11 +12,10 @@ import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
 import * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
-import * as RunDrive from "../../run/state/RunDrive.ts"
 import * as Alarm from "../../services/fibers/Alarm.ts"
 import * as Grace from "../../services/Grace.ts"
 import * as LeaveBehind from "../../services/LeaveBehind.ts"
-import * as DriveRequest from "../env/DriveRequest.ts"
+import type * as DriveRequest from "../env/DriveRequest.ts"
 import * as Env from "../env/Env.ts"
 import * as LeftBehind from "../env/LeftBehind.ts"
 import * as Place from "../env/Place.ts"
@@ -167,10 +166,7 @@ const takeUp = (driving: Driving, found: Opening.Ready): Effect.Effect<Ended.End
   return Effect.flatMap(FirstEvent.write(env, found.begin, request.brief), () => {
     live.began(env)
     if (live.stopped !== undefined) return Effect.interrupt
-    // somebody else wrote the end of the last drive that died, to a session that was then left alone
-    if (DriveRequest.isFound(found.begin) && RunDrive.isCrashLoop(found.state)) {
-      return Effect.succeed(Ended.limited({ reason: "crashLoop" }))
-    }
+    if (AfterCrash.isParked(request, found)) return Effect.succeed(Ended.limited({ reason: "crashLoop" }))
     driving.timer = DurationLimit.start(env.journal, live)
     return Turn.takeTurns(env)
   })

@@ -1,10 +1,11 @@
 /**
- * Makes a session whose last drive died ready for the next drive: the end of the dead drive is appended.
+ * What a drive that died means for the next one: its end is appended first, and after too many deaths no turn follows.
  *
  * Does not own what that end is (`Recovery`), nor what the next drive begins with (`FirstEvent`).
  */
 import * as Effect from "effect/Effect"
 import * as RunEvent from "../../run/RunEvent.ts"
+import * as RunDrive from "../../run/state/RunDrive.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Budget from "../env/Budget.ts"
 import * as DriveRequest from "../env/DriveRequest.ts"
@@ -33,11 +34,19 @@ export const recovered = Effect.fnUntraced(function*(
   yield* Recovery.recover(env, isResumed)
   const state = env.journal.state
   const wasAborted = state.end?._tag === "RunAborted" && !RunEvent.isCrash(state.end)
-  const isOver = isResumed && (state.end?._tag === "RunLimited" || (wasAborted && !isAskedFor(request.begin)))
+  const isOver = isResumed && (state.end?._tag === "RunLimited" || (wasAborted && !isByHand(request)))
   if (!isOver) return { ...opened, session: second, state, transcript: env.journal.transcript }
   yield* flush
   return { _tag: "Replay", past: { from: opened.from, to: state.seq, state } }
 })
 
-/** Asked for by somebody who knows that the run was aborted. */
-const isAskedFor = (begin: DriveRequest.Begin): boolean => begin._tag === "Resume" && !DriveRequest.isFound(begin)
+/**
+ * Whether a drive ends its run before the first turn, as the run has died too often: where `recovered` found no end to write, as somebody
+ * has written to the session meanwhile. Who resumes it by hand knows of that.
+ */
+export const isParked = (request: DriveRequest.DriveRequest, found: Opening.Ready): boolean =>
+  found.begin._tag === "Resume" && !isByHand(request) && RunDrive.isCrashLoop(found.state)
+
+/** Resumed by somebody who can know how the run ended, and not found, nor asked for as if for the first time. */
+const isByHand = ({ begin }: DriveRequest.DriveRequest): boolean =>
+  begin._tag === "Resume" && !DriveRequest.isFound(begin)
