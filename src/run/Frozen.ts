@@ -45,9 +45,16 @@ export const copy = <A>(value: A): A => {
   return Object.freeze(copied)
 }
 
-/** Freezes an object, replacing members that are not frozen by copies. A frozen one is taken to be frozen in depth. */
+/**
+ * Freezes an object, replacing members that are not frozen by copies. A frozen one is taken to be frozen in depth: what the loop makes
+ * for every event is frozen where it is made, which saves the copy.
+ */
 export const whole = <A extends object>(self: A): A => {
-  for (const key in self) if (isOpen(self[key])) self[key] = copy(self[key])
+  for (const key in self) {
+    const member = self[key]
+    // no call for each member of each event: most are texts and numbers
+    if (typeof member === "object" && isOpen(member)) self[key] = copy(member)
+  }
   return Object.freeze(self)
 }
 

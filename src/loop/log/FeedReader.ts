@@ -17,6 +17,7 @@ import * as Stream from "effect/Stream"
 import type * as RunError from "../../run/RunError.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import * as RunEvents from "../../run/RunEvents.ts"
+import * as Pace from "../../services/fibers/Pace.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 
 export type Events = Arr.NonEmptyReadonlyArray<RunEvent.RunEvent>
@@ -136,7 +137,7 @@ export class FeedReader implements Watcher {
   /** Resumes after what runs now: a drive that publishes many arrays in a row wakes its reader once, and never runs the reader's code. */
   #notify(resume: Resume): void {
     this.#wake = undefined
-    queueMicrotask(() => resume(this.pull))
+    Pace.soon(() => resume(this.pull))
   }
 
   /** Resumes in the next turn of the event loop: what comes one by one until then, such as from a promise each, is read at once. */

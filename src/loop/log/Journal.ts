@@ -15,6 +15,7 @@ import type * as RunState from "../../run/RunState.ts"
 import * as RunStatus from "../../run/RunStatus.ts"
 import type * as Transcript from "../../run/Transcript.ts"
 import type * as Usage from "../../run/Usage.ts"
+import * as Pace from "../../services/fibers/Pace.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as DriveTime from "./DriveTime.ts"
 import type * as Feed from "./Feed.ts"
@@ -236,6 +237,6 @@ class Writing extends Fold.Folding implements Journal {
   #wake(waiting: ReadonlyArray<() => void>): void {
     this.#waiting = undefined
     // all of them, as one that finds nothing to write wakes no other; after what runs now, or they would pile up on the stack
-    for (const next of waiting) queueMicrotask(next)
+    for (const next of waiting) Pace.soon(next)
   }
 }

@@ -117,8 +117,8 @@ export class Collector {
         if (part.kind !== "tool-params") this.#end(part.kind, part.block, part.metadata)
         return
       case "finish":
-        // a copy: a model may go on counting in its own
-        this.finish = { reason: part.reason, usage: { ...Usage.counted(part.usage) } }
+        // a copy, frozen as an event takes it: a model may go on counting in its own
+        this.finish = { reason: part.reason, usage: Object.freeze({ ...Usage.counted(part.usage) }) }
         return
       case "tool-result":
         return this.#put({ ...part, providerExecuted: true })

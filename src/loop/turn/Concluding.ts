@@ -67,7 +67,8 @@ export const conclude = function*(
     _tag: "TurnFinished" as const,
     turn,
     finishReason,
-    latency: { firstPart: latency.firstPart, model: latency.model, tools },
+    // frozen, as an event takes it
+    latency: Object.freeze({ firstPart: latency.firstPart, model: latency.model, tools }),
     attempts,
     usage,
     decision

@@ -116,8 +116,8 @@ export const waitingFor = (openCalls: ReadonlyArray<OpenCall>, approvalId: strin
  */
 export const idempotencyKey = (sessionId: string, runId: string, id: string): string => {
   const key = sessionId === runId && isPlain.test(sessionId)
-    ? `${sessionId}//${encodeURIComponent(id)}`
-    : `${encodeURIComponent(sessionId)}/${encodeURIComponent(runId)}/${encodeURIComponent(id)}`
+    ? `${sessionId}//${encoded(id)}`
+    : `${encoded(sessionId)}/${encoded(runId)}/${encoded(id)}`
   return key.length <= longestKey ? key : `${key.slice(0, 150)}~${Fingerprint.long(key)}`
 }
 
@@ -125,6 +125,11 @@ export const idempotencyKey = (sessionId: string, runId: string, id: string): st
 const longestKey = 195
 
 const isPlain = /^[\w.~%/-]+$/
+
+/** As in a URL; ids that fiberloop makes are that already. */
+const encoded = (id: string): string => isEncoded.test(id) ? id : encodeURIComponent(id)
+
+const isEncoded = /^[\w.~-]*$/
 
 /** A call without the question and answer about it. */
 export const unasked = (

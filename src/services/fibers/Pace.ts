@@ -8,6 +8,13 @@ import * as Effect from "effect/Effect"
 /** A turn of the event loop costs a fifth of a step that waits for nothing; this many steps take a millisecond or two. */
 const mostInARow = 64
 
+const settled = Promise.resolve()
+
+/** Calls `then` once what runs now is over. Node's `queueMicrotask` would make an asynchronous resource for each. */
+export const soon = (then: () => void): void => {
+  void settled.then(then)
+}
+
 /** how often others went first in this turn of the event loop, whichever fiber let them */
 let inARow = 0
 
@@ -28,4 +35,4 @@ export const letOthersGo: Effect.Effect<void> = Effect.suspend(() => {
   return afterMicrotasks
 })
 
-const afterMicrotasks = Effect.callback<void>((resume) => queueMicrotask(() => resume(Effect.void)))
+const afterMicrotasks = Effect.callback<void>((resume) => soon(() => resume(Effect.void)))
