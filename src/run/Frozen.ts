@@ -45,10 +45,7 @@ export const copy = <A>(value: A): A => {
   return Object.freeze(copied)
 }
 
-/**
- * Freezes an object, replacing members that are not frozen by copies. A frozen one is taken to be frozen in depth: what the loop makes
- * for every event is frozen where it is made, which saves the copy.
- */
+/** Freezes an object, replacing members that are not frozen by copies. A frozen one is taken to be frozen in depth. */
 export const whole = <A extends object>(self: A): A => {
   for (const key in self) {
     const member = self[key]

@@ -149,5 +149,5 @@ export const chainOf = (model: Model["Service"]): ReadonlyArray<Model["Service"]
   return chain
 }
 
-/** A model as the log names it; frozen, as an event takes it. */
-export const refOf = ({ name, provider }: ModelInfo): Message.ModelRef => Object.freeze({ provider, name })
+/** A model as the log names it. */
+export const refOf = ({ name, provider }: ModelInfo): Message.ModelRef => ({ provider, name })

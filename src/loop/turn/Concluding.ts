@@ -67,8 +67,7 @@ export const conclude = function*(
     _tag: "TurnFinished" as const,
     turn,
     finishReason,
-    // frozen, as an event takes it
-    latency: Object.freeze({ firstPart: latency.firstPart, model: latency.model, tools }),
+    latency: { firstPart: latency.firstPart, model: latency.model, tools },
     attempts,
     usage,
     decision

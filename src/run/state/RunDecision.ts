@@ -106,11 +106,8 @@ export const decide = (state: RunState.RunState, turn: Settled, at: number): Run
 const afterCalls = (state: RunState.RunState, turn: Settled): RunEvent.Decision => {
   const loop = Queue.next(state.queued) === "steer" ? undefined : turn.loop
   if (loop?.next === "end") return { _tag: "Limit", reason: "doomLoop" }
-  return loop === undefined ? withResults : { _tag: "Continue", reason: "doomLoop" }
+  return { _tag: "Continue", reason: loop === undefined ? "toolCalls" : "doomLoop" }
 }
-
-/** Nearly every decision; frozen, as an event takes it. */
-const withResults: RunEvent.Decision = Object.freeze({ _tag: "Continue", reason: "toolCalls" })
 
 /**
  * An answer is the last one, unless it does not fit the output schema; the model is told that once. The run continues
