@@ -17,6 +17,7 @@ import * as Detached from "../services/fibers/Detached.ts"
 import * as Leavable from "../services/fibers/Leavable.ts"
 import { NeedsResult } from "../services/NeedsResult.ts"
 import * as ToolExecutor from "../services/ToolExecutor.ts"
+import * as Warning from "../services/Warning.ts"
 import * as HandlerCall from "./tools/HandlerCall.ts"
 import * as KnownHandler from "./tools/KnownHandler.ts"
 import * as Settling from "./tools/Settling.ts"
@@ -35,14 +36,25 @@ const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = (handlers, call
   return Effect.callback((resume) => {
     const context = Detached.contextHere()
     const limit = Context.get(context, ResultLimit)
-    const settlement = (exit: Settling.Exited) => Settling.paused(exit) ?? Settling.of(tool, call.params, exit, limit)
+    const settled = (exit: Settling.Exited): Effect.Effect<ToolExecutor.Settlement | ToolExecutor.Paused> => {
+      const settlement = Settling.paused(exit) ?? Settling.of(tool, call.params, exit, limit)
+      return Settling.isContained(exit) ? Effect.as(warn(call, exit.cause), settlement) : Effect.succeed(settlement)
+    }
     const running = HandlerCall.start(handlers, tool, call, observer, context)
-    if (Exit.isExit(running)) return resume(Effect.succeed(settlement(running)))
-    const onExit = (exit: Settling.Exited) => resume(Effect.sync(() => settlement(exit)))
+    if (Exit.isExit(running)) return resume(settled(running))
+    const onExit = (exit: Settling.Exited) => resume(Effect.suspend(() => settled(exit)))
     const onLeftBehind = Effect.suspend(() => observer.leftBehind(leftBehind(tool)))
     return Leavable.awaiting(running, onExit, resume, onLeftBehind, () => timeLimit(tool, call.timeout))
   })
 }
+
+/** What a handler that died threw is in nobody's log: the model reads its message. */
+const warn = ({ identity: { callId, runId }, name }: ToolExecutor.Call, cause: Cause.Cause<unknown>) =>
+  Warning.warn(
+    `the handler of the tool "${name}" ${
+      Warning.howOf(cause)
+    } (run "${runId}", call ${callId}); its call has failed, and the model is told`
+  )
 
 /** How long a call may take, and how it is settled when that is over. */
 const timeLimit = (tool: Tool.Any, timeout: Duration.Duration): Leavable.Limit<ToolExecutor.Settlement, never> => {
@@ -82,7 +94,13 @@ const needsApproval: ToolExecutor.ToolExecutor["Service"]["needsApproval"] = (ha
     onFailure: () => Effect.succeed(false),
     onSuccess: asked
   })
-  return Effect.map(Effect.exit(question), (exit) => Exit.isSuccess(exit) ? exit.value : true)
+  return Effect.catchCause(question, (cause) =>
+    Effect.as(
+      Warning.warn(
+        `needsApproval of the tool "${call.name}" ${Warning.howOf(cause)} (call ${call.callId}); so people are asked`
+      ),
+      true
+    ))
 }
 
 const no = Effect.succeed(false)

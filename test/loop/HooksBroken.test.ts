@@ -83,15 +83,21 @@ for (const point of BrokenHooks.points) {
   })
 }
 
-describe("the class of what a hook died of", () => {
+describe("the class of what a hook died of, and where", () => {
   it.effect("is in the warning, without what it says", () =>
     Effect.gen(function*() {
       const break_ = () => Effect.die(new TypeError(BrokenHooks.canary))
       for (const point of BrokenHooks.points) {
         const { logs: [asGuard = ""] } = yield* play(BrokenHooks.at(point, break_))
-        assert.match(asGuard, new RegExp(`failed: TypeError \\(${point} 1(.0)?\\); it is a guard`))
+        assert.match(
+          asGuard,
+          new RegExp(`failed: TypeError at .*HooksBroken.test.ts:.* \\(${point} 1(.0)?\\); it is a guard`)
+        )
         const { logs: [asObserver = ""] } = yield* play(BrokenHooks.at(point, break_, { kind: "observer" }))
-        assert.match(asObserver, new RegExp(`failed: TypeError \\(${point} 1(.0)?\\); it is an observer`))
+        assert.match(
+          asObserver,
+          new RegExp(`failed: TypeError at .*HooksBroken.test.ts:.* \\(${point} 1(.0)?\\); it is an observer`)
+        )
       }
     }))
 })

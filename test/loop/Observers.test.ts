@@ -146,8 +146,11 @@ describe("an observer", () => {
     Effect.gen(function*() {
       const failures = [
         [Effect.fail("SECRET"), /the observer "odd" failed;/],
-        [Effect.die(new TypeError("SECRET")), /the observer "odd" failed: TypeError;/],
-        [Effect.interrupt, /the observer "odd" failed/]
+        [
+          Effect.die(new TypeError("SECRET")),
+          /the observer "odd" failed: TypeError at .*Observers.test.ts:\d+:\d+\)?;/
+        ],
+        [Effect.interrupt, /the observer "odd" interrupted itself;/]
       ] as const
       for (const [failure, said] of failures) {
         const seen = seenBy("odd")

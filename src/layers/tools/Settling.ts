@@ -27,6 +27,10 @@ export const paused = (exit: Exited): ToolExecutor.Paused | undefined => {
   return waitsFor === undefined ? undefined : { waitsFor }
 }
 
+/** Whether the handler broke: a typed failure, and a pause, are how a handler ends. */
+export const isContained = (exit: Exited): exit is Exit.Failure<never, unknown> =>
+  Exit.isFailure(exit) && Option.isNone(Cause.findErrorOption(exit.cause)) && Pausing.waitsFor(exit.cause) === undefined
+
 /** Settles a call of `tool` with `params`; what is longer than `limit` characters is cut. */
 export const of = (tool: Tool.Any, params: Schema.Json, exit: Exited, limit: number): ToolExecutor.Settlement => {
   if (Exit.isFailure(exit)) return cut(explained(outcomeOfCause(tool, exit.cause), params), limit)

@@ -10,11 +10,10 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
 import * as InputCheck from "../../run/InputCheck.ts"
-import * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as Stopwatch from "../../services/fibers/Stopwatch.ts"
 import type * as Hooks from "../../services/Hooks.ts"
-import * as Warning from "../observe/Warning.ts"
+import * as Warning from "../../services/Warning.ts"
 import * as AppCode from "./AppCode.ts"
 import type * as Env from "./Env.ts"
 
@@ -90,8 +89,7 @@ const broken = (
   { hook, on, subject }: Pick<Asked<Hooks.Point, unknown>, "hook" | "on" | "subject">,
   given: Broken
 ): Effect.Effect<Word<never>> => {
-  const kind = RunError.kindOf(given.thrown)
-  const what = `the hook "${hook.name}" ${given.why}${kind === undefined ? "" : `: ${kind}`} (${on} ${subject})`
+  const what = `the hook "${hook.name}" ${given.why}${Warning.saidOf(given.thrown)} (${on} ${subject})`
   if (hook.kind === "observer") {
     return Effect.as(Warning.warn(`${what}; it is an observer, so this is ignored`), nothing)
   }

@@ -15,7 +15,7 @@ import * as Conventions from "./Conventions.ts"
 import * as Metrics from "./Metrics.ts"
 import * as Spans from "./Spans.ts"
 import type * as Telemetry from "./Telemetry.ts"
-import * as Warning from "./Warning.ts"
+import * as Warning from "../../services/Warning.ts"
 
 /** Says on a span which model it is about; also used for spans of drives. */
 export const tellModel = (span: Tracer.Span, info: Message.ModelRef, operation: string): void => {

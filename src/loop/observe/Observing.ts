@@ -21,7 +21,7 @@ import * as RunSpan from "./RunSpan.ts"
 import type * as Sink from "./Sink.ts"
 import * as StepLog from "./StepLog.ts"
 import type * as Telemetry from "./Telemetry.ts"
-import * as Warning from "./Warning.ts"
+import * as Warning from "../../services/Warning.ts"
 import * as Watching from "./Watching.ts"
 
 type Publisher = Pick<Feed.Feed, "publish">

@@ -10,7 +10,7 @@ import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Tracer from "effect/Tracer"
 import * as RecordContent from "../../services/RecordContent.ts"
-import * as Warning from "./Warning.ts"
+import * as Warning from "../../services/Warning.ts"
 
 /** What a span says of a failure: the tag, and the message only where content is recorded. */
 class Failure extends Error {

@@ -6,13 +6,12 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as RunError from "../../run/RunError.ts"
 import * as Detached from "../../services/fibers/Detached.ts"
 import * as Grace from "../../services/Grace.ts"
 import type * as Observers from "../../services/Observers.ts"
 import type * as Feed from "../log/Feed.ts"
 import type * as FeedReader from "../log/FeedReader.ts"
-import * as Warning from "./Warning.ts"
+import * as Warning from "../../services/Warning.ts"
 
 export interface Watching {
   /** Shows the observers all that the feed publishes from now on, in the context of the calling fiber. */
@@ -56,8 +55,7 @@ const show = (
         Effect.catchCause((cause) => {
           if (isBroken) return Effect.void
           isBroken = true
-          const kind = RunError.kindOf(Cause.squash(cause))
-          return warn(kind === undefined ? "failed" : `failed: ${kind}`)
+          return warn(Warning.howOf(cause))
         })
       )
   )

@@ -4,6 +4,7 @@
  *
  * Does not own what is done then (`CallStep`, `Permission`), nor when a call is judged (`CallLanes`, `Places`).
  */
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
@@ -12,6 +13,7 @@ import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import * as Warning from "../../services/Warning.ts"
 import * as AppCode from "../env/AppCode.ts"
 import * as Env from "../env/Env.ts"
 import * as Outcomes from "./Outcomes.ts"
@@ -95,17 +97,23 @@ const byRules = (env: Env.Env, call: Call): Judged => {
   }
   const asks = env.executor.needsApproval(env.handlers, candidate, env.policy.requireApprovalByDefault ?? false)
   if (isKnown(asks)) return { _tag: asks.value ? "Ask" : "Run", call }
-  const asked = Effect.timeoutOption(
-    AppCode.run(env, `rule of ${call.tool}`, call.callId, asks),
-    RunPolicy.callTimeout(env.timeouts, call.tool)
-  )
+  const limit = RunPolicy.callTimeout(env.timeouts, call.tool)
+  const asked = Effect.timeoutOption(AppCode.run(env, `rule of ${call.tool}`, call.callId, asks), limit)
   // a rule that does not answer in time asks, as does one that fails
-  return wait(
-    env,
-    call,
-    Effect.map(asked, (asks): Verdict => ({ _tag: Option.getOrElse(asks, yes) ? "Ask" : "Run", call }))
-  )
+  const answered = Effect.flatMap(asked, Option.match({ onNone: () => late(call, limit), onSome: Effect.succeed }))
+  return wait(env, call, Effect.map(answered, (asks): Verdict => ({ _tag: asks ? "Ask" : "Run", call })))
 }
+
+const late = ({ callId, tool }: Call, limit: Duration.Duration) =>
+  Effect.as(
+    Warning.warn(
+      `needsApproval of the tool "${tool}" took more than ${
+        Duration.toMillis(limit)
+      } ms, the tool's time limit (call ${callId}); ` +
+        "so people are asked"
+    ),
+    true
+  )
 
 /** By what a person said of the call. A yes to run a tool that now only a person answers does not count. */
 const byWord = (env: Env.Env, call: Call, decision: OpenCall.Decision): Judged => {
@@ -129,8 +137,6 @@ const answered = (env: Env.Env, call: Call): Judged => {
   const settle = (outcome: ToolOutcome.ToolOutcome): Verdict => ({ _tag: "Settle", call, outcome })
   return isKnown(outcome) ? settle(outcome.value) : wait(env, call, Effect.map(outcome, settle))
 }
-
-const yes = () => true
 
 const isKnown = <A>(self: Effect.Effect<A>): self is Exit.Success<A> => Exit.isExit(self) && self._tag === "Success"
 

@@ -4,6 +4,7 @@
  *
  * Does not own which calls ask (`Judging`), nor what the call does meanwhile and afterwards (`Permission`).
  */
+import type * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -13,6 +14,7 @@ import * as Canonical from "../../run/Canonical.ts"
 import * as Bounds from "../../run/log/Bounds.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as Approver from "../../services/Approver.ts"
+import * as Warning from "../../services/Warning.ts"
 import * as AppCode from "../env/AppCode.ts"
 import * as Digest from "../env/Digest.ts"
 import type * as Env from "../env/Env.ts"
@@ -73,7 +75,7 @@ const isShort = ({ needsResult }: Approver.Question, answer: Approver.Answer): b
 
 /** The answer of this process's approver; one that breaks does not answer. */
 const ask = (env: Env.Env, question: Approver.Question): Effect.Effect<Approver.Answer | undefined> =>
-  Effect.map(
+  Effect.flatMap(
     Effect.exit(
       AppCode.run(
         env,
@@ -82,8 +84,11 @@ const ask = (env: Env.Env, question: Approver.Question): Effect.Effect<Approver.
         Effect.map(Effect.flatMap(Approver.Approver, (approver) => approver.ask(question)), wordOf)
       )
     ),
-    (exit) => Exit.isSuccess(exit) ? exit.value : undefined
+    (exit) => Exit.isSuccess(exit) ? Effect.succeed(exit.value) : Effect.as(warn(question, exit.cause), undefined)
   )
+
+const warn = ({ approvalId, tool }: Approver.Question, cause: Cause.Cause<unknown>) =>
+  Warning.warn(`the Approver ${Warning.howOf(cause)} (${tool}, question "${approvalId}"); so it does not answer`)
 
 /** An answer, read once; anything else that untyped code returns is neither a yes nor a no. */
 const wordOf = (answer: Approver.Answer | undefined): Approver.Answer | undefined => {

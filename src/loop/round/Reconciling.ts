@@ -3,6 +3,7 @@
  *
  * Does not own which calls it is asked about, nor what follows (`Judging`, `Unsettled`).
  */
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
@@ -11,6 +12,7 @@ import * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Reconciler from "../../services/Reconciler.ts"
+import * as Warning from "../../services/Warning.ts"
 import * as AppCode from "../env/AppCode.ts"
 import type * as Env from "../env/Env.ts"
 import * as CallIdentity from "./CallIdentity.ts"
@@ -26,15 +28,19 @@ export const ask = (
   call: OpenCall.OpenCall
 ): Effect.Effect<Known> => {
   const { callId, params, startedAt = 0, tool } = call
+  const limit = RunPolicy.callTimeout(env.timeouts, tool)
   const asked = Effect.flatMap(
     Reconciler.Reconciler,
     (reconciler) => reconciler.reconcile({ ...CallIdentity.of(env, callId), tool, params, startedAt })
   )
   return AppCode.run(env, `reconciler of ${tool}`, callId, asked).pipe(
-    Effect.timeoutOption(RunPolicy.callTimeout(env.timeouts, tool)),
-    Effect.map((answer) => outcomeOf(Option.getOrUndefined(answer))),
+    Effect.timeoutOption(limit),
+    Effect.flatMap(Option.match({
+      onNone: () => warn(call, `took more than ${Duration.toMillis(limit)} ms, the time limit of the tool`),
+      onSome: (answer) => Effect.sync(() => outcomeOf(answer))
+    })),
     // a reconciler that interrupts itself is no abort; after an abort nothing is caught
-    Effect.catchCause(() => Effect.succeed(unknown)),
+    Effect.catchCause((cause) => warn(call, Warning.howOf(cause))),
     Effect.flatMap((known) => known?._tag === "Succeeded" ? masked(env, call, known) : Effect.succeed(known))
   )
 }
@@ -42,6 +48,12 @@ export const ask = (
 /** Hooks see a result that a reconciler gives like any other. */
 const masked = (env: Env.Env, call: OpenCall.OpenCall, known: ToolOutcome.ToolOutcome) =>
   Effect.map(ToolHooks.after(env, call, known, 0, "ran"), Outcomes.storable)
+
+const warn = ({ callId, tool }: OpenCall.OpenCall, how: string) =>
+  Effect.as(
+    Warning.warn(`the Reconciler ${how} (${tool}, call ${callId}); so it is not known what became of the call`),
+    unknown
+  )
 
 const unknown: ToolOutcome.ToolOutcome = { _tag: "OutcomeUnknown" }
 

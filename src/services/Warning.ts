@@ -1,0 +1,44 @@
+/**
+ * Warns, in the logs, of code that broke where the runtime goes on without it. Names, classes and places only: the words of an error
+ * may hold secrets.
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as RunError from "../run/RunError.ts"
+
+/** Where it is the logger that breaks, that is ignored. */
+export const warn = (message: string): Effect.Effect<void> => Effect.ignoreCause(Effect.logWarning(message))
+
+/** How code broke, such as `failed: TypeError at charge (file:///app/pay.js:12:5)`. */
+export const howOf = (cause: Cause.Cause<unknown>): string =>
+  Cause.hasInterruptsOnly(cause) ? "interrupted itself" : `failed${saidOf(Cause.squash(cause))}`
+
+/** What is said of something thrown, after a word such as `failed`: as much as is known. */
+export const saidOf = (thrown: unknown): string => {
+  const kind = RunError.kindOf(thrown)
+  if (kind === undefined) return ""
+  const place = placeOf(thrown as Error)
+  return place === undefined ? `: ${kind}` : `: ${kind} ${place}`
+}
+
+/** Where it was made: the first line of its stack outside installed packages. */
+const placeOf = (error: Error): string | undefined => {
+  try {
+    const { message, stack } = error
+    // words of more than one line may look like a place
+    if (typeof stack !== "string" || typeof message !== "string" || message.includes("\n")) return undefined
+    const [first = "", ...lines] = stack.split("\n")
+    const line = first.endsWith(message)
+      ? lines.find((line) => isPlace.test(line) && !isInstalled.test(line))
+      : undefined
+    return line?.trim().slice(0, longest)
+  } catch {
+    return undefined
+  }
+}
+
+const isPlace = /^ {4}at .*:\d+:\d+\)?$/
+const isInstalled = /[\\/]node_modules[\\/]|\(?node:/
+
+/** characters of a place */
+const longest = 300

@@ -1,0 +1,177 @@
+/** Application code that breaks where the run goes on without it is warned of: where it broke, and never in its words. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Logger from "effect/Logger"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import * as Agent from "../../src/Agent.ts"
+import * as Fiberloop from "../../src/Fiberloop.ts"
+import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
+import * as Approver from "../../src/services/Approver.ts"
+import * as Reconciler from "../../src/services/Reconciler.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as DeadRun from "../support/DeadRun.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+
+/** What is logged, from warnings on. */
+const warned = Effect.fnUntraced(function*<A, E, R>(self: Effect.Effect<A, E, R>) {
+  const lines: Array<string> = []
+  const logger = Logger.make(({ logLevel, message }) => {
+    if (logLevel !== "Debug" && logLevel !== "Trace" && logLevel !== "Info") lines.push([message].flat().join(" "))
+  })
+  const value = yield* Effect.provide(self, Logger.layer([logger]))
+  return { lines, value }
+})
+
+/** Breaks with words that nobody else is to read. */
+const quoting = (): never => JSON.parse("SECRET") as never
+const failing = () => Effect.sync(quoting)
+const here = /SyntaxError at .*Contained\.test\.ts:\d+:\d+/
+
+describe("a handler that dies", () => {
+  const died = (tool: TestAgent.Handler) =>
+    Effect.gen(function*() {
+      const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("sorry")], { tool })
+      return yield* warned(Stream.runCollect(agent.stream({ sessionId: "s", runId: "r", input: "go" })))
+    })
+
+  it.effect("is warned of, with the class of what it died of and the line, at once or later", () =>
+    Effect.gen(function*() {
+      for (const tool of [failing, quoting, () => Effect.andThen(Effect.yieldNow, failing())]) {
+        const { lines, value } = yield* died(tool)
+        assert.deepStrictEqual(RunLog.outcomes(value), ["1.0 Failed"])
+        assert.lengthOf(lines, 1)
+        assert.match(lines[0]!, /^the handler of the tool "work" failed: .*\(run "r", call 1\.0\)/)
+        assert.match(lines[0]!, here)
+        assert.notInclude(lines[0]!, "SECRET")
+      }
+    }))
+
+  it.effect("is warned of by its class alone where its words may look like a line", () =>
+    Effect.gen(function*() {
+      const secret = () => Effect.die(new RangeError("SECRET\n    at SECRET (file.ts:1:1)"))
+      const { lines } = yield* died(secret)
+      assert.deepStrictEqual(lines.length, 1)
+      assert.include(lines[0], "failed: RangeError (run")
+      assert.notInclude(lines[0]!, "SECRET")
+    }))
+
+  it.effect("is told apart from one that fails, which is not warned of", () =>
+    Effect.gen(function*() {
+      const { lines, value } = yield* died(() => Effect.fail("no such order"))
+      assert.deepStrictEqual([RunLog.outcomes(value), lines], [["1.0 Failed"], []])
+    }))
+
+  it.effect("may interrupt itself", () =>
+    Effect.gen(function*() {
+      const { lines } = yield* died(() => Effect.interrupt)
+      assert.lengthOf(lines, 1)
+      assert.include(lines[0], "the handler of the tool \"work\" interrupted itself (run \"r\", call 1.0)")
+    }))
+
+  it.effect("is not said to have died when its run is aborted, or its time is over", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* TestAgent.make([TestAgent.work(1), TestAgent.work(2), ScriptedModel.text("done")], {
+        tool: () => Effect.never,
+        agent: { timeouts: { tool: "5 seconds" } }
+      })
+      const running = yield* Effect.forkChild(
+        warned(Stream.runCollect(agent.stream({ sessionId: "s", runId: "r", input: "go" })))
+      )
+      yield* TestClock.adjust("5 seconds")
+      yield* agent.abort("s")
+      const { lines, value } = yield* Fiber.join(running)
+      assert.deepStrictEqual([RunLog.outcomes(value), lines], [["1.0 TimedOut", "2.0 Interrupted"], []])
+    }))
+})
+
+describe("what decides about a call", () => {
+  const asking = (needsApproval: Tool.NeedsApproval<any>) => {
+    const kit = Toolkit.make(
+      Tool.make("pay", { parameters: Schema.Struct({ n: Schema.Finite }), success: Schema.String, needsApproval })
+    )
+    return Effect.gen(function*() {
+      const agent = yield* Agent.make({ instructions: "Be brief.", toolkit: kit, timeouts: { tool: "5 seconds" } })
+      return yield* agent.run({ sessionId: "s", input: "go" })
+    }).pipe(Effect.provide([
+      ScriptedModel.layer([[ScriptedModel.call("pay", { n: 1 })], ScriptedModel.text("done")]),
+      Fiberloop.layer,
+      SessionStoreMemory.layer,
+      kit.toLayer({ pay: () => Effect.succeed("paid") })
+    ]))
+  }
+
+  it.effect("a rule that breaks asks people, and is warned of", () =>
+    Effect.gen(function*() {
+      for (const rule of [quoting, failing]) {
+        const { lines, value } = yield* warned(asking(rule))
+        assert.strictEqual(value._tag, "Suspended")
+        assert.lengthOf(lines, 1)
+        assert.match(lines[0]!, /^needsApproval of the tool "pay" failed: .*\(call 1\.0\); so people are asked$/)
+        assert.match(lines[0]!, here)
+        assert.notInclude(lines[0]!, "SECRET")
+      }
+    }))
+
+  it.effect("a rule that takes too long asks people, and is warned of", () =>
+    Effect.gen(function*() {
+      const running = yield* Effect.forkChild(warned(asking(() => Effect.never)))
+      yield* TestClock.adjust("5 seconds")
+      const { lines, value } = yield* Fiber.join(running)
+      assert.deepStrictEqual([value._tag, lines], ["Suspended", [
+        "needsApproval of the tool \"pay\" took more than 5000 ms, the tool's time limit (call 1.0); so people are asked"
+      ]])
+    }))
+
+  it.effect("an approver that breaks does not answer, and is warned of", () =>
+    Effect.gen(function*() {
+      const broken = asking(() => true).pipe(Effect.provideService(Approver.Approver, { ask: failing }))
+      const { lines, value } = yield* warned(broken)
+      assert.strictEqual(value._tag, "Suspended")
+      assert.lengthOf(lines, 1)
+      assert.match(lines[0]!, /^the Approver failed: .*\(pay, question ".*"\); so it does not answer$/)
+      assert.match(lines[0]!, here)
+      assert.notInclude(lines[0]!, "SECRET")
+    }))
+})
+
+describe("a reconciler", () => {
+  const reconciled = (reconcile: Reconciler.Reconciler["reconcile"]) =>
+    Effect.gen(function*() {
+      const store = yield* DeadRun.of(DeadRun.inTools("work"))
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("done")], {
+        store,
+        agent: { timeouts: { tool: "5 seconds" } }
+      })
+      const resumed = Stream.runCollect(agent.resume({ sessionId: "s" }))
+      return yield* warned(Effect.provideService(resumed, Reconciler.Reconciler, { reconcile }))
+    })
+
+  it.effect("that takes too long is warned of", () =>
+    Effect.gen(function*() {
+      const running = yield* Effect.forkChild(reconciled(() => Effect.never))
+      yield* TestClock.adjust("5 seconds")
+      const { lines, value } = yield* Fiber.join(running)
+      assert.deepStrictEqual([RunLog.outcomes(value), lines], [["1.0 OutcomeUnknown"], [
+        "the Reconciler took more than 5000 ms, the time limit of the tool (work, call 1.0); so it is not known what became of the call"
+      ]])
+    }))
+
+  it.effect("that breaks is warned of", () =>
+    Effect.gen(function*() {
+      const { lines, value } = yield* reconciled(failing)
+      assert.deepStrictEqual(RunLog.outcomes(value), ["1.0 OutcomeUnknown"])
+      assert.lengthOf(lines, 1)
+      assert.match(
+        lines[0]!,
+        /^the Reconciler failed: .*\(work, call 1\.0\); so it is not known what became of the call$/
+      )
+      assert.match(lines[0]!, here)
+      assert.notInclude(lines[0]!, "SECRET")
+    }))
+})
