@@ -21,11 +21,13 @@ import * as MemoryWriter from "./memory/MemoryWriter.ts"
 import * as SessionErrors from "./store/SessionErrors.ts"
 import * as SessionSignals from "./store/SessionSignals.ts"
 
-export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.map(Migrations, (steps) => {
+type Store = SessionStore.SessionStore["Service"]
+
+export const make: Effect.Effect<Store> = Effect.map(Migrations, (steps) => {
   const sessions = new MemorySessions()
   const signals = SessionSignals.make()
 
-  const open: SessionStore.SessionStore["Service"]["open"] = (sessionId, options) =>
+  const open: Store["open"] = (sessionId, options) =>
     Effect.uninterruptible(Effect.withFiber((fiber) => {
       const scope = Context.getUnsafe(fiber.context, Scope.Scope)
       const now = fiber.getRef(Clock.Clock).currentTimeMillisUnsafe()
@@ -33,30 +35,28 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
       return Tracing.isSeen(fiber) ? Effect.useSpan("SessionStore.open", opened) : opened()
     }))
 
-  const lastOf = Effect.fn("SessionStore.lastOf")((sessionId: string, type: SessionStore.Landmark, runId?: string) =>
-    Effect.sync(() => {
+  const lastOf: Store["lastOf"] = (sessionId, type, runId) =>
+    Tracing.around("SessionStore.lastOf", () => {
       const isIt = (event: RunEvent.Durable) => event._tag === type && (runId === undefined || event.runId === runId)
-      return sessions.find(sessionId)?.events.findLast(isIt)?.seq
+      return Effect.succeed(sessions.find(sessionId)?.events.findLast(isIt)?.seq)
     })
-  )
 
-  const list = Effect.fn("SessionStore.list")((options: SessionStore.ListOptions = {}) =>
-    Effect.sync(() => sessions.list(options))
-  )
+  const list: Store["list"] = (options = {}) =>
+    Tracing.around("SessionStore.list", () => Effect.sync(() => sessions.list(options)))
 
-  const fork = Effect.fn("SessionStore.fork")((sessionId: string, options: SessionStore.ForkOptions) =>
-    Effect.flatMap(
-      Clock.currentTimeMillis,
-      (now) =>
-        Effect.mapEager(MemoryFork.fork(sessions, steps, sessionId, options, now), (info) => {
-          signals.notify(info.sessionId)
-          return info
-        })
-    )
-  )
+  const fork: Store["fork"] = (sessionId, options) =>
+    Tracing.around("SessionStore.fork", () =>
+      Effect.flatMap(
+        Clock.currentTimeMillis,
+        (now) =>
+          Effect.mapEager(MemoryFork.fork(sessions, steps, sessionId, options, now), (info) => {
+            signals.notify(info.sessionId)
+            return info
+          })
+      ))
 
-  const remove = Effect.fn("SessionStore.remove")((sessionId: string) =>
-    Effect.suspend(() => {
+  const remove: Store["remove"] = (sessionId) =>
+    Tracing.around("SessionStore.remove", () => {
       const log = sessions.find(sessionId)
       if (log === undefined) return Effect.fail(SessionErrors.notFound(sessionId))
       if (log.writer !== undefined) return Effect.fail(SessionErrors.busy(sessionId, log.writer.runId))
@@ -64,7 +64,6 @@ export const make: Effect.Effect<SessionStore.SessionStore["Service"]> = Effect.
       signals.notify(sessionId)
       return Effect.void
     })
-  )
 
   return {
     open,

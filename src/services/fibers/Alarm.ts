@@ -31,6 +31,7 @@ class Alarm {
   #sleeper: Fiber.Fiber<void> | undefined
   #wakesAt = Infinity
   #holders = 0
+  #context: Context.Context<never> | undefined
 
   constructor(clock: Clock.Clock) {
     this.#clock = clock
@@ -47,11 +48,17 @@ class Alarm {
     this.#limits.push(limit)
     if (limit.endsAt < this.#wakesAt) {
       this.#sleeper?.interruptUnsafe()
-      // nothing else of the fiber that happens to wait first
-      const context = Context.make(Scheduler.Scheduler, fiber.cache.scheduler)
-      this.#sleeper = outside(() => Effect.runForkWith(context)(this.#sleep))
+      this.#sleeper = outside(() => Effect.runForkWith(this.#contextOf(fiber))(this.#sleep))
     }
     return limit
+  }
+
+  /** Nothing of the fiber that happens to wait first but its scheduler, which is the same for nearly all. */
+  #contextOf({ cache: { scheduler } }: Fiber.Fiber<unknown, unknown>): Context.Context<never> {
+    if (this.#context === undefined || Context.get(this.#context, Scheduler.Scheduler) !== scheduler) {
+      this.#context = Context.make(Scheduler.Scheduler, scheduler)
+    }
+    return this.#context
   }
 
   callOff(limit: Armed): void {
