@@ -123,8 +123,13 @@ describe("docs/hooks.md", () => {
 describe("docs/errors.md", () => {
   const request = { runId: "job", input: "Hello!" }
   const jobOf = (assistant: Agent.Client<string>, failed: Effect.Effect<unknown> = Effect.void) =>
-    assistant.run(request).pipe(
-      Effect.catchReason("RetryableError", "RetriesExhausted", () => assistant.resumeRun({ sessionId: "job" })),
+    assistant.start(request).pipe(
+      Effect.flatMap((run) => run.result),
+      Effect.catchReason(
+        "RetryableError",
+        "RetriesExhausted",
+        () => Effect.flatMap(assistant.resumeStart({ sessionId: "job" }), (run) => run.result)
+      ),
       Effect.tapError(() => failed),
       Effect.retry({ while: ({ _tag }) => _tag === "RetryableError", schedule: Schedule.spaced("1 minute"), times: 5 })
     )
@@ -155,6 +160,28 @@ describe("docs/errors.md", () => {
         assert.lengthOf(yield* (yield* ScriptedModel.Script).requests, 2)
       }).pipe(Effect.provide(below(Overloaded.fail(), [ScriptedModel.gate(gate), hi])))
     }))
+
+  for (const fails of [false, true]) {
+    it.effect(`a job goes on after a shutdown${fails ? " while it was tried again" : ""}`, () =>
+      Effect.gen(function*() {
+        const gate = yield* ScriptedModel.makeGate
+        const wait = [ScriptedModel.gate(gate)]
+        const world = yield* Layer.build(
+          Layer.mergeAll(
+            SessionStoreMemory.layer,
+            ScriptedModel.layer([...(fails ? [Overloaded.fail()] : []), wait, hi])
+          )
+        )
+        const worker = Effect.flatMap(made, (assistant) => jobOf(assistant)).pipe(
+          Effect.provide(Fiberloop.layer),
+          Effect.provideContext(world)
+        )
+        const first = yield* Effect.forkChild(worker)
+        yield* gate.started
+        yield* Fiber.interrupt(first)
+        assert.strictEqual((yield* worker)._tag, "Completed")
+      }))
+  }
 })
 
 describe("docs/http.md", () => {
