@@ -16,6 +16,10 @@ const programs = [
   "run(all.pipe(Effect.provide([handlers, Fiberloop.layer, store])))",
   "run(all.pipe(Effect.provide([Fiberloop.layer, store, model])))",
   "export const ended = Effect.gen(function*() { return yield* agent.resume({ sessionId: \"s\" }) })",
+  "const found = kit(...[\"x\"].map((name) => Tool.dynamic(name, { parameters: { type: \"object\" } })))\n" +
+  "const made = found.toHandlers({ x: () => Effect.succeed(1) })\n" +
+  "export const late = Agent.make({ instructions: \"Help.\", timeouts: { tools: { x: \"1 minute\" } }, " +
+  "toolkit: Effect.flatMap(made, (context) => Effect.provideContext(found, context)) })",
   "interface User { readonly id: string }\n" +
   "export const asked = (data: User) => agent.run({ input: \"Hi\", data })"
 ]
