@@ -42,13 +42,18 @@ export const watch = (session: string, lastId?: string): Response =>
 /** The conversation so far. */
 export const messages = (session: string): Response => HttpClient.get(`${of(session)}/messages`)
 
+/** The server goes on with what ended with its process. */
+const isLast = (event: RunEvent.RunEvent) =>
+  RunEvent.isEnd(event) &&
+  !(event._tag === "RunAborted" && (event.reason === "shutdown" || event.reason === "crashed"))
+
 /** The events of a response, up to the end of the run. */
 export const events = (response: Response) =>
   Stream.unwrap(Effect.map(response, (opened) => opened.stream)).pipe(
     Stream.decodeText,
     Stream.pipeThroughChannel(Sse.decode()),
     Stream.map(({ data, id }): Seen => ({ id, event: JSON.parse(data) })),
-    Stream.takeUntil(({ event }) => RunEvent.isEnd(event))
+    Stream.takeUntil(({ event }) => isLast(event))
   )
 
 /** An id may contain anything, even slashes. */
