@@ -1,10 +1,11 @@
-/** docs/observability.md has a row for every metric, with its kind, unit and attributes. */
+/** docs/observability.md has a row for every metric, with its kind, unit and attributes, and every attribute of spans. */
 import { assert, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
+import * as Conventions from "../../src/loop/observe/Conventions.ts"
 import * as Family from "../../src/loop/observe/Family.ts"
 import * as Metrics from "../../src/loop/observe/Metrics.ts"
 
@@ -76,3 +77,9 @@ it.effect("docs/observability.md has every metric with its kind, unit and attrib
     const byName = (a: Row, b: Row) => a.name.localeCompare(b.name)
     assert.deepStrictEqual(shown().toSorted(byName), [...known.values()].toSorted(byName))
   }))
+
+it("every attribute is on the page, whole or with its end", () => {
+  const named = (name: string) =>
+    name.split(".").some((_, at, parts) => page.includes(`\`${at === 0 ? "" : "."}${parts.slice(at).join(".")}\``))
+  assert.deepStrictEqual(Object.values(Conventions).filter((name) => !named(name)), [])
+})
