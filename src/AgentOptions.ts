@@ -96,13 +96,20 @@ export const define = <Tools extends Record<string, Tool.Any>, A, E, R>(
 ): Effect.Effect<Definition.Definition> =>
   Effect.orDie(Effect.gen(function*() {
     const tools = Object.keys(handlers.tools)
-    const { output, prepareTurn, stopBefore, stopWhen } = options
+    const { instructions, output, prepareTurn, retry, stopBefore, stopWhen } = options
     yield* read(InputCheck.noOthers("an agent", options, optionNames))
+    yield* read(InputCheck.text("instructions", instructions ?? null))
+    for (const [field, given] of Object.entries({ prepareTurn, stopBefore, stopWhen })) {
+      yield* read(InputCheck.callable(field, given))
+    }
+    if (retry !== undefined && !isPolicy(retry)) {
+      yield* read(InputCheck.refuse("retry", "retry must be a policy, as RetryPolicy.make returns it"))
+    }
     yield* read(InputCheck.names("stopWhen", StopWhen.toolsOf(stopWhen), tools))
     yield* read(InputCheck.names("stopBefore", StopWhen.toolsOf(stopBefore), tools))
     return {
       name,
-      instructions: options.instructions,
+      instructions,
       handlers,
       timeouts: yield* read(InputCheck.timeouts(options.timeouts ?? {}, tools)),
       output: output === undefined ? undefined : FinalAnswer.make(output),
@@ -112,5 +119,9 @@ export const define = <Tools extends Record<string, Tool.Any>, A, E, R>(
       doomLoop: yield* read(InputCheck.doomLoop(options.doomLoop, tools))
     }
   }))
+
+/** Untyped code may pass the options of one. */
+const isPolicy = (retry: Partial<RetryPolicy.RetryPolicy> | null): boolean =>
+  typeof retry?.classify === "function" && retry.schedule !== undefined && retry.providers !== undefined
 
 const read = <A>(checked: Result.Result<A, RunError.RunError>) => Effect.fromResult(checked)

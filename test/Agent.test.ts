@@ -208,7 +208,13 @@ describe("no agent is made", () => {
       { stopWhen: StopWhen.toolCalled("wrok") },
       "stopWhen names \"wrok\", which is not a tool of this agent; it has work, look"
     ],
-    [{ stopBefore: StopWhen.toolCalled("work", "wrok") }, "stopBefore names \"wrok\""]
+    [{ stopBefore: StopWhen.toolCalled("work", "wrok") }, "stopBefore names \"wrok\""],
+    [{ retry: { maxRetries: 3 } }, "retry must be a policy, as RetryPolicy.make returns it"],
+    [{ retry: null }, "retry must be a policy, as RetryPolicy.make returns it"],
+    [{ instructions: 7 }, "instructions must be a string"],
+    [{ instructions: null }, "instructions must be a string"],
+    [{ prepareTurn: {} }, "prepareTurn must be a function"],
+    [{ stopWhen: true }, "stopWhen must be a function"]
   ])("with %o", ([agent, message]) =>
     Effect.gen(function*() {
       const exit = yield* Effect.exit(TestAgent.make([], { agent }))

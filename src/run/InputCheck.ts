@@ -13,7 +13,7 @@ import * as RunError from "./RunError.ts"
 import type * as RunInput from "./RunInput.ts"
 import * as RunPolicy from "./RunPolicy.ts"
 
-export { type Checked, decoded, json, list, names, noOthers } from "./input/Checked.ts"
+export { callable, type Checked, decoded, json, list, names, noOthers, refuse, text } from "./input/Checked.ts"
 export { userMessages } from "./input/MessageCheck.ts"
 export { doomLoop, limits, policy, timeouts } from "./input/PolicyCheck.ts"
 

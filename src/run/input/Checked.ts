@@ -18,6 +18,10 @@ export const notGiven: Checked<undefined> = Result.succeed(undefined)
 export const text = (field: string, given: string | undefined): Checked<string | undefined> =>
   given === undefined || typeof given === "string" ? Result.succeed(given) : refuse(field, `${field} must be a string`)
 
+/** A function, or none; untyped code may pass anything. */
+export const callable = (field: string, given: unknown): Checked<undefined> =>
+  given === undefined || typeof given === "function" ? notGiven : refuse(field, `${field} must be a function`)
+
 /**
  * Refuses a member that `of` does not have: a misspelt one would otherwise be ignored silently. Untyped code, or a database,
  * may pass any.
