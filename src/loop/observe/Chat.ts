@@ -10,12 +10,12 @@ import type * as Message from "../../run/Message.ts"
 import * as Usage from "../../run/Usage.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as ObserveCall from "../../services/ObserveCall.ts"
+import * as Warning from "../../services/Warning.ts"
 import * as Content from "./Content.ts"
 import * as Conventions from "./Conventions.ts"
 import * as Metrics from "./Metrics.ts"
 import * as Spans from "./Spans.ts"
 import type * as Telemetry from "./Telemetry.ts"
-import * as Warning from "../../services/Warning.ts"
 
 /** Says on a span which model it is about; also used for spans of drives. */
 export const tellModel = (span: Tracer.Span, info: Message.ModelRef, operation: string): void => {

@@ -9,9 +9,9 @@ import * as Fiber from "effect/Fiber"
 import * as Detached from "../../services/fibers/Detached.ts"
 import * as Grace from "../../services/Grace.ts"
 import type * as Observers from "../../services/Observers.ts"
+import * as Warning from "../../services/Warning.ts"
 import type * as Feed from "../log/Feed.ts"
 import type * as FeedReader from "../log/FeedReader.ts"
-import * as Warning from "../../services/Warning.ts"
 
 export interface Watching {
   /** Shows the observers all that the feed publishes from now on, in the context of the calling fiber. */
