@@ -26,6 +26,7 @@ import { OutputSchema } from "../provider/OutputSchema.ts"
 import * as QuietEnd from "../provider/QuietEnd.ts"
 import * as AnswerParts from "./AnswerParts.ts"
 import * as GrowingPrompt from "./GrowingPrompt.ts"
+import * as ProviderTools from "./ProviderTools.ts"
 
 /** The `LanguageModel` in the builder's context, as a `Model`. */
 export const make = Effect.fnUntraced(function*(
@@ -62,7 +63,7 @@ export const make = Effect.fnUntraced(function*(
 
 /** Tools to describe, not to run: resolution is off, so neither handlers nor schema services are needed. */
 const toolkitOf = (tools: ReadonlyArray<Tool.Any>): Toolkit.WithHandler<{}> => ({
-  tools: Object.fromEntries(tools.map((tool) => [tool.name, tool])),
+  tools: Object.fromEntries(tools.map((tool) => [tool.name, ProviderTools.open(tool)])),
   handle: () => Effect.die(new Error("fiberloop: tools are run by the loop, never by the model"))
 })
 

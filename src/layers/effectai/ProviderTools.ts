@@ -1,0 +1,25 @@
+/**
+ * The tools that a provider defines, as effect/ai is told of them: it reads every call and result of a tool with the tool's schemas,
+ * and an answer with one that does not fit, such as an error that the provider's own tool reports, would be lost as a whole. Nobody
+ * here needs them decoded.
+ *
+ * Does not own the arguments that a handler gets, which its executor decodes.
+ */
+import * as Tool from "effect/ai/Tool"
+import * as Schema from "effect/Schema"
+
+/** One for each tool, since effect/ai keeps its decoders by the tools' schemas. */
+const opened = new WeakMap<Tool.Any, Tool.Any>()
+
+/** The tool, with arguments and results of any form where a provider defines it. */
+export const open = (tool: Tool.Any): Tool.Any => {
+  if (!Tool.isProviderDefined(tool)) return tool
+  const known = opened.get(tool)
+  if (known !== undefined) return known
+  const made: Tool.Any = (tool as Tool.Any)
+    .setParameters(Schema.Unknown)
+    .setSuccess(Schema.Unknown)
+    .setFailure(Schema.Unknown)
+  opened.set(tool, made)
+  return made
+}

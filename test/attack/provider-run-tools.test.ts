@@ -1,0 +1,73 @@
+/** Tools that a provider runs itself may report an error, or be declared without schemas: the answer around them counts. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import * as Agent from "../../src/Agent.ts"
+import * as Fiberloop from "../../src/Fiberloop.ts"
+import * as ModelAiSdk from "../../src/layers/ModelAiSdk.ts"
+import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
+import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
+import * as Sdk from "../support/AiSdkServers.ts"
+import * as OpenAi from "../support/OpenAiServer.ts"
+import * as RunLog from "../support/RunLog.ts"
+
+const answered = (input: object, content: object) =>
+  Sdk.message(
+    "end_turn",
+    Sdk.block(
+      0,
+      { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: {} },
+      { type: "input_json_delta", partial_json: JSON.stringify(input) }
+    ),
+    Sdk.block(1, { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content }),
+    Sdk.says(2, "Here.")
+  )
+
+const Bare = Tool.providerDefined({
+  id: "anthropic.web_search_20250305",
+  customName: "web_search",
+  providerName: "web_search"
+})
+
+const found = [{
+  type: "web_search_result",
+  url: "https://a.test/",
+  title: "A",
+  encrypted_content: "E",
+  page_age: null
+}]
+const refused = { type: "web_search_tool_result_error", error_code: "max_uses_exceeded" }
+
+describe("an answer counts", () => {
+  it.live.each<readonly [string, Tool.Any, OpenAi.Reply, boolean]>([
+    ["that reports an error", Sdk.WebSearch({ maxUses: 1 }), answered({ query: "a" }, refused), true],
+    ["called with other arguments than declared", Sdk.WebSearch({ maxUses: 1 }), answered({ q: "a" }, found), false],
+    ["declared without schemas", Bare(undefined as never), answered({ query: "a" }, found), false]
+  ])("with a tool of the provider's own %s", ([, tool, reply, isFailure]) =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(reply, Sdk.message("end_turn", Sdk.says(0, "Asked again.")))
+      const toolkit = Toolkit.make(tool as ReturnType<typeof Sdk.WebSearch>)
+      const below = yield* Layer.build(
+        Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, ModelAiSdk.layer({ model: Sdk.anthropic(server) }))
+      )
+      const retry = RetryPolicy.make({ base: 0, maxRetries: 1 })
+      const agent = yield* Agent.make({ instructions: "Look.", toolkit, retry }).pipe(Effect.provide(below))
+      const run = yield* agent.start({ input: "go", sessionId: "s" })
+      const events = yield* Stream.runCollect(run.events)
+      assert.strictEqual((yield* run.result).text, "Here.")
+      assert.lengthOf(server.requests, 1)
+      const parts = RunLog.only(events, "AssistantMessage")[0]?.message.content ?? []
+      assert.deepStrictEqual(parts.map(({ type }) => type), ["tool-call", "tool-result", "text"])
+      assert.deepStrictEqual(parts.flatMap((part) => part.type === "tool-result" ? [part.isFailure] : []), [isFailure])
+      yield* agent.run({ input: "and?", sessionId: "s" })
+      const sent = server.requests[1]!.body.messages[1].content
+      assert.deepStrictEqual(sent.map(({ type }: { type: string }) => type), [
+        "server_tool_use",
+        "web_search_tool_result",
+        "text"
+      ])
+    }))
+})
