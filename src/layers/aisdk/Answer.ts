@@ -26,9 +26,11 @@ type Part = Response.StreamPartEncoded
 type StreamStart = Extract<LanguageModelV4StreamPart, { type: "stream-start" }>
 
 interface Reader {
-  /** Fails with what the stream says went wrong; parts read before that come first. */
+  /** Fails with what the stream says went wrong, or with a part that nobody can read; parts read before that come first. */
   readonly read: (part: LanguageModelV4StreamPart, out: Array<Part>) => void
   readonly outcome: () => "finished" | Failures.Broken | undefined
+  /** What the package has to say about the call. */
+  readonly warnings: () => StreamStart["warnings"]
 }
 
 /**
@@ -56,22 +58,31 @@ const makeReader = (caller: Failures.Caller, tools: ReadonlySet<string>): Reader
     }
   }
 
+  const take = (part: LanguageModelV4StreamPart, out: Array<Part>) => {
+    if (part.type === "error") outcome = new Failures.Broken("answer", part.error)
+    else if (part.type === "finish") finish(part, out)
+    else if (part.type === "stream-start") warnings = part.warnings ?? []
+    else if (part.type !== "tool-result" || tools.has(part.toolName)) {
+      const read = StreamParts.fromPart(part, model)
+      if (read !== undefined) out.push(read)
+    }
+  }
+
   return {
     read(part, out) {
       if (outcome !== undefined) return
-      if (part.type === "error") outcome = new Failures.Broken("answer", part.error)
-      else if (part.type === "finish") finish(part, out)
-      else if (part.type === "stream-start") warnings = part.warnings
-      else if (part.type !== "tool-result" || tools.has(part.toolName)) {
-        const read = StreamParts.fromPart(part, model)
-        if (read !== undefined) out.push(read)
+      try {
+        take(part, out)
+      } catch {
+        outcome = new Failures.Broken("answer", Failures.unreadable(Failures.originOf(caller)))
       }
     },
-    outcome: () => outcome
+    outcome: () => outcome,
+    warnings: () => warnings
   }
 }
 
-const logWarnings = ({ warnings }: StreamStart, { model }: Failures.Caller): Effect.Effect<void> =>
+const logWarnings = (warnings: StreamStart["warnings"], { model }: Failures.Caller): Effect.Effect<void> =>
   warnings.length === 0 ? Effect.void : Effect.logDebug(`${model.provider} warns`, ...warnings)
 
 const pullFrom = (
@@ -98,7 +109,9 @@ export const parts = (
       onSuccess: (part) => {
         const out: Array<Part> = []
         reader.read(part, out)
-        if (part.type === "stream-start") return Effect.andThen(logWarnings(part, caller), next)
+        if (reader.outcome() === undefined && part.type === "stream-start") {
+          return Effect.andThen(logWarnings(reader.warnings(), caller), next)
+        }
         if (!Arr.isArrayNonEmpty(out)) return next
         return reader.outcome() === "finished" ? Effect.as(Closing.drain(pull), out) : Effect.succeed(out)
       },

@@ -129,7 +129,8 @@ export const toAiError = ({ by, cause }: Broken, caller: Caller, now: number): A
 const isTerminated = (cause: unknown, depth = 5): boolean =>
   cause instanceof Error && depth > 0 && (cause.message === "terminated" || isTerminated(cause.cause, depth - 1))
 
-const unreadable = (origin: Origin): AiError.AiError =>
+/** An answer that does not keep to the SDK's protocol. */
+export const unreadable = (origin: Origin): AiError.AiError =>
   AdapterErrors.invalidResponse(origin, "sent an answer that cannot be read; check the base URL, or try again")
 
 /** A signature could not be made (Bedrock, Vertex). The original message is dropped, since it may hold credentials. */

@@ -26,7 +26,9 @@ const file = (
   return { type: "file", mediaType, data, ...metadata }
 }
 
-const source = (part: Part<"source">, model: string): Response.StreamPartEncoded => {
+/** Without an address that is none, over which effect/ai would lose the answer. */
+const source = (part: Part<"source">, model: string): Response.StreamPartEncoded | undefined => {
+  if (part.sourceType === "url" && !URL.canParse(part.url)) return undefined
   const metadata = Metadata.received(part.providerMetadata, model)
   return part.sourceType === "url"
     ? { type: "source", sourceType: "url", id: part.id, url: part.url, title: part.title ?? part.url, ...metadata }
@@ -82,7 +84,10 @@ export const finish = (
   } as Response.ProviderMetadata
 })
 
-/** What a part of content, made by the model of this name, becomes. */
+/** The arguments of a call as text: some packages give them as an object, or none. */
+const written = (input: unknown): string => typeof input === "string" ? input : JSON.stringify(input) ?? ""
+
+/** What a part of content, made by the model of this name, becomes. Throws where a package breaks its protocol. */
 export const fromPart = (
   part: LanguageModelV4StreamPart,
   model: string
@@ -112,7 +117,7 @@ export const fromPart = (
         type: "tool-call",
         id: part.toolCallId,
         name: part.toolName,
-        params: Parameters.fromText(part.input),
+        params: Parameters.fromText(written(part.input)),
         providerExecuted: part.providerExecuted ?? false,
         ...Metadata.received(part.providerMetadata, model)
       }
