@@ -61,6 +61,15 @@ const text = (delta: Json.JsonObject): string =>
 const index = (value: Json.Json | undefined): number | undefined =>
   typeof value === "string" && /^\d+$/.test(value) ? Number(value) : Json.number(value)
 
+/** Arguments that came as JSON. Those nested too deeply to be written become a text that is none, so that the call is not run. */
+const written = (args: Json.Json): string => {
+  try {
+    return JSON.stringify(args)
+  } catch {
+    return "(left out: nested too deeply)"
+  }
+}
+
 const fragment = (item: Json.Json): Fragment => {
   const call = Json.object(item)
   const fn = Json.object(call?.function)
@@ -69,7 +78,7 @@ const fragment = (item: Json.Json): Fragment => {
     index: index(call?.index),
     id: Json.text(call?.id),
     name: Json.text(fn?.name),
-    text: typeof args === "string" ? args : args === undefined || args === null ? "" : JSON.stringify(args),
+    text: typeof args === "string" ? args : args === undefined || args === null ? "" : written(args),
     fields: Attached.ofCall(call)
   }
 }
