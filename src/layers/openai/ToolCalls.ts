@@ -40,7 +40,7 @@ export class ToolCalls {
       const id = this.#start(call, out)
       const attached = Attached.received({
         fields: call.fields,
-        id: seal.names(id) || Attached.isSigned(id) ? id : undefined
+        id: seal.names(id) || Attached.isKept(id) ? id : undefined
       }, this.#from)
       out.push(
         { type: "tool-params-end", id },
