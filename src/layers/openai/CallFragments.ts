@@ -27,6 +27,8 @@ export interface Call {
   /** the chunk that last added to the call */
   chunk: number
   providerId: string | undefined
+  /** whether its fragments have ids of their own */
+  changesId: boolean
   name: string
   /** how many fragments repeated the same name */
   named: number
@@ -47,6 +49,20 @@ const isWhole = (call: Call): boolean => {
   return call.end.isReached && Json.parse(call.text) !== undefined
 }
 
+const hasOtherId = ({ providerId }: Call, { id }: Fragment): boolean =>
+  id !== undefined && providerId !== undefined && id !== providerId
+
+/**
+ * Whether a fragment with another id goes on with the call all the same: older vLLM makes up an id for each fragment of a call that was
+ * chosen by name. Arguments of another call would begin with a brace.
+ */
+const goesOn = (call: Call, { index, name, text }: Fragment): boolean => {
+  if (index === undefined || index !== call.index || name !== call.name || call.text.trim() === "") return false
+  const rest = text.trim()
+  if (rest === "") return call.changesId
+  return (call.changesId || !rest.startsWith("{")) && !isWhole(call)
+}
+
 /**
  * Whether a fragment that was found to match `call` begins another call: some providers give every call index 0, or all
  * calls one id, or neither, and some repeat the name with every fragment. Only a fragment with a name begins a call. After
@@ -54,7 +70,7 @@ const isWhole = (call: Call): boolean => {
  */
 const beginsAnother = (call: Call, fragment: Fragment, chunk: number): boolean => {
   if (fragment.name === undefined || call.name === "") return false
-  if (fragment.id !== undefined && call.providerId !== undefined && fragment.id !== call.providerId) return true
+  if (hasOtherId(call, fragment)) return !goesOn(call, fragment)
   if (call.chunk === chunk) return true
   if (call.text === "") return fragment.index === undefined && fragment.name !== call.name
   if (fragment.name !== call.name) return true
@@ -95,6 +111,7 @@ export class CallFragments {
 
   #extend(call: Call, fragment: Fragment): Call {
     call.chunk = this.#chunk
+    call.changesId ||= hasOtherId(call, fragment)
     call.providerId ??= fragment.id
     if (fragment.name !== undefined) call.named = fragment.name === call.name ? call.named + 1 : 1
     if (fragment.name !== undefined && (call.text === "" || call.name === "")) {
@@ -130,6 +147,7 @@ export class CallFragments {
       began: this.#chunk,
       chunk: this.#chunk,
       providerId: undefined,
+      changesId: false,
       name: "",
       named: 0,
       text: "",
