@@ -31,7 +31,7 @@ interface ChatResponse {
   readonly breakOff: (out: Parts) => void
 }
 
-/** In lower case: OpenAI's reasons, and those of Anthropic, Gemini, Mistral, TGI and Cohere that gateways pass on. */
+/** In lower case: OpenAI's reasons, and those of Anthropic, Gemini, Mistral, Z.ai, TGI and Cohere that gateways pass on. */
 const finishReasons: ReadonlyMap<string, Response.FinishReason> = new Map([
   ["stop", "stop"],
   ["eos", "stop"],
@@ -42,16 +42,27 @@ const finishReasons: ReadonlyMap<string, Response.FinishReason> = new Map([
   ["length", "length"],
   ["max_tokens", "length"],
   ["model_length", "length"],
+  ["model_context_window_exceeded", "length"],
   ["content_filter", "content-filter"],
   ["safety", "content-filter"],
+  ["prohibited_content", "content-filter"],
+  ["recitation", "content-filter"],
+  ["sensitive", "content-filter"],
   ["refusal", "content-filter"],
   ["tool_calls", "tool-calls"],
   ["tool_use", "tool-calls"],
   ["function_call", "tool-calls"]
 ])
 
-/** Reasons of a server that gave up: Mistral and OpenRouter, DeepSeek, vLLM, and Gemini after a malformed tool call. */
-const failures = new Set(["error", "insufficient_system_resource", "abort", "function_call_filter"])
+/** Reasons of a server that gave up: Mistral and OpenRouter, DeepSeek, vLLM, Z.ai, and Gemini after a malformed tool call. */
+const failures = new Set([
+  "error",
+  "insufficient_system_resource",
+  "abort",
+  "network_error",
+  "function_call_filter",
+  "malformed_function_call"
+])
 
 /** In lower case, without what Gemini adds: `content_filter: RECITATION`. */
 const known = (finishReason: string): string => finishReason.toLowerCase().replace(/:.*/s, "")
