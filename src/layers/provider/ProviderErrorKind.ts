@@ -23,11 +23,11 @@ type Table = ReadonlyArray<readonly [RegExp, Kind]>
 
 /** Codes, types and exceptions in lower-case letters only, because providers spell the same name in every case. */
 const names: Table = [
-  [/context(length|size|window)/, "overflow"],
+  [/context(length|size|window)|tokenslimitreached/, "overflow"],
   // Gemini: a limit per day is a quota, a limit per minute is a rate
   [/perday/, "quota"],
   [/perminute|persecond/, "rateLimit"],
-  [/quota|billing|balance|credit|paymentrequired/, "quota"],
+  [/quota|billing|balance|credit|paymentrequired|arrearage|budgetexceeded/, "quota"],
   [/ratelimit|toomanyrequests|resourceexhausted|throttl/, "rateLimit"],
   // Groq: the model called a tool, or wrote JSON, that cannot be read
   [/^(tooluse|jsonvalidate)failed/, "response"],
@@ -35,7 +35,7 @@ const names: Table = [
     /overload|unavailable|capacity|server|internal|apierror|timeout|deadline|insufficientsystem|modelerror|modelstreamerror|notready/,
     "server"
   ],
-  [/contentfilter|contentpolicy|contentmoderation|moderation|safety|responsibleaipolicy/, "policy"],
+  [/contentfilter|contentpolicy|contentmoderation|moderation|safety|responsibleaipolicy|datainspection/, "policy"],
   [
     /apikey|authentication|unauthori[sz]ed|unauthenticated|expiredtoken|unrecognizedclient|signature/,
     "authentication"
@@ -80,7 +80,11 @@ const words: Table = [
         "input.{0,20}too long", // Bedrock
         "too many tokens(?! per|, please)", // Cohere, and not a rate
         "inputs.{0,10} (tokens.{0,30} must be <=|must have less than \\d+ tokens)", // TGI, Together
-        "input token count.*exceeds" // Gemini
+        "input token count.*(exceeds|only supports)", // Gemini, Vertex AI
+        "range of input length should be", // Alibaba
+        "prompt exceeds max length", // Z.ai
+        "input length.{0,20} exceeds", // Volcengine
+        "request body too large for .* tokens" // GitHub Models
       ].join("|"),
       "i"
     ),
@@ -93,7 +97,7 @@ const words: Table = [
         "reached your specified api usage limits", // Anthropic
         "insufficient (account )?(balance|credit|quota|fund)",
         "exceeded your current quota", // OpenAI
-        "used all available credits|spending limit", // xAI
+        "used all available credits|spending limit|doesn't have any credits", // xAI
         "(purchase|add|requires) (more )?credits", // OpenRouter
         "billing (hard )?limit|enable billing"
       ].join("|"),
@@ -106,6 +110,8 @@ const words: Table = [
       [
         "content (filtering|management) policy|by (the |our )?content filter", // Anthropic, Azure
         "flagged as potentially violating|(was|were|been) flagged|requires moderation", // OpenAI, OpenRouter
+        "limited access to this content for safety", // OpenAI
+        "content exists risk|content violates usage guidelines", // DeepSeek, xAI
         "rejected as a result of our safety system"
       ].join("|"),
       "i"

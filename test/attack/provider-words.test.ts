@@ -1,0 +1,126 @@
+/** What providers say of a conversation that is too long, of content that they refuse, and of an empty account, in observed words. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as ModelErrors from "../../src/layers/ModelErrors.ts"
+import * as OpenAi from "../support/OpenAiServer.ts"
+
+const says = (message: string, code?: string | number, type?: string) => ({ error: { message, code, type } })
+
+const answers: ReadonlyArray<readonly [provider: string, status: number, body: object, reason: string]> = [
+  [
+    "Alibaba",
+    400,
+    says(
+      "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 204800]",
+      "invalid_parameter_error",
+      "invalid_request_error"
+    ),
+    "ContextOverflow"
+  ],
+  ["Alibaba", 400, says("Range of max_tokens should be [1, 8192]", "invalid_parameter_error"), "InvalidRequest"],
+  ["Z.ai", 400, says("Prompt exceeds max length", "1261"), "ContextOverflow"],
+  [
+    "Volcengine",
+    400,
+    says("Input length 203743 exceeds the maximum length 202752", "InvalidParameter"),
+    "ContextOverflow"
+  ],
+  [
+    "GitHub Models",
+    413,
+    says("Request body too large for gpt-4o model. Max size: 8000 tokens.", "tokens_limit_reached"),
+    "ContextOverflow"
+  ],
+  [
+    "Vertex AI",
+    400,
+    says(
+      "Unable to submit request because the input token count is 32772 but model only supports up to 32768. Reduce the "
+        + "input token count and try again.",
+      400
+    ),
+    "ContextOverflow"
+  ],
+  ["DeepSeek", 400, says("Content Exists Risk", "invalid_request_error", "invalid_request_error"), "ContentPolicy"],
+  [
+    "xAI",
+    403,
+    {
+      code: "The caller does not have permission to execute the specified operation",
+      error: "Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO"
+    },
+    "ContentPolicy"
+  ],
+  [
+    "xAI",
+    403,
+    {
+      code: "The caller does not have permission to execute the specified operation",
+      error: "Your newly created team doesn't have any credits yet. You can purchase those on https://console.x.ai."
+    },
+    "QuotaExhausted"
+  ],
+  [
+    "OpenAI",
+    400,
+    says(
+      "Invalid prompt: we've limited access to this content for safety reasons.",
+      "invalid_prompt",
+      "invalid_request_error"
+    ),
+    "ContentPolicy"
+  ],
+  [
+    "Alibaba",
+    400,
+    says(
+      "<400> InternalError.Algo.DataInspectionFailed: Input data may contain inappropriate content.",
+      "data_inspection_failed",
+      "data_inspection_failed"
+    ),
+    "ContentPolicy"
+  ],
+  [
+    "Alibaba",
+    400,
+    says("Access denied, please make sure your account is in good standing.", "Arrearage", "Arrearage"),
+    "QuotaExhausted"
+  ],
+  [
+    "LiteLLM",
+    400,
+    says("Budget has been exceeded! Current cost: 10.1, Max budget: 10.0", "400", "budget_exceeded"),
+    "QuotaExhausted"
+  ]
+]
+
+describe("a refusal is classified", () => {
+  it.each(answers)("of %s, %i, %o: %s", (_, status, body, reason) => {
+    assert.strictEqual(ModelErrors.fromAnswer({ status, body }).reason._tag, reason)
+  })
+})
+
+describe("a finish reason", () => {
+  const hello = OpenAi.data(OpenAi.delta({ content: "Hel" }))
+
+  it.effect.each([
+    ["model_context_window_exceeded", "length"], // Z.ai, Anthropic
+    ["sensitive", "content-filter"], // Z.ai
+    ["PROHIBITED_CONTENT", "content-filter"], // Gemini
+    ["RECITATION", "content-filter"] // Gemini
+  ])("%s is read as %s", ([given, expected]) =>
+    Effect.gen(function*() {
+      const { parts } = yield* OpenAi.answer(OpenAi.events(hello, OpenAi.data(OpenAi.finish(given!))))
+      assert.strictEqual(OpenAi.finishOf(parts)?.reason, expected)
+    }))
+
+  it.effect.each(["network_error", "MALFORMED_FUNCTION_CALL"])(
+    "%s is a failure, and half an answer no whole one",
+    (given) =>
+      Effect.gen(function*() {
+        const { error } = yield* OpenAi.answer(OpenAi.events(hello, OpenAi.data(OpenAi.finish(given))))
+        assert.isDefined(error)
+        assert.strictEqual(ModelErrors.fromAiError(error!)._tag, "RetryableError")
+      })
+  )
+})
