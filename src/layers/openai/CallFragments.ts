@@ -57,7 +57,9 @@ const hasOtherId = ({ providerId }: Call, { id }: Fragment): boolean =>
  * chosen by name. Arguments of another call would begin with a brace.
  */
 const goesOn = (call: Call, { index, name, text }: Fragment): boolean => {
-  if (index === undefined || index !== call.index || name !== call.name || call.text.trim() === "") return false
+  if (index === undefined || index !== call.index || name !== call.name) return false
+  // the text is joined only once: it may have come in very many pieces
+  if (!call.changesId && call.text.trim() === "") return false
   const rest = text.trim()
   if (rest === "") return call.changesId
   return (call.changesId || !rest.startsWith("{")) && !isWhole(call)
