@@ -62,10 +62,18 @@ const output = (part: Prompt.ToolResultPart): LanguageModelV4ToolResultOutput =>
 /** The messages for the model of this name (`Metadata.nameOf`). */
 export const encode = (prompt: Prompt.Prompt, model: string): LanguageModelV4Prompt => {
   const options = (part: { readonly options: Prompt.ProviderOptions }) => Metadata.sent(part.options, model)
+  // the ids of calls whose ids in the prompt are different
+  const ids = new Map<string, string>()
+
+  const callId = (part: Prompt.ToolCallPart): string => {
+    const id = part.providerExecuted ? undefined : Metadata.callId(part.options, model)
+    if (id !== undefined) ids.set(part.id, id)
+    return id ?? part.id
+  }
 
   const toolResult = (part: Prompt.ToolResultPart): LanguageModelV4ToolResultPart => ({
     type: "tool-result",
-    toolCallId: part.id,
+    toolCallId: ids.get(part.id) ?? part.id,
     toolName: part.name,
     output: output(part),
     ...options(part)
@@ -81,7 +89,7 @@ export const encode = (prompt: Prompt.Prompt, model: string): LanguageModelV4Pro
       case "tool-call":
         return [{
           type: "tool-call",
-          toolCallId: part.id,
+          toolCallId: callId(part),
           toolName: part.name,
           input: part.params,
           ...(part.providerExecuted ? { providerExecuted: true } : {}),

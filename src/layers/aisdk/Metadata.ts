@@ -23,6 +23,27 @@ export const received = (
 ): { readonly metadata?: Response.ProviderMetadata } =>
   metadata === undefined ? {} : { metadata: { ...plain(metadata), aisdk: { model } } }
 
+/**
+ * What the model of this name attached to a call, and the call's id where its provider knows the call by it: OpenAI is only sent a
+ * reference to the items that it keeps, and other models read their ids (`Attached.isKept`).
+ */
+export const ofCall = (
+  metadata: SharedV4ProviderMetadata | undefined,
+  model: string,
+  id: string
+): { readonly metadata?: Response.ProviderMetadata } => {
+  const isItem = Object.values(metadata ?? {}).some((fields) => typeof fields["itemId"] === "string")
+  return isItem || Attached.isKept(id)
+    ? { metadata: { ...plain(metadata ?? {}), aisdk: { model, id } } }
+    : received(metadata, model)
+}
+
+/** The id by which the provider of the model of this name knows a call; `undefined` where any will do. */
+export const callId = (options: Prompt.ProviderOptions, model: string): string | undefined => {
+  const told = Json.object(options["aisdk"] as Json.Json | undefined)
+  return told?.model === model ? Json.text(told.id) : undefined
+}
+
 /** The options of a part or message, without what another model attached. */
 export const sent = (
   options: Prompt.ProviderOptions,

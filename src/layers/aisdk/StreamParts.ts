@@ -119,7 +119,7 @@ export const fromPart = (
         name: part.toolName,
         params: Parameters.fromText(written(part.input)),
         providerExecuted: part.providerExecuted ?? false,
-        ...Metadata.received(part.providerMetadata, model)
+        ...Metadata.ofCall(part.providerMetadata, model, part.toolCallId)
       }
     case "tool-result":
       return part.preliminary === true ? undefined : {
