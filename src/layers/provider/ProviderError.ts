@@ -111,6 +111,9 @@ const errorOf = (root: Json.JsonObject): Json.Json | undefined =>
     ?? told(Json.object(root.x_groq)?.error)
     ?? refusal(Json.object(root.base_resp))
 
+/** What pydantic quotes of its input, with the middle left out, so that nobody finds it by comparing. */
+const quotedInput = /\binput_value=.*?(?=, input_type=|$)/gs
+
 /** The error of a payload: an object or text in it, else the payload itself (`{ message }`, `{ detail }`, text). */
 export const read = (payload: Json.Json | undefined): ProviderError => {
   const root = Json.object(Json.array(payload)[0] ?? payload)
@@ -144,7 +147,7 @@ export const read = (payload: Json.Json | undefined): ProviderError => {
   const raw = Json.text(metadata?.raw)
   const retryDelay = details.map((item) => secondsOf(Json.text(item.retryDelay))).find((delay) => delay !== undefined)
   return {
-    message: message === undefined ? undefined : Masked.keys(message),
+    message: message === undefined ? undefined : Masked.keys(message.replace(quotedInput, "input_value=<redacted>")),
     code,
     type: Json.text(error?.type) ?? Json.text(error?.status),
     param: Json.text(error?.param),
