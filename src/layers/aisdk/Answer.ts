@@ -40,6 +40,17 @@ interface Reader {
 const isMadeUp = ({ raw, unified }: LanguageModelV4FinishReason): boolean =>
   unified === "interrupted" || (unified === "other" && !raw)
 
+/** Without the conversation, of which packages quote what they leave out. */
+const quiet = (warnings: StreamStart["warnings"], caller: Failures.Caller): StreamStart["warnings"] => {
+  const { redact } = Failures.originOf(caller)
+  const told = warnings.map((warning) =>
+    Object.fromEntries(
+      Object.entries(warning).map(([name, words]) => [name, typeof words === "string" ? redact(words) : words])
+    )
+  )
+  return told as unknown as StreamStart["warnings"]
+}
+
 const makeReader = (caller: Failures.Caller, tools: ReadonlySet<string>): Reader => {
   const model = Metadata.nameOf(caller.model)
   let warnings: StreamStart["warnings"] = []
@@ -61,7 +72,7 @@ const makeReader = (caller: Failures.Caller, tools: ReadonlySet<string>): Reader
   const take = (part: LanguageModelV4StreamPart, out: Array<Part>) => {
     if (part.type === "error") outcome = new Failures.Broken("answer", part.error)
     else if (part.type === "finish") finish(part, out)
-    else if (part.type === "stream-start") warnings = part.warnings ?? []
+    else if (part.type === "stream-start") warnings = quiet(part.warnings ?? [], caller)
     else if (part.type !== "tool-result" || tools.has(part.toolName)) {
       const read = StreamParts.fromPart(part, model)
       if (read !== undefined) out.push(read)
