@@ -86,8 +86,12 @@ export const make = Effect.fnUntraced(function*(
     yield* asked(log.check(sessionId))
     yield* inUse.hold
     const { claim, writer } = yield* Effect.acquireRelease(acquire(sessionId, options), ({ writer }) => writer.close)
-    yield* Effect.forkScoped(claims.keep(claim))
-    if (options.onAbortAsked !== undefined) yield* aborts.listen(claim.owner, options.onAbortAsked)
+    const { onAbortAsked = Effect.void } = options
+    // nothing that its run still does can be stored once another has the session
+    yield* Effect.forkScoped(
+      Effect.andThen(claims.keep(claim), Effect.forkDetach(onAbortAsked, { startImmediately: true }))
+    )
+    if (options.onAbortAsked !== undefined) yield* aborts.listen(claim.owner, onAbortAsked)
     return { sessionId, head: writer.head, append: writer.append }
   })
 

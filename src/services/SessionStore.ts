@@ -40,7 +40,10 @@ export interface OpenOptions {
   readonly create: boolean
   /** skip the check that the owner is alive; the fence still protects the log */
   readonly takeOver?: boolean
-  /** run when somebody asks that the run be aborted (`askToAbort`), maybe more than once, until the scope closes; not waited for */
+  /**
+   * run when somebody asks that the run be aborted (`askToAbort`), or when the session is found to be another's, maybe more than
+   * once, until the scope closes; not waited for
+   */
   readonly onAbortAsked?: Effect.Effect<void> | undefined
 }
 

@@ -24,8 +24,8 @@ interface ClaimStatements {
   readonly raise: (row: Row, owner: string, now: number) => Changed
   /** Raises the fence of a session that `owner` holds. */
   readonly refence: (owned: Owned) => Changed
-  /** Renews the lease of a session that `owner` holds. */
-  readonly renew: (owned: Owned, now: number) => Effect.Effect<unknown, SqlError.SqlError>
+  /** Renews the lease of a session that `owner` holds; `false` where it does not. */
+  readonly renew: (owned: Owned, now: number) => Effect.Effect<boolean, SqlError.SqlError>
   /** Removes a session without events, where the fence has not moved since the row was read. */
   readonly removeEmpty: (row: Row) => Effect.Effect<unknown, SqlError.SqlError>
 }
@@ -57,7 +57,12 @@ export const make = (sql: SqlClient.SqlClient, lease: Duration.Duration): ClaimS
         UPDATE fiberloop_sessions SET epoch = epoch + 1 ${caughtUp}
         WHERE session = ${session} AND owner = ${owner} RETURNING *`),
     renew: ({ owner, session }, now) =>
-      sql`UPDATE fiberloop_sessions SET lease = ${leaseFrom(now)} WHERE session = ${session} AND owner = ${owner}`,
+      Effect.map(
+        sql`
+          UPDATE fiberloop_sessions SET lease = ${leaseFrom(now)}
+          WHERE session = ${session} AND owner = ${owner} RETURNING session`,
+        (rows) => rows.length > 0
+      ),
     removeEmpty: ({ epoch, session }) =>
       sql`DELETE FROM fiberloop_sessions WHERE session = ${session} AND epoch = ${epoch} AND head = 0`
   }

@@ -42,8 +42,8 @@ export interface SessionClaims {
   readonly claim: (sessionId: string, options: SessionStore.OpenOptions) => Effect.Effect<Claim, Fault>
   /** Adds an unowned session without events, in the transaction under way. Refuses an id that is in use. */
   readonly add: (sessionId: string, now: number) => Effect.Effect<Claim["session"], Fault>
-  /** Renews the lease, for ever. The next try makes up for a failed one; only an append must know that it is fenced. */
-  readonly keep: (claim: Claim) => Effect.Effect<never>
+  /** Renews the lease until another has the session, or nobody. The next try makes up for a failed one. */
+  readonly keep: (claim: Claim) => Effect.Effect<void>
   /**
    * Raises the fence over a claim of ours and returns it with the head at that moment: nothing sent before is stored after
    * that. `undefined` once another has the session.
@@ -126,6 +126,13 @@ export const make = Effect.fnUntraced(function*(
   const renew = (claim: Claim) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => answered(statements.renew(claim, now)))
 
+  const keep = (claim: Claim): Effect.Effect<void> =>
+    renew(claim).pipe(
+      Effect.catch(() => Effect.succeed(true)),
+      Effect.delay(liveness.renewEvery),
+      Effect.flatMap((isOurs) => isOurs ? keep(claim) : Effect.void)
+    )
+
   const refence = (claim: Claim) =>
     Effect.map(
       answered(statements.refence(claim)),
@@ -149,7 +156,7 @@ export const make = Effect.fnUntraced(function*(
     claim,
     add,
     refence,
-    keep: (claim) => renew(claim).pipe(Effect.ignore, Effect.delay(liveness.renewEvery), Effect.forever),
+    keep,
     release
   }
 })

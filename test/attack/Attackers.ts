@@ -1,0 +1,95 @@
+/** Processes with the agent of an attack, and the logs that they leave. */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { join } from "node:path"
+import { createInterface } from "node:readline"
+import type * as RunEvent from "../../src/run/RunEvent.ts"
+import * as SessionStore from "../../src/services/SessionStore.ts"
+import { kill } from "../support/Processes.ts"
+import * as AttackAgent from "./AttackAgent.ts"
+import type { Command } from "./AttackProcess.ts"
+
+export type Told = Readonly<Record<string, unknown>>
+
+export interface Attacker {
+  readonly pid: number
+  /** The answer to a command: what it returned, or the tag of its error. */
+  readonly ask: (command: Command) => Effect.Effect<Told>
+  /** Sends a command, and returns its number with the wait for its answer. */
+  readonly send: (command: Command) => Effect.Effect<{ readonly id: number; readonly answer: Effect.Effect<Told> }>
+  readonly interrupt: (which: number) => Effect.Effect<Told>
+  /** Waits until something that fits was told, from its beginning on. */
+  readonly told: (fits: (what: Told) => boolean) => Effect.Effect<Told>
+  readonly all: ReadonlyArray<Told>
+  readonly signal: (signal: "SIGSTOP" | "SIGCONT" | "SIGTERM") => Effect.Effect<void>
+  /** Waits until its process has ended. */
+  readonly ended: Effect.Effect<unknown>
+  readonly kill: Effect.Effect<void>
+}
+
+const script = join(import.meta.dirname, "AttackProcess.ts")
+
+export const start = Effect.fnUntraced(function*(options: AttackAgent.Options) {
+  const child = yield* Effect.acquireRelease(
+    Effect.sync(() =>
+      spawn(process.execPath, [script, JSON.stringify(options)], { stdio: ["pipe", "pipe", "inherit"] })
+    ),
+    kill
+  )
+  const all: Array<Told> = []
+  const waiting = new Set<(what: Told) => void>()
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    const what: Told = JSON.parse(line)
+    if (process.env["ATTACK_TRACE"] !== undefined) console.log(child.pid, line)
+    all.push(what)
+    for (const look of waiting) look(what)
+  })
+  const end = once(child, "exit")
+  const told = (fits: (what: Told) => boolean) =>
+    Effect.suspend(() => {
+      const known = all.find(fits)
+      if (known !== undefined) return Effect.succeed(known)
+      const found = Deferred.makeUnsafe<Told>()
+      const look = (what: Told) => {
+        if (fits(what)) Deferred.doneUnsafe(found, Effect.succeed(what))
+      }
+      waiting.add(look)
+      return Effect.ensuring(Deferred.await(found), Effect.sync(() => waiting.delete(look)))
+    })
+  let last = 0
+  const write = (command: object) => {
+    const id = ++last
+    child.stdin.write(`${JSON.stringify({ ...command, id })}\n`)
+    return { id, answer: told((what) => what["id"] === id) }
+  }
+  const self: Attacker = {
+    pid: child.pid!,
+    all,
+    told,
+    send: (command) => Effect.sync(() => write(command)),
+    ask: (command) => Effect.suspend(() => write(command).answer),
+    interrupt: (which) => Effect.suspend(() => write({ do: "interrupt", which }).answer),
+    signal: (signal) => Effect.sync(() => void child.kill(signal)),
+    ended: Effect.promise(() => end),
+    kill: kill(child)
+  }
+  yield* told(({ at }) => at === "ready")
+  return self
+})
+
+/** What a process tells when a gate holds something. */
+export const atGate = (name: string) => (what: Told) => what["at"] === "gate" && what["name"] === name
+
+export const plan = (...turns: AttackAgent.Plan): string => JSON.stringify(turns)
+
+/** The log of a session. */
+export const logOf = (folder: string, sessionId: string): Effect.Effect<ReadonlyArray<RunEvent.Durable>> =>
+  SessionStore.SessionStore.use((store) => Stream.runCollect(store.read(sessionId))).pipe(
+    Effect.provide(AttackAgent.store({ folder })),
+    Effect.orDie
+  )
+
+export const ok = (told: Told): unknown => "ok" in told ? told["ok"] : told
