@@ -7,6 +7,7 @@ import * as Toolkit from "effect/ai/Toolkit"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import { identity } from "effect/Function"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { appendFileSync, existsSync, readFileSync } from "node:fs"
@@ -20,6 +21,7 @@ import * as Message from "../../src/run/Message.ts"
 import * as Approver from "../../src/services/Approver.ts"
 import { ContextManager } from "../../src/services/ContextManager.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
+import * as SessionStore from "../../src/services/SessionStore.ts"
 import { ToolCall } from "../../src/services/ToolCall.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Overloaded from "../support/Overloaded.ts"
@@ -102,7 +104,10 @@ export const store = ({ folder, lease = 30_000 }: Options) =>
     }))
   )
 
-export const layer = (options: Options, world: World) => {
+type Store = SessionStore.SessionStore["Service"]
+
+/** `around` may change what the store does. */
+export const layer = (options: Options, world: World, around: (store: Store) => Store = identity) => {
   const { folder, isAsked = false, recoverEvery } = options
   const act = (tool: string) => ({ wait }: { readonly wait?: string }) =>
     Effect.gen(function*() {
@@ -169,7 +174,8 @@ export const layer = (options: Options, world: World) => {
   const live = recoverEvery === undefined
     ? worker
     : Layer.provideMerge(Agent.recovering(Worker, { answered: true, every: recoverEvery }), worker)
-  return live.pipe(Layer.provide(approver), Layer.provideMerge(store(options)))
+  const seen = Layer.effect(SessionStore.SessionStore, Effect.map(SessionStore.SessionStore, around))
+  return live.pipe(Layer.provide(approver), Layer.provideMerge(Layer.provide(seen, store(options))))
 }
 
 const textOf = (content: Message.Message["content"]): string =>

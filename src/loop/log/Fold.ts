@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type * as DurableEvent from "../../run/DurableEvent.ts"
 import * as Snapshot from "../../run/log/Snapshot.ts"
+import * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunInput from "../../run/RunInput.ts"
 import * as RunState from "../../run/RunState.ts"
@@ -53,11 +54,19 @@ export interface Known extends Past {
 type Store = SessionStore.SessionStore["Service"]
 type Read = Effect.Effect<Folded, SessionStore.StoreError>
 
-/** Folds what the log holds after `folded`. */
-export const fold = (store: Store, sessionId: string, folded: Folded): Read =>
-  folded.state.seq > 0
-    ? readOn(store, sessionId, folded)
+/**
+ * Folds what the log holds after `folded`. Fails with `SessionNotFound` where that is the log of a session that was removed, which
+ * another one with its id has followed.
+ */
+export const fold = (store: Store, sessionId: string, folded: Folded): Read => {
+  const { at, seq } = folded.state
+  return seq > 0
+    ? Effect.flatMap(
+      eventAt(store, sessionId, seq),
+      (last) => last?.at === at ? readOn(store, sessionId, folded) : Effect.fail(RunError.sessionNotFound(sessionId))
+    )
     : Effect.flatMap(atCompaction(store, sessionId), (start) => readOn(store, sessionId, start))
+}
 
 const readOn = (store: Store, sessionId: string, folded: Folded): Read =>
   Effect.suspend(() => {
