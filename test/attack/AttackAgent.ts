@@ -178,5 +178,9 @@ export const layer = (options: Options, world: World, around: (store: Store) => 
   return live.pipe(Layer.provide(approver), Layer.provideMerge(Layer.provide(seen, store(options))))
 }
 
-const textOf = (content: Message.Message["content"]): string =>
-  typeof content === "string" ? content : Message.textOf(content as ReadonlyArray<Message.UserPart>)
+/** What was said last: messages that follow each other are one. */
+const textOf = (content: Message.Message["content"]): string => {
+  if (typeof content === "string") return content
+  const last = content.at(-1)
+  return last?.type === "text" ? last.text : ""
+}

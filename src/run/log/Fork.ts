@@ -36,8 +36,8 @@ export const underWay = ({ openCalls, status }: RunState.RunState): ReadonlyArra
 /**
  * What is added at `at` to a copy that ends with `last` and folds to `state`. If a run was cut in its middle: its end. After the
  * end of a drive that died or is suspended: outcomes of the calls that the original is to carry out, or to ask about by their
- * idempotency keys. If the run ended with its process, also: a drive that ends as a copy's, so that nobody takes it for a run
- * that is to go on.
+ * idempotency keys. If the run ended with its process, or none of the copy's calls waits for a person any more, also: a drive that
+ * ends as a copy's, so that nobody takes it for a run that is to go on.
  */
 export const closing = (
   state: RunState.RunState,
@@ -48,7 +48,9 @@ export const closing = (
   if (end !== undefined) return [end]
   const { runId } = last
   const placed = (i: number) => ({ seq: last.seq + 1 + i, at, runId, version: RunEvent.version })
-  const settled: ReadonlyArray<RunEvent.Durable> = underWay(state).map((call, i) => ({
+  const calls = underWay(state)
+  const isLeft = RunEvent.isEnd(last) && (RunEvent.isOfProcess(last) || (calls.length > 0 && !isAsking(state)))
+  const settled: ReadonlyArray<RunEvent.Durable> = (isLeft ? state.openCalls : calls).map((call, i) => ({
     _tag: "ToolSettled",
     ...placed(i),
     turn: call.turn,
@@ -57,7 +59,7 @@ export const closing = (
     outcome: OpenCall.hasStarted(call) ? { _tag: "OutcomeUnknown" } : { _tag: "NotExecuted", reason: "stopped" },
     duration: 0
   }))
-  if (!RunEvent.isEnd(last) || !RunEvent.isOfProcess(last)) return settled
+  if (!isLeft) return settled
   const { length } = settled
   const { totals } = last
   return [
@@ -66,6 +68,9 @@ export const closing = (
     { _tag: "RunAborted", ...placed(length + 1), reason: "forked", totals }
   ]
 }
+
+/** A person is asked about a call of the run itself. */
+const isAsking = ({ openCalls }: RunState.RunState): boolean => openCalls.some(({ phase }) => phase === "awaiting")
 
 /** The end of a run that is cut after `last`. The time in between is not the run's, so its totals count up to `last`. */
 export const endOf = (state: RunState.RunState, last: RunEvent.Durable, at: number): RunEvent.End | undefined =>
