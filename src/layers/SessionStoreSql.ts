@@ -87,11 +87,13 @@ export const make = Effect.fnUntraced(function*(
     yield* inUse.hold
     const { claim, writer } = yield* Effect.acquireRelease(acquire(sessionId, options), ({ writer }) => writer.close)
     const { onAbortAsked = Effect.void } = options
+    const abort = Effect.forkDetach(onAbortAsked, { startImmediately: true })
     // nothing that its run still does can be stored once another has the session
-    yield* Effect.forkScoped(
-      Effect.andThen(claims.keep(claim), Effect.forkDetach(onAbortAsked, { startImmediately: true }))
-    )
-    if (options.onAbortAsked !== undefined) yield* aborts.listen(claim.owner, onAbortAsked)
+    yield* Effect.forkScoped(Effect.andThen(claims.keep(claim), abort))
+    if (options.onAbortAsked !== undefined) {
+      yield* aborts.listen(claim.owner, onAbortAsked)
+      if (yield* asked(aborts.unheard(claim, options.runId))) yield* abort
+    }
     return { sessionId, head: writer.head, append: writer.append }
   })
 

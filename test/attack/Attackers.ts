@@ -6,7 +6,7 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
-import type * as RunEvent from "../../src/run/RunEvent.ts"
+import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import { kill } from "../support/Processes.ts"
 import * as AttackAgent from "./AttackAgent.ts"
@@ -91,5 +91,13 @@ export const logOf = (folder: string, sessionId: string): Effect.Effect<Readonly
     Effect.provide(AttackAgent.store({ folder })),
     Effect.orDie
   )
+
+/** The same, once its run has ended otherwise than by a death. */
+export const ended = (folder: string, sessionId: string): Effect.Effect<ReadonlyArray<RunEvent.Durable>> =>
+  SessionStore.SessionStore.use((store) =>
+    Stream.runCollect(
+      Stream.takeUntil(store.watch(sessionId), (event) => RunEvent.isEnd(event) && !RunEvent.isCrash(event))
+    )
+  ).pipe(Effect.provide(AttackAgent.store({ folder })), Effect.orDie)
 
 export const ok = (told: Told): unknown => "ok" in told ? told["ok"] : told

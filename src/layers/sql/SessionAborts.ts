@@ -13,6 +13,7 @@ import type * as SqlError from "effect/sql/SqlError"
 import * as Detached from "../../services/fibers/Detached.ts"
 import type * as Answered from "./Answered.ts"
 import type * as SessionClaims from "./SessionClaims.ts"
+import * as SessionRows from "./SessionRows.ts"
 
 type Owner = SessionClaims.Claim["owner"]
 
@@ -21,6 +22,11 @@ interface SessionAborts {
   readonly listen: (owner: Owner, onAsked: Effect.Effect<void>) => Effect.Effect<void, never, Scope.Scope>
   /** `false` where nobody who can be asked holds the session for this run. */
   readonly ask: (sessionId: string, runId: string) => Effect.Effect<boolean, SqlError.SqlError>
+  /**
+   * Whether this run was to be aborted by the one that the session was taken from, who has not heard of it: whoever takes the
+   * session for the run is to do that. Says so once.
+   */
+  readonly unheard: (claim: SessionClaims.Claim, runId: string) => Effect.Effect<boolean, SqlError.SqlError>
 }
 
 /** How often an owner looks. One look covers all sessions of a store. */
@@ -82,5 +88,13 @@ export const make = Effect.fnUntraced(function*(
     return asked.length > 0
   })
 
-  return { listen, ask }
+  const unheard = ({ takenFrom = null }: SessionClaims.Claim, runId: string) =>
+    SessionRows.toOwner({ owner: takenFrom })?.runId === runId
+      ? Effect.map(
+        sql`DELETE FROM fiberloop_aborts WHERE owner = ${takenFrom} RETURNING owner`,
+        (rows) => rows.length > 0
+      )
+      : Effect.succeed(false)
+
+  return { listen, ask, unheard }
 })

@@ -27,6 +27,8 @@ export interface Claim {
   readonly epoch: SessionRows.SessionRow["epoch"]
   /** as in the row; unique to this claim */
   readonly owner: string
+  /** whom it was taken from, where that one had not given it back */
+  readonly takenFrom?: SessionRows.OwnedRow["owner"]
   readonly info: SessionStore.SessionInfo
 }
 
@@ -104,7 +106,8 @@ export const make = Effect.fnUntraced(function*(
       // None: another was faster. The next look finds it as the owner.
       if (claimed === undefined) continue
       held.add(name)
-      return toClaim(claimed, name)
+      const claim = toClaim(claimed, name)
+      return row === undefined ? claim : { ...claim, takenFrom: row.owner }
     }
   })
 

@@ -63,6 +63,8 @@ export class Live implements Runs.LiveRun {
   env: Env.Env | undefined
   /** the first reason to cut the run off */
   stopped: Stop | undefined
+  /** an abort waits for the first event: no turn begins after that */
+  isAbortDue = false
   /** the state of a run that is suspended with calls that wait for other runs */
   waiting: RunState.RunState | undefined
   /** interrupts the part of the drive under way */
@@ -148,16 +150,25 @@ export class Live implements Runs.LiveRun {
    * take it does not hold it up. All other reasons cut off at once.
    */
   abort(reason: RunEvent.AbortedReason): Effect.Effect<void> {
+    return this.#abort(reason, this.#isFound)
+  }
+
+  /** The same for somebody who knows the run from its log. */
+  abortAsked(): Effect.Effect<void> {
+    return this.#abort("requested", true)
+  }
+
+  #abort(reason: RunEvent.AbortedReason, isInLog: boolean): Effect.Effect<void> {
     // an interrupted caller has announced the abort or has not: the next caller does not wait for one that never comes
-    const said = Effect.uninterruptible(Effect.suspend(() => this.#stop(reason)))
+    const said = Effect.uninterruptible(Effect.suspend(() => this.#stop(reason, isInLog)))
     return Effect.andThen(said, Effect.suspend(() => this.#over()))
   }
 
-  #stop(reason: RunEvent.AbortedReason): Effect.Effect<void> {
-    // an abort before the first event is not stored, and a run that was found would be found again: it waits, for the grace period
-    return this.#isFound && this.env === undefined && reason === "requested"
-      ? Effect.andThen(Grace.within(this.begun), Effect.suspend(() => this.#stopNow(reason)))
-      : this.#stopNow(reason)
+  #stop(reason: RunEvent.AbortedReason, isInLog: boolean): Effect.Effect<void> {
+    if (!isInLog || this.env !== undefined || reason !== "requested") return this.#stopNow(reason)
+    // an abort before the first event is not stored, and the run would be found again: it waits, for the grace period
+    this.isAbortDue = true
+    return Effect.andThen(Grace.within(this.begun), Effect.suspend(() => this.#stopNow(reason)))
   }
 
   #stopNow(reason: RunEvent.AbortedReason): Effect.Effect<void> {

@@ -48,5 +48,5 @@ export const isParked = (request: DriveRequest.DriveRequest, found: Opening.Read
   found.begin._tag === "Resume" && !isByHand(request) && RunDrive.isCrashLoop(found.state)
 
 /** Resumed by somebody who can know how the run ended, and not found, nor asked for as if for the first time. */
-const isByHand = ({ begin }: DriveRequest.DriveRequest): boolean =>
+export const isByHand = ({ begin }: DriveRequest.DriveRequest): boolean =>
   begin._tag === "Resume" && !DriveRequest.isFound(begin)
