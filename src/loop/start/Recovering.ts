@@ -166,7 +166,8 @@ class Look {
     const { alone, waits } = RunDrive.suspicious
     if (deaths < waits) return false
     const isSuspected = this.suspect !== undefined && !this.suspect.isOver()
-    return this.#now < at + firstWait * 4 ** (deaths - waits) || (deaths >= alone && isSuspected)
+    // where the clock was set back since, nobody knows how long ago that was
+    return Math.abs(this.#now - at) < firstWait * 4 ** (deaths - waits) || (deaths >= alone && isSuspected)
   }
 }
 
