@@ -100,4 +100,11 @@ export const ended = (folder: string, sessionId: string): Effect.Effect<Readonly
     )
   ).pipe(Effect.provide(AttackAgent.store({ folder })), Effect.orDie)
 
+/** What is listed of it. */
+export const infoOf = (folder: string, sessionId: string) =>
+  SessionStore.SessionStore.use((store) => store.info(sessionId)).pipe(
+    Effect.provide(AttackAgent.store({ folder })),
+    Effect.orDie
+  )
+
 export const ok = (told: Told): unknown => "ok" in told ? told["ok"] : told

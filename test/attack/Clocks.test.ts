@@ -23,3 +23,23 @@ it.live("a run that died twice waits for a minute from what it did last, and not
     yield* b.ask({ do: "clock", ahead: 0 })
     assert.deepStrictEqual(Attackers.ok(yield* b.ask({ do: "recover" })), { runs: ["s"], refused: [] })
   }))
+
+// a known fault: a lease goes by the clock of the day
+it.live.fails("a process that is stopped keeps its session for its lease, and not until the clock has caught up", () =>
+  Effect.gen(function*() {
+    const folder = yield* temporaryFolder
+    const lease = 900
+    const a = yield* Attackers.start({ folder, lease })
+    yield* a.ask({ do: "clock", ahead: hour })
+    const input = { sessionId: "s", runId: "r", input: Attackers.plan([{ tool: "put", wait: "gate" }]) }
+    yield* a.send({ do: "run", input })
+    yield* a.told(Attackers.atGate("gate"))
+    yield* a.signal("SIGSTOP")
+    const b = yield* Attackers.start({ folder, lease })
+    yield* b.ask({ do: "go", name: "gate" })
+    const resumed = yield* b.ask({ do: "resume", input: { sessionId: "s" } }).pipe(
+      Effect.repeat({ while: ({ error }) => error === "SessionBusy" }),
+      Effect.timeout(10 * lease)
+    )
+    assert.strictEqual(Attackers.ok(resumed), "Completed: done")
+  }))
