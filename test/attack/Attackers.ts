@@ -92,11 +92,18 @@ export const logOf = (folder: string, sessionId: string): Effect.Effect<Readonly
     Effect.orDie
   )
 
-/** The same, once its run has ended otherwise than by a death. */
-export const ended = (folder: string, sessionId: string): Effect.Effect<ReadonlyArray<RunEvent.Durable>> =>
+/** The same, once its run has ended: as `tag`, or otherwise than by a death. */
+export const ended = (
+  folder: string,
+  sessionId: string,
+  tag?: RunEvent.End["_tag"]
+): Effect.Effect<ReadonlyArray<RunEvent.Durable>> =>
   SessionStore.SessionStore.use((store) =>
     Stream.runCollect(
-      Stream.takeUntil(store.watch(sessionId), (event) => RunEvent.isEnd(event) && !RunEvent.isCrash(event))
+      Stream.takeUntil(
+        store.watch(sessionId),
+        (event) => RunEvent.isEnd(event) && (tag === undefined ? !RunEvent.isCrash(event) : event._tag === tag)
+      )
     )
   ).pipe(Effect.provide(AttackAgent.store({ folder })), Effect.orDie)
 
