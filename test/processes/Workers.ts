@@ -1,4 +1,4 @@
-/** Processes with the agent of an attack, and the logs that they leave. */
+/** Processes that work with one agent on the sessions of a folder, and the logs that they leave. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -9,12 +9,12 @@ import { createInterface } from "node:readline"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import { kill } from "../support/Processes.ts"
-import * as AttackAgent from "./AttackAgent.ts"
-import type { Command } from "./AttackProcess.ts"
+import * as WorkerAgent from "./WorkerAgent.ts"
+import type { Command } from "./WorkerProcess.ts"
 
 export type Told = Readonly<Record<string, unknown>>
 
-export interface Attacker {
+export interface Worker {
   readonly pid: number
   /** The answer to a command: what it returned, or the tag of its error. */
   readonly ask: (command: Command) => Effect.Effect<Told>
@@ -23,16 +23,15 @@ export interface Attacker {
   readonly interrupt: (which: number) => Effect.Effect<Told>
   /** Waits until something that fits was told, from its beginning on. */
   readonly told: (fits: (what: Told) => boolean) => Effect.Effect<Told>
-  readonly all: ReadonlyArray<Told>
   readonly signal: (signal: "SIGSTOP" | "SIGCONT" | "SIGTERM") => Effect.Effect<void>
   /** Waits until its process has ended. */
   readonly ended: Effect.Effect<unknown>
   readonly kill: Effect.Effect<void>
 }
 
-const script = join(import.meta.dirname, "AttackProcess.ts")
+const script = join(import.meta.dirname, "WorkerProcess.ts")
 
-export const start = Effect.fnUntraced(function*(options: AttackAgent.Options) {
+export const start = Effect.fnUntraced(function*(options: WorkerAgent.Options) {
   const child = yield* Effect.acquireRelease(
     Effect.sync(() =>
       spawn(process.execPath, [script, JSON.stringify(options)], { stdio: ["pipe", "pipe", "inherit"] })
@@ -43,7 +42,6 @@ export const start = Effect.fnUntraced(function*(options: AttackAgent.Options) {
   const waiting = new Set<(what: Told) => void>()
   createInterface({ input: child.stdout }).on("line", (line) => {
     const what: Told = JSON.parse(line)
-    if (process.env["ATTACK_TRACE"] !== undefined) console.log(child.pid, line)
     all.push(what)
     for (const look of waiting) look(what)
   })
@@ -65,9 +63,8 @@ export const start = Effect.fnUntraced(function*(options: AttackAgent.Options) {
     child.stdin.write(`${JSON.stringify({ ...command, id })}\n`)
     return { id, answer: told((what) => what["id"] === id) }
   }
-  const self: Attacker = {
+  const self: Worker = {
     pid: child.pid!,
-    all,
     told,
     send: (command) => Effect.sync(() => write(command)),
     ask: (command) => Effect.suspend(() => write(command).answer),
@@ -83,12 +80,12 @@ export const start = Effect.fnUntraced(function*(options: AttackAgent.Options) {
 /** What a process tells when a gate holds something. */
 export const atGate = (name: string) => (what: Told) => what["at"] === "gate" && what["name"] === name
 
-export const plan = (...turns: AttackAgent.Plan): string => JSON.stringify(turns)
+export const plan = (...turns: WorkerAgent.Plan): string => JSON.stringify(turns)
 
 /** The log of a session. */
 export const logOf = (folder: string, sessionId: string): Effect.Effect<ReadonlyArray<RunEvent.Durable>> =>
   SessionStore.SessionStore.use((store) => Stream.runCollect(store.read(sessionId))).pipe(
-    Effect.provide(AttackAgent.store({ folder })),
+    Effect.provide(WorkerAgent.store({ folder })),
     Effect.orDie
   )
 
@@ -105,13 +102,6 @@ export const ended = (
         (event) => RunEvent.isEnd(event) && (tag === undefined ? !RunEvent.isCrash(event) : event._tag === tag)
       )
     )
-  ).pipe(Effect.provide(AttackAgent.store({ folder })), Effect.orDie)
-
-/** What is listed of it. */
-export const infoOf = (folder: string, sessionId: string) =>
-  SessionStore.SessionStore.use((store) => store.info(sessionId)).pipe(
-    Effect.provide(AttackAgent.store({ folder })),
-    Effect.orDie
-  )
+  ).pipe(Effect.provide(WorkerAgent.store({ folder })), Effect.orDie)
 
 export const ok = (told: Told): unknown => "ok" in told ? told["ok"] : told

@@ -8,7 +8,7 @@ import * as Fiber from "effect/Fiber"
 import { createInterface } from "node:readline"
 import type * as RunInput from "../../src/run/RunInput.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
-import * as AttackAgent from "./AttackAgent.ts"
+import * as WorkerAgent from "./WorkerAgent.ts"
 
 export type Command =
   | { readonly do: "run"; readonly input: RunInput.RunInput }
@@ -27,7 +27,7 @@ export type Command =
   /** sets the clock this many milliseconds ahead */
   | { readonly do: "clock"; readonly ahead: number }
 
-const options: AttackAgent.Options = JSON.parse(process.argv[2]!)
+const options: WorkerAgent.Options = JSON.parse(process.argv[2]!)
 
 let ahead = 0
 const { now } = Date
@@ -42,7 +42,7 @@ const gate = (name: string) => {
 }
 
 const perform = Effect.fnUntraced(function*(command: Exclude<Command, { readonly do: "interrupt" }>) {
-  const agent = yield* AttackAgent.Worker
+  const agent = yield* WorkerAgent.Worker
   const store = yield* SessionStore.SessionStore
   switch (command.do) {
     case "run": {
@@ -117,7 +117,7 @@ const main = Effect.gen(function*() {
 })
 
 const fiber = Effect.runFork(
-  Effect.provide(main, AttackAgent.layer(options, { tell, gate })).pipe(
+  Effect.provide(main, WorkerAgent.layer(options, { tell, gate })).pipe(
     Effect.tapCause((cause) => Effect.sync(() => tell({ at: "dead", cause: String(cause) })))
   )
 )

@@ -6,8 +6,8 @@ import type * as Agent from "../../src/Agent.ts"
 import type * as RunError from "../../src/run/RunError.ts"
 import { temporaryFolder } from "../support/Processes.ts"
 import * as RunLog from "../support/RunLog.ts"
-import * as AttackAgent from "./AttackAgent.ts"
-import * as Attackers from "./Attackers.ts"
+import * as WorkerAgent from "./WorkerAgent.ts"
+import * as Workers from "./Workers.ts"
 
 type Client = Agent.Client<string>
 
@@ -24,8 +24,8 @@ for (const [name, act] of Object.entries(ways)) {
   it.live(`${name}: nothing of a removed session gets into the one that follows it under its id`, () =>
     Effect.gen(function*() {
       const folder = yield* temporaryFolder
-      const other = yield* Attackers.start({ folder })
-      const input = { sessionId, input: Attackers.plan([{ tool: "refund" }]) }
+      const other = yield* Workers.start({ folder })
+      const input = { sessionId, input: Workers.plan([{ tool: "refund" }]) }
       yield* other.ask({ do: "run", input: { ...input, runId: "first" } })
       const world = { tell: () => {}, gate: () => Deferred.makeUnsafe<void>() }
       let isFirst = true
@@ -37,15 +37,15 @@ for (const [name, act] of Object.entries(ways)) {
           other.ask({ do: "run", input: { ...input, runId: "second" } })
         )
       })
-      const layer = AttackAgent.layer({ folder }, world, (store) => ({
+      const layer = WorkerAgent.layer({ folder }, world, (store) => ({
         ...store,
         open: (id, options) => Effect.andThen(anew, store.open(id, options))
       }))
-      const error = yield* Effect.flip(AttackAgent.Worker.use(act)).pipe(Effect.provide(layer))
+      const error = yield* Effect.flip(WorkerAgent.Worker.use(act)).pipe(Effect.provide(layer))
       assert.strictEqual(error.reason._tag, "SessionNotFound")
-      const log = yield* Attackers.logOf(folder, sessionId)
+      const log = yield* Workers.logOf(folder, sessionId)
       assert.deepStrictEqual(RunLog.violations(log), [])
       assert.deepStrictEqual(log.filter(({ runId }) => runId === "first"), [])
-      assert.deepStrictEqual(AttackAgent.effects(folder), [])
+      assert.deepStrictEqual(WorkerAgent.effects(folder), [])
     }))
 }
