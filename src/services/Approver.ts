@@ -15,6 +15,8 @@ export interface Question {
   readonly callId: string
   readonly tool: string
   readonly params: Schema.Json
+  /** the run's `data` */
+  readonly data: Schema.Json | undefined
   /** SHA-256 of the canonical arguments, hex */
   readonly digest: string
   /** milliseconds since the epoch: a later answer is a no */

@@ -13,6 +13,8 @@ export interface Question {
   readonly callId: string
   readonly tool: string
   readonly params: Schema.Json
+  /** the run's `data` */
+  readonly data: Schema.Json | undefined
   /** what the handler got as `ToolCall.idempotencyKey` */
   readonly idempotencyKey: string
   /** when it was started, in milliseconds since the epoch */

@@ -22,7 +22,7 @@ const read = ({ script }: TestAgent.TestAgent) =>
   })
 
 const start = Effect.fnUntraced(function*(made: TestAgent.TestAgent) {
-  const run = yield* made.agent.start({ sessionId: "s", runId: "r", input: "go" })
+  const run = yield* made.agent.start({ sessionId: "s", runId: "r", input: "go", data: "ada" })
   return { ...run, watch: yield* Watch.make(run.events) }
 })
 
@@ -64,7 +64,16 @@ describe("a call that is allowed", () => {
       const question = yield* approver.asked("1.0")
       const [event] = RunLog.only(yield* made.store.log("s"), "ApprovalRequested")
       const { approvalId, callId, digest, params, tool } = event!
-      assert.deepStrictEqual(question, { sessionId: "s", runId: "r", approvalId, callId, digest, params, tool })
+      assert.deepStrictEqual(question, {
+        sessionId: "s",
+        runId: "r",
+        approvalId,
+        callId,
+        data: "ada",
+        digest,
+        params,
+        tool
+      })
       assert.deepStrictEqual(params, { n: 1 })
       assert.strictEqual(digest, yield* Digest.sha256(Canonical.canonical({ n: 1 })))
     }))

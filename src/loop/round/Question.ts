@@ -38,7 +38,8 @@ export const pose = Effect.fnUntraced(function*(
   const more = { ...(expiresAt === undefined ? {} : { expiresAt }), ...(needsResult ? { needsResult } : {}) }
   if (isNew) journal.record({ _tag: "ApprovalRequested", turn, callId, tool, approvalId, params, digest, ...more })
   // it is looked at again after the answer
-  return Object.freeze({ sessionId, runId: journal.runId, approvalId, callId, tool, params, digest, ...more })
+  const data = journal.state.input?.data
+  return Object.freeze({ sessionId, runId: journal.runId, approvalId, callId, tool, params, data, digest, ...more })
 })
 
 /** Unique in the session, even where a question about the same call was asked before. */

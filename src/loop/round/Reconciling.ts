@@ -29,9 +29,10 @@ export const ask = (
 ): Effect.Effect<Known> => {
   const { callId, params, startedAt = 0, tool } = call
   const limit = RunPolicy.callTimeout(env.timeouts, tool)
+  const { data } = env.journal.state.input ?? {}
   const asked = Effect.flatMap(
     Reconciler.Reconciler,
-    (reconciler) => reconciler.reconcile({ ...CallIdentity.of(env, callId), tool, params, startedAt })
+    (reconciler) => reconciler.reconcile({ ...CallIdentity.of(env, callId), tool, params, data, startedAt })
   )
   return AppCode.run(env, `reconciler of ${tool}`, callId, asked).pipe(
     Effect.timeoutOption(limit),

@@ -14,6 +14,7 @@ const question = (tool: string, params: any, approvalId = "q"): Approver.Questio
   callId: "1.0",
   tool,
   params,
+  data: undefined,
   digest: ""
 })
 const running = (...command: ReadonlyArray<string>) => question("run_command", { command })

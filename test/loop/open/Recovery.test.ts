@@ -241,6 +241,7 @@ describe("a call that was started and has no outcome", () => {
         callId: "1.0",
         tool: "work",
         params: { n: 1 },
+        data: undefined,
         idempotencyKey: "s/r/1.0",
         startedAt: started!.at
       }])
