@@ -9,7 +9,7 @@ import * as RunError from "../run/RunError.ts"
 /** Where it is the logger that breaks, that is ignored. */
 export const warn = (message: string): Effect.Effect<void> => Effect.ignoreCause(Effect.logWarning(message))
 
-/** How code broke, such as `failed: TypeError at charge (file:///app/pay.js:12:5)`. */
+/** How code broke, such as `failed: TypeError at file:///app/pay.js:12:5`. */
 export const howOf = (cause: Cause.Cause<unknown>): string =>
   Cause.hasInterruptsOnly(cause) ? "interrupted itself" : `failed${saidOf(Cause.squash(cause))}`
 
@@ -21,24 +21,26 @@ export const saidOf = (thrown: unknown): string => {
   return place === undefined ? `: ${kind}` : `: ${kind} ${place}`
 }
 
-/** Where it was made: the first line of its stack outside installed packages. */
+/**
+ * Where it was made: the file and line of the first call outside installed packages. Not the names of functions, which may be made of
+ * arguments, nor places in code that is no file's: such code, and its address, may be what a model wrote.
+ */
 const placeOf = (error: Error): string | undefined => {
   try {
     const { message, stack } = error
     // words of more than one line may look like a place
     if (typeof stack !== "string" || typeof message !== "string" || message.includes("\n")) return undefined
     const [first = "", ...lines] = stack.split("\n")
-    const line = first.endsWith(message)
-      ? lines.find((line) => isPlace.test(line) && !isInstalled.test(line))
-      : undefined
-    return line?.trim().slice(0, longest)
+    const own = first.endsWith(message) ? lines.find((line) => isPlace.test(line) && !isElsewhere.test(line)) : undefined
+    const place = own && isPlace.exec(own)?.[1]
+    return place && `at ${place.slice(0, longest)}`
   } catch {
     return undefined
   }
 }
 
-const isPlace = /^ {4}at .*:\d+:\d+\)?$/
-const isInstalled = /[\\/]node_modules[\\/]|\(?node:/
+const isPlace = /^ {4}at (?:async )?(?:.* \()?((?:file:\/\/|\/|[A-Za-z]:[\\/]).*:\d+:\d+)\)?$/
+const isElsewhere = /[\\/]node_modules[\\/]|\beval at /
 
 /** characters of a place */
 const longest = 300
