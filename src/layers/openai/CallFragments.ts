@@ -27,7 +27,7 @@ export interface Call {
   /** the chunk that last added to the call */
   chunk: number
   providerId: string | undefined
-  /** whether its fragments have ids of their own */
+  /** whether its fragments have ids of their own, and each the name */
   changesId: boolean
   name: string
   /** how many fragments repeated the same name */
@@ -113,7 +113,7 @@ export class CallFragments {
 
   #extend(call: Call, fragment: Fragment): Call {
     call.chunk = this.#chunk
-    call.changesId ||= hasOtherId(call, fragment)
+    call.changesId ||= fragment.name !== undefined && hasOtherId(call, fragment)
     call.providerId ??= fragment.id
     if (fragment.name !== undefined) call.named = fragment.name === call.name ? call.named + 1 : 1
     if (fragment.name !== undefined && (call.text === "" || call.name === "")) {
