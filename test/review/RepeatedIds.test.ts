@@ -1,6 +1,6 @@
 /** A server that counts Kimi's calls anew in each answer (SGLang before 0.5) gives two calls of a conversation the same id. */
-import { assert, it } from "@effect/vitest"
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from "@ai-sdk/provider"
+import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ModelAiSdk from "../../src/layers/ModelAiSdk.ts"
@@ -48,7 +48,9 @@ it.live("so they are over the AI SDK", () =>
         asked.push(prompt)
         const n = asked.length
         const parts = [
-          ...(n < 3 ? [{ type: "tool-call", toolCallId: "functions.look:0", toolName: "look", input: `{"n":${n}}` }] : text),
+          ...(n < 3
+            ? [{ type: "tool-call", toolCallId: "functions.look:0", toolName: "look", input: `{"n":${n}}` }]
+            : text),
           { type: "finish", finishReason: { unified: "stop", raw: "stop" }, usage }
         ] as unknown as Array<LanguageModelV4StreamPart>
         return Promise.resolve({ stream: ReadableStream.from(parts) as ReadableStream<LanguageModelV4StreamPart> })
@@ -58,7 +60,9 @@ it.live("so they are over the AI SDK", () =>
     yield* agent.run({ input: "go" })
     const ids = (type: string) =>
       asked[2]!.flatMap(({ content }) =>
-        typeof content === "string" ? [] : content.flatMap((part) => part.type === type ? [(part as any).toolCallId] : [])
+        typeof content === "string"
+          ? []
+          : content.flatMap((part) => part.type === type ? [(part as any).toolCallId] : [])
       )
     assert.strictEqual(new Set(ids("tool-call")).size, 2)
     assert.deepStrictEqual(ids("tool-result"), ids("tool-call"))

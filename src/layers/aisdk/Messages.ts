@@ -64,11 +64,15 @@ export const encode = (prompt: Prompt.Prompt, model: string): LanguageModelV4Pro
   const options = (part: { readonly options: Prompt.ProviderOptions }) => Metadata.sent(part.options, model)
   // the ids of calls whose ids in the prompt are different
   const ids = new Map<string, string>()
+  // a provider may give calls of several answers one id
+  const taken = new Set<string>()
 
   const callId = (part: Prompt.ToolCallPart): string => {
-    const id = part.providerExecuted ? undefined : Metadata.callId(part.options, model)
-    if (id !== undefined) ids.set(part.id, id)
-    return id ?? part.id
+    const known = (part.providerExecuted ? undefined : Metadata.callId(part.options, model)) ?? part.id
+    const id = taken.has(known) ? part.id : known
+    taken.add(id)
+    if (id !== part.id) ids.set(part.id, id)
+    return id
   }
 
   const toolResult = (part: Prompt.ToolResultPart): LanguageModelV4ToolResultPart => ({

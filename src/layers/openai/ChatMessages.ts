@@ -101,7 +101,11 @@ const reasoningFields = (parts: ReadonlyArray<Prompt.ReasoningPart>, hasTools: b
 }
 
 /** The ids of calls whose ids in the prompt are different. */
-type CallIds = Map<string, string>
+interface CallIds {
+  readonly others: Map<string, string>
+  /** a server may give calls of several answers one id */
+  readonly sent: Set<string>
+}
 
 const assistant = (message: Prompt.AssistantMessage, options: Options, ids: CallIds): ChatMessage => {
   let content = ""
@@ -111,8 +115,10 @@ const assistant = (message: Prompt.AssistantMessage, options: Options, ids: Call
     if (part.type === "text") content += part.text
     if (part.type === "reasoning") reasoning.push(part)
     if (part.type === "tool-call" && !part.providerExecuted) {
-      const { fields, id = part.id } = Attached.sent(part, options.to)
-      if (id !== part.id) ids.set(part.id, id)
+      const { fields, id: known = part.id } = Attached.sent(part, options.to)
+      const id = ids.sent.has(known) ? part.id : known
+      ids.sent.add(id)
+      if (id !== part.id) ids.others.set(part.id, id)
       calls.push({
         ...fields,
         id,
@@ -137,7 +143,7 @@ const resultText = (part: Prompt.ToolResultPart): string => {
 }
 
 export const encode = (prompt: Prompt.Prompt, options: Options): ReadonlyArray<ChatMessage> => {
-  const ids: CallIds = new Map()
+  const ids: CallIds = { others: new Map(), sent: new Set() }
   return prompt.content.flatMap((message): ReadonlyArray<ChatMessage> => {
     switch (message.role) {
       case "system":
@@ -149,7 +155,11 @@ export const encode = (prompt: Prompt.Prompt, options: Options): ReadonlyArray<C
       case "tool":
         return message.content
           .filter((part) => part.type === "tool-result")
-          .map((part) => ({ role: "tool", tool_call_id: ids.get(part.id) ?? part.id, content: resultText(part) }))
+          .map((part) => ({
+            role: "tool",
+            tool_call_id: ids.others.get(part.id) ?? part.id,
+            content: resultText(part)
+          }))
     }
   })
 }
