@@ -31,7 +31,9 @@ const placeOf = (error: Error): string | undefined => {
     // words of more than one line may look like a place
     if (typeof stack !== "string" || typeof message !== "string" || message.includes("\n")) return undefined
     const [first = "", ...lines] = stack.split("\n")
-    const own = first.endsWith(message) ? lines.find((line) => isPlace.test(line) && !isElsewhere.test(line)) : undefined
+    const own = first.endsWith(message)
+      ? lines.find((line) => isPlace.test(line) && !isElsewhere.test(line))
+      : undefined
     const place = own && isPlace.exec(own)?.[1]
     return place && `at ${place.slice(0, longest)}`
   } catch {

@@ -17,11 +17,17 @@ const code = "const SECRET = () => { throw new RangeError('no') }; SECRET()"
 
 describe("no content is said of an error", () => {
   it.effect.each<readonly [string, () => unknown]>([
-    ["of code that was written into an address", () =>
-      import(`data:text/javascript,export const SECRET = 1; null.x`).catch((error: unknown) => error)],
+    [
+      "of code that was written into an address",
+      () => import(`data:text/javascript,export const SECRET = 1; null.x`).catch((error: unknown) => error)
+    ],
     ["of code that a model wrote", () => thrownBy(() => new Function(code)())],
     ["of a method that was named after an argument", () => {
-      const made = { ["SECRET@example.com"]: () => { throw new RangeError("no") } }
+      const made = {
+        ["SECRET@example.com"]: () => {
+          throw new RangeError("no")
+        }
+      }
       return thrownBy(() => made["SECRET@example.com"]!())
     }],
     ["whose message was emptied", () => {
@@ -36,7 +42,12 @@ describe("no content is said of an error", () => {
     }],
     ["of another realm", () => thrownBy(() => runInNewContext("throw new RangeError('SECRET')"))],
     ["with causes", () => new AggregateError([new Error("SECRET")], "no", { cause: new Error("SECRET") })],
-    ["that is a proxy", () => new Proxy(new RangeError("SECRET"), { get: () => { throw new Error("SECRET") } })]
+    ["that is a proxy", () =>
+      new Proxy(new RangeError("SECRET"), {
+        get: () => {
+          throw new Error("SECRET")
+        }
+      })]
   ])("%s", ([, make]) =>
     Effect.gen(function*() {
       const made = make()
