@@ -12,6 +12,8 @@ import * as Option from "effect/Option"
 /** What carries out the requests of Node's `fetch`, and what an application may replace. */
 interface Dispatcher {
   readonly dispatch: (options: object, handler: unknown) => boolean
+  /** whether `fetch` is to hand it bodies as they were given: undici's `MockAgent` compares them */
+  readonly isMockActive?: boolean | undefined
 }
 
 const current = (): Dispatcher | undefined =>
@@ -23,7 +25,10 @@ const patient = (): RequestInit => {
   void new Request("data:,")
   if (current() === undefined) return {}
   const dispatcher: Dispatcher = {
-    dispatch: (options, handler) => current()!.dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, handler)
+    dispatch: (options, handler) => current()!.dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, handler),
+    get isMockActive() {
+      return current()?.isMockActive
+    }
   }
   return { dispatcher } as unknown as RequestInit
 }
