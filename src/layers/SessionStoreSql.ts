@@ -92,7 +92,8 @@ export const make = Effect.fnUntraced(function*(
     yield* Effect.forkScoped(Effect.andThen(claims.keep(claim), abort))
     if (options.onAbortAsked !== undefined) {
       yield* aborts.listen(claim.owner, onAbortAsked)
-      if (yield* asked(aborts.unheard(claim, options.runId))) yield* abort
+      const isDue = yield* asked(aborts.unheard(claim, options.runId))
+      if (isDue && options.isAfterAborts !== true) yield* abort
     }
     return { sessionId, head: writer.head, append: writer.append }
   })

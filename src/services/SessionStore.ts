@@ -45,6 +45,8 @@ export interface OpenOptions {
    * once, until the scope closes; not waited for
    */
   readonly onAbortAsked?: Effect.Effect<void> | undefined
+  /** whether what was asked of an owner that is gone, and that it has not heard, is not to be carried out for this one */
+  readonly isAfterAborts?: boolean
 }
 
 /** Which sessions are listed: all or `limit`, newest first, or those that follow `after`, the last one of the page before. */

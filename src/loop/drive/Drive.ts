@@ -126,7 +126,7 @@ type Worked = Ended.Ended | Replay
 const work = (driving: Driving): Effect.Effect<Worked, RunError.RunError> => {
   const { live, request, scope, services: { store } } = driving
   return Effect.flatMap(
-    Scope.provide(Opening.open(store, request, onAbortAsked(live, request)), scope),
+    Scope.provide(Opening.open(store, request, onAbortAsked(live)), scope),
     (found) =>
       Effect.flatMapEager(
         prepared(driving, found),
@@ -135,12 +135,8 @@ const work = (driving: Driving): Effect.Effect<Worked, RunError.RunError> => {
   )
 }
 
-/**
- * Somebody who does not drive the run wants it aborted. A resume by hand has not heard of what was asked before it: it comes after
- * that, and goes on.
- */
-const onAbortAsked = (live: Live.Live, request: DriveRequest.DriveRequest) =>
-  Effect.suspend(() => live.env === undefined && AfterCrash.isByHand(request) ? Effect.void : live.abortAsked())
+/** Somebody who does not drive the run wants it aborted. */
+const onAbortAsked = (live: Live.Live) => Effect.suspend(() => live.abortAsked())
 
 /** What was found, once its kin is known, its cost can be known, and a drive that died before this one has its end. */
 const prepared = (

@@ -31,6 +31,9 @@ export type Begin =
 /** Whether the run was found, and not asked for by a caller. */
 export const isFound = (begin: Begin): boolean => begin._tag === "Resume" && begin.foundAt !== undefined
 
+/** Resumed by somebody who can know how the run ended, and not found, nor asked for as if for the first time. */
+export const isByHand = ({ begin }: Pick<DriveRequest, "begin">): boolean => begin._tag === "Resume" && !isFound(begin)
+
 /** What a turn is offered besides the conversation. */
 export interface Offer {
   readonly system: Message.SystemMessage | undefined

@@ -34,7 +34,7 @@ export const recovered = Effect.fnUntraced(function*(
   yield* Recovery.recover(env, isResumed)
   const state = env.journal.state
   const wasAborted = state.end?._tag === "RunAborted" && !RunEvent.isCrash(state.end)
-  const isOver = isResumed && (state.end?._tag === "RunLimited" || (wasAborted && !isByHand(request)))
+  const isOver = isResumed && (state.end?._tag === "RunLimited" || (wasAborted && !DriveRequest.isByHand(request)))
   if (!isOver) return { ...opened, session: second, state, transcript: env.journal.transcript }
   yield* flush
   return { _tag: "Replay", past: { from: opened.from, to: state.seq, state } }
@@ -45,8 +45,4 @@ export const recovered = Effect.fnUntraced(function*(
  * has written to the session meanwhile. Who resumes it by hand knows of that.
  */
 export const isParked = (request: DriveRequest.DriveRequest, found: Opening.Ready): boolean =>
-  found.begin._tag === "Resume" && !isByHand(request) && RunDrive.isCrashLoop(found.state)
-
-/** Resumed by somebody who can know how the run ended, and not found, nor asked for as if for the first time. */
-export const isByHand = ({ begin }: DriveRequest.DriveRequest): boolean =>
-  begin._tag === "Resume" && !DriveRequest.isFound(begin)
+  found.begin._tag === "Resume" && !DriveRequest.isByHand(request) && RunDrive.isCrashLoop(found.state)

@@ -22,7 +22,7 @@ import * as RunEvent from "../../run/RunEvent.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as RunStatus from "../../run/RunStatus.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
-import type * as DriveRequest from "../env/DriveRequest.ts"
+import * as DriveRequest from "../env/DriveRequest.ts"
 import * as Fold from "../log/Fold.ts"
 import * as SameRequest from "./SameRequest.ts"
 
@@ -47,7 +47,13 @@ export const open = (
 ): Effect.Effect<Opened, RunError.RunError, Scope.Scope> => {
   const { begin, brief, runId, sessionId } = request
   return Effect.flatMap(
-    store.open(sessionId, { runId, create: begin._tag === "Start" && begin.create, onAbortAsked }),
+    store.open(sessionId, {
+      runId,
+      create: begin._tag === "Start" && begin.create,
+      onAbortAsked,
+      // who resumes it by hand comes after what was asked before
+      isAfterAborts: DriveRequest.isByHand(request)
+    }),
     (session) =>
       session.head() === 0 && begin._tag === "Start"
         ? Effect.succeed<Opened>({ _tag: "Ready", session, ...Fold.nothing, begin, from: 1 })
