@@ -13,13 +13,14 @@ const thrownBy = (run: () => unknown): unknown => {
   return undefined
 }
 
+const address: string = "data:text/javascript,export const SECRET = 1; null.x"
 const code = "const SECRET = () => { throw new RangeError('no') }; SECRET()"
 
 describe("no content is said of an error", () => {
   it.effect.each<readonly [string, () => unknown]>([
     [
       "of code that was written into an address",
-      () => import(`data:text/javascript,export const SECRET = 1; null.x`).catch((error: unknown) => error)
+      () => import(address).catch((error: unknown) => error)
     ],
     ["of code that a model wrote", () => thrownBy(() => new Function(code)())],
     ["of a method that was named after an argument", () => {
@@ -56,6 +57,6 @@ describe("no content is said of an error", () => {
     }))
 
   it("but the place is, where that is a file's", () => {
-    assert.match(Warning.saidOf(new RangeError("SECRET")), /^: RangeError at .*WarningWords\.test\.ts:\d+:\d+$/)
+    assert.match(Warning.saidOf(new RangeError("SECRET")), /^: RangeError at .*Warning\.test\.ts:\d+:\d+$/)
   })
 })
