@@ -37,7 +37,10 @@ export interface Failed {
 
 /** It has nothing that a reader or a tool could use, and gives no reason for that. */
 export const saysNothing = ({ content, finishReason }: Settled): boolean =>
-  finishReason !== "length" && finishReason !== "content-filter" && Message.isBlank(content)
+  !mayBeBlank.has(finishReason) && Message.isBlank(content)
+
+/** It was cut off, or goes on. */
+const mayBeBlank: ReadonlySet<RunEvent.FinishReason> = new Set(["length", "content-filter", "pause"])
 
 /** An answer that says nothing. */
 export const empty = new RunError.RetryableError<RunError.ProviderReason>({

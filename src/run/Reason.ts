@@ -17,7 +17,7 @@ export const FinishReason = Schema.Literals([
   "tool-calls",
   /** the provider failed in the middle: the attempt does not count */
   "error",
-  /** the provider interrupted a long turn of its own */
+  /** the provider interrupted a long turn of its own, and goes on with the answer if it is sent back as it is */
   "pause",
   "other",
   "unknown"
@@ -102,7 +102,7 @@ export type CompactionCause = typeof CompactionCause.Type
 /** What happens after a turn, and why; decided by `RunDecision.decide`. */
 export const Decision = Schema.Union([
   Schema.TaggedStruct("Continue", {
-    reason: Schema.Literals(["toolCalls", "doomLoop", "correction", "steer", "followUp", "other"])
+    reason: Schema.Literals(["toolCalls", "doomLoop", "correction", "steer", "followUp", "pause", "other"])
   }),
   Schema.TaggedStruct("Compact", { reason: Schema.Literals(["length"]) }),
   Schema.TaggedStruct("Complete", { reason: CompletedReason }),

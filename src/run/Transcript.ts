@@ -20,8 +20,10 @@ import {
   closeTurn,
   closing,
   empty,
+  endPause,
   flushTail,
   type Input,
+  pauseTurn,
   push,
   toInput,
   type Transcript
@@ -44,7 +46,7 @@ export const append = (self: Transcript, event: RunEvent.Durable): Transcript =>
       return next
     }
     case "TurnStarted":
-      return { ...closeTurn(self), calling: true }
+      return { ...(isPaused(self) ? self : closeTurn(self)), calling: true }
     case "AssistantMessage":
       return openTurn(self, event)
     case "ToolSettled":
@@ -56,6 +58,7 @@ export const append = (self: Transcript, event: RunEvent.Durable): Transcript =>
     case "ContextCompacted":
       return compact(self, event, event.seq)
     case "TurnFinished":
+      return event.decision._tag === "Continue" && event.decision.reason === "pause" ? pauseTurn(self) : closeTurn(self)
     case "RunCompleted":
     case "RunLimited":
     case "RunFailed":
@@ -87,15 +90,33 @@ const addHistory = (self: Transcript, event: DurableEvent.Of<"RunStarted">): Tra
   return next
 }
 
-/** Opens an assistant message until its turn is over; one that a log with holes left open is closed first. */
+/**
+ * Opens an assistant message until its turn is over; one that a log with holes left open is closed first. Where its model goes on with a
+ * message that was paused, the two are one.
+ */
 const openTurn = (self: Transcript, event: DurableEvent.Of<"AssistantMessage">): Transcript => {
-  const closed = self.open === undefined ? self : closeTurn(self)
-  const { calls, content, renamed, taken } = Calls.prepare(event.seq, event.message.content, closed.taken)
   const { model, runId, seq, turn } = event
-  const { settled, tail, waiting } = flushTail(closed)
-  const open = { seq, runId, turn, model, content, calls, renamed, results: SharedMap.empty<number, never>() }
-  return { settled, tail, open, calling: false, waiting, taken }
+  const closed = self.open === undefined ? self : closeTurn(self)
+  const resumed = isResumed(closed, event) ? closed.paused : undefined
+  const { settled, tail, waiting } = flushTail(resumed === undefined ? endPause(closed) : closed)
+  const from = resumed === undefined ? seq : resumed.from ?? resumed.seq
+  const said = resumed === undefined ? event.message.content : [...resumed.said, ...event.message.content]
+  const takenBefore = resumed === undefined ? closed.taken : resumed.takenBefore
+  const { calls, content, renamed, taken } = Calls.prepare(from, said, takenBefore)
+  const results = SharedMap.empty<number, never>()
+  const open = { seq, from, runId, turn, model, content, calls, renamed, results, said, takenBefore, resumed }
+  return { settled, tail, open, paused: undefined, calling: false, waiting, taken }
 }
+
+const isResumed = ({ paused }: Transcript, { model, runId }: DurableEvent.Of<"AssistantMessage">): boolean =>
+  paused !== undefined && paused.runId === runId && Message.isSameModel(paused.model, model)
+
+/** Whether the last message is one that its model goes on with. */
+const isPaused = ({ paused, waiting }: Transcript): boolean => paused !== undefined && waiting.length === 0
+
+/** Whether `reader` made the last message, and goes on with it: `messages` has all of it then. */
+export const isPausedFor = (self: Transcript, reader: Message.ModelRef | undefined): boolean =>
+  isPaused(self) && Message.isSameModel(self.paused!.model, reader)
 
 /** The first outcome of a call counts; a second one, or one of a call that is not open, changes nothing. */
 const settle = (self: Transcript, event: DurableEvent.Of<"ToolSettled">): Transcript => {
@@ -124,14 +145,14 @@ export const messages = (
   system?: Message.SystemMessage
 ): ReadonlyArray<Message.Message> => {
   const out = Projection.messages(self.settled, reader, system)
-  const rest = closing(self)
+  const rest = closing(self, reader)
   for (let i = 0; i < rest.length; i++) Entries.addMessage(out, Entries.forReader(rest[i]!, reader))
   return out
 }
 
 /** What the model was sent before its open turn, or everything if none is open. */
 export const beforeTurn = (self: Transcript): Transcript =>
-  self.open === undefined ? self : { ...self, open: undefined, waiting: Vector.empty }
+  self.open === undefined ? self : { ...self, open: undefined, paused: self.open.resumed, waiting: Vector.empty }
 
 /** How many messages there are. */
 export const size = (self: Transcript): number => self.settled.length + closing(self).length
@@ -142,10 +163,10 @@ export const last = (self: Transcript): Message.Message | undefined => {
   return (rest.at(-1) ?? Vector.last(self.settled))?.message
 }
 
-/** Whether the last message is the user's or a tool's, so that a model has something to answer. */
+/** Whether the last message is the user's or a tool's, or one to go on with, so that a model has something to answer. */
 export const awaitsModel = (self: Transcript): boolean => {
   const role = last(self)?.role
-  return role === "user" || role === "tool"
+  return role === "user" || role === "tool" || (role === "assistant" && isPaused(self))
 }
 
 /** All messages with their `seq`, oldest first, a call's results after its message: the places where a prefix may be cut off. */

@@ -34,6 +34,11 @@ export interface ModelRequest {
    * asks for it in words, and the loop checks the answer.
    */
   readonly output?: Output
+  /**
+   * The last message is the model's own: its provider paused in it (finish reason `pause`), and goes on with it if it is
+   * sent back as it is, with the calls that it has not answered yet. Without this the last message is never the model's.
+   */
+  readonly continues?: true
   readonly metadata: {
     readonly sessionId: string
     readonly runId: string

@@ -12,13 +12,15 @@ import * as Model from "../services/Model.ts"
 
 /** What is illegal about a request, in words; empty when nothing is. */
 export const violations = (request: Model.ModelRequest): ReadonlyArray<string> => {
-  const { messages, toolChoice, tools } = request
+  const { continues = false, messages, toolChoice, tools } = request
   const found: Array<string> = []
   const say = (at: number, what: string) => found.push(`message ${at} (${messages[at]?.role}): ${what}`)
   const conversation = messages.filter((message) => message.role !== "system")
   if (conversation.length === 0) found.push("there is no message but system ones")
   if (conversation[0] !== undefined && conversation[0].role !== "user") found.push("the first message is not a user's")
-  if (conversation.at(-1)?.role === "assistant") found.push("the last message is the assistant's own")
+  const isOwn = conversation.at(-1)?.role === "assistant"
+  if (isOwn && !continues) found.push("the last message is the assistant's own")
+  if (continues && !isOwn) found.push("the last message is not the assistant's, and it is to go on with it")
   const names = tools.map((tool) => tool.name)
   if (names.length === 0 && toolChoice !== "none") found.push("there are no tools to choose from")
   if (new Set(names).size < names.length) found.push("two tools have one name")
@@ -47,7 +49,10 @@ export const violations = (request: Model.ModelRequest): ReadonlyArray<string> =
         if (wrong !== undefined) say(at, `a file ${wrong}`)
       }
     }
-    if (message.role === "assistant") checkAssistant(message, messages[at + 1], ids, (what) => say(at, what))
+    if (message.role === "assistant") {
+      const after = messages[at + 1]
+      checkAssistant(message, after, continues && after === undefined, ids, (what) => say(at, what))
+    }
     if (message.role === "tool") {
       if (before?.role !== "assistant") say(at, "results without calls before them")
       for (const { id, result } of message.content) {
@@ -66,6 +71,8 @@ const nameRule = "providers take 1 to 64 letters, digits, _ and -"
 const checkAssistant = (
   message: Message.AssistantMessage,
   after: Message.Message | undefined,
+  /** its provider may still answer the calls that it executes */
+  isPaused: boolean,
   ids: Set<string>,
   say: (what: string) => void
 ): void => {
@@ -82,8 +89,10 @@ const checkAssistant = (
   }
   const expected = calls.filter((call) => call.providerExecuted !== true)
   pair(expected, after?.role === "tool" ? after.content : [], say)
+  const results = message.content.filter((part) => part.type === "tool-result")
   const foreign = calls.filter((call) => call.providerExecuted === true)
-  pair(foreign, message.content.filter((part) => part.type === "tool-result"), say)
+  const answered = isPaused ? foreign.filter(({ id }) => results.some((result) => result.id === id)) : foreign
+  pair(answered, results, say)
 }
 
 interface Named {

@@ -248,7 +248,7 @@ describe("the finish", () => {
     ["max_tokens", "length"],
     ["refusal", "content-filter"],
     ["tool_use", "tool-calls"],
-    ["pause_turn", "other"],
+    ["pause_turn", "pause"],
     ["something_new", "other"]
   ])("of Anthropic with %s is %s, and keeps the provider's own word", ([raw, reason]) =>
     Effect.gen(function*() {

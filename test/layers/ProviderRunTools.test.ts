@@ -71,3 +71,42 @@ describe("an answer counts", () => {
       ])
     }))
 })
+
+describe("an answer that the provider pauses in", () => {
+  it.live("is sent back with the search that has no result yet, and is one message once it is whole", () =>
+    Effect.gen(function*() {
+      const search = Sdk.block(
+        1,
+        { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: {} },
+        { type: "input_json_delta", partial_json: JSON.stringify({ query: "a" }) }
+      )
+      const server = yield* OpenAi.make(
+        Sdk.message("pause_turn", Sdk.says(0, "Let me look."), search),
+        Sdk.message(
+          "end_turn",
+          Sdk.block(0, { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: found }),
+          Sdk.says(1, "Here.")
+        ),
+        Sdk.message("end_turn", Sdk.says(0, "Bye."))
+      )
+      const toolkit = Toolkit.make(Sdk.WebSearch({ maxUses: 1 }))
+      const below = yield* Layer.build(
+        Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, ModelAiSdk.layer({ model: Sdk.anthropic(server) }))
+      )
+      const agent = yield* Agent.make({ instructions: "Look.", toolkit }).pipe(Effect.provide(below))
+      const run = yield* agent.start({ input: "go", sessionId: "s" })
+      const events = yield* Stream.runCollect(run.events)
+      assert.strictEqual((yield* run.result).text, "Here.")
+      assert.deepStrictEqual(RunLog.violations(RunLog.durable(events)), [])
+      yield* agent.run({ input: "and?", sessionId: "s" })
+      const sent = server.requests.slice(1).map(({ body }) =>
+        body.messages.map(({ content, role }: { role: string; content: ReadonlyArray<{ type: string }> }) =>
+          `${role}: ${content.map(({ type }) => type).join(" ")}`
+        )
+      )
+      assert.deepStrictEqual(sent, [
+        ["user: text", "assistant: text server_tool_use"],
+        ["user: text", "assistant: text server_tool_use web_search_tool_result text", "user: text"]
+      ])
+    }))
+})

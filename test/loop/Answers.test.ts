@@ -28,7 +28,6 @@ describe("a finish reason without calls", () => {
     ["length", "RunLimited(length)"],
     ["error", "RunFailed(Unknown)"],
     ["tool-calls", "RunCompleted(other)"],
-    ["pause", "RunCompleted(other)"],
     ["other", "RunCompleted(other)"],
     ["unknown", "RunCompleted(other)"]
   ]

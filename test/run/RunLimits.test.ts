@@ -104,7 +104,7 @@ describe("the decision", () => {
     ["tool-calls", { _tag: "Complete", reason: "other" }],
     ["length", { _tag: "Compact", reason: "length" }],
     ["content-filter", { _tag: "Complete", reason: "contentFilter" }],
-    ["pause", { _tag: "Complete", reason: "other" }],
+    ["pause", { _tag: "Continue", reason: "pause" }],
     ["other", { _tag: "Complete", reason: "other" }],
     ["unknown", { _tag: "Complete", reason: "other" }]
   ])("after an answer without calls that ended by %s", (finishReason, decision) => {

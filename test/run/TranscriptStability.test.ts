@@ -27,6 +27,8 @@ describe("stability", () => {
         if (before.length === 0) return
         const last = before.length - 1
         assert.strictEqual(JSON.stringify(messages.slice(0, last)), JSON.stringify(before.slice(0, last)))
+        // what a provider has not answered in the end is left out
+        if (before[last]?.role === "assistant") return
         // if the model gave no answer, the last user message continues
         const [was, is] = [before[last], messages[last]].map((message) => JSON.stringify(message?.content ?? []))
         assert.isTrue(is === was || is!.startsWith(`${was!.slice(0, -1)},`), `${was} -> ${is}`)

@@ -307,6 +307,8 @@ export class Player {
 
   #finishTurn(): void {
     const { dice: d } = this.#taste
+    const isPaused = this.#phase === "answered" && d.chance(0.3)
+    const reason = isPaused ? "pause" : this.#queue.length > 0 ? "followUp" : "toolCalls"
     this.#phase = "between"
     this.#write({
       _tag: "TurnFinished",
@@ -315,7 +317,7 @@ export class Player {
       latency: { firstPart: 1, model: 2, tools: 3 },
       attempts: this.#attempt,
       usage: Draft.totals.usage,
-      decision: { _tag: "Continue", reason: this.#queue.length > 0 ? "followUp" : "toolCalls" },
+      decision: { _tag: "Continue", reason },
       ...(d.chance(0.1) ? { hooks: [{ hook: "rule", on: "beforeToolCall", calls: 2, duration: 5 }] } : {})
     })
     if (d.chance(0.25)) this.#finish("RunCompleted")

@@ -74,9 +74,13 @@ export const finish = (
   told: Readonly<Record<string, unknown>>
 ): Response.StreamPartEncoded => ({
   type: "finish",
-  // Anthropic's answer is unfinished and would go on if it were sent back, which we do not do by ourselves
+  // Anthropic's answer is unfinished, and goes on if it is sent back
   // (https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons)
-  reason: finishReason.unified === "interrupted" || finishReason.raw === "pause_turn" ? "other" : finishReason.unified,
+  reason: finishReason.raw === "pause_turn"
+    ? "pause"
+    : finishReason.unified === "interrupted"
+    ? "other"
+    : finishReason.unified,
   usage: usage(used ?? {}),
   metadata: {
     ...(providerMetadata === undefined ? {} : Metadata.plain(providerMetadata)),

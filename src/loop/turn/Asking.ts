@@ -5,8 +5,9 @@
  */
 import * as Effect from "effect/Effect"
 import type * as AttemptResult from "../../run/AttemptResult.ts"
-import type * as Message from "../../run/Message.ts"
+import * as Message from "../../run/Message.ts"
 import * as Transcript from "../../run/Transcript.ts"
+import * as Notice from "../../run/transcript/Notice.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as Env from "../env/Env.ts"
 import * as Chat from "../observe/Chat.ts"
@@ -17,6 +18,8 @@ import * as Offer from "./Offer.ts"
 export interface Asked {
   readonly model: Model.Model["Service"]
   readonly messages: ReadonlyArray<Message.Message>
+  /** the last message is its own, to go on with */
+  readonly continues: boolean
 }
 
 /** Where hooks made `messages`, those are sent. */
@@ -24,21 +27,29 @@ export const of = (
   env: Env.Env,
   model: Model.Model["Service"],
   messages: ReadonlyArray<Message.Message> | undefined
-): Asked => ({
-  model,
-  messages: messages ?? Transcript.messages(env.journal.transcript, model.info, env.system)
-})
+): Asked => {
+  const { transcript } = env.journal
+  const sent = messages ?? Transcript.messages(transcript, model.info, env.system)
+  if (sent.at(-1)?.role !== "assistant") return { model, messages: sent, continues: false }
+  return Transcript.isPausedFor(transcript, model.info)
+    ? { model, messages: sent, continues: true }
+    // another model has nothing to go on with
+    : { model, messages: [...sent, goOn], continues: false }
+}
+
+const goOn = Message.user(Notice.goOn)
 
 /** Makes an attempt. */
 export const ask = function*(
   env: Env.Env,
-  { messages, model }: Asked,
+  { continues, messages, model }: Asked,
   attempt: number
 ): Effect.fn.Return<AttemptResult.AttemptResult> {
   const { journal, output, patience, sessionId, telemetry, tools } = env
   const { turn } = journal.state
   const metadata = { sessionId, runId: journal.runId, turn, attempt }
-  const bare: Model.ModelRequest = { messages, tools, toolChoice: Offer.choiceOf(env), metadata }
+  const plain: Model.ModelRequest = { messages, tools, toolChoice: Offer.choiceOf(env), metadata }
+  const bare = continues ? { ...plain, continues } : plain
   const request = output === undefined ? bare : { ...bare, output }
   const onLeftBehind = Effect.sync(() => {
     env.leftBehind.set(`model ${turn}.${attempt}`, { name: `model ${model.info.name}` })

@@ -110,14 +110,16 @@ const afterCalls = (state: RunState.RunState, turn: Settled): RunEvent.Decision 
 }
 
 /**
- * An answer is the last one, unless it does not fit the output schema; the model is told that once. The run continues
- * for queued input, unless a limit forbids another turn: then the answer counts as it is. With a steer to come, an
- * answer is not the last one yet.
+ * An answer is the last one, unless its provider has only paused, or it does not fit the output schema; the model is told
+ * that once. The run continues for queued input, unless a limit forbids another turn: then the answer counts as it is.
+ * With a steer to come, an answer is not the last one yet.
  */
 const afterAnswer = (state: RunState.RunState, turn: Settled, at: number): RunEvent.Decision => {
   const isLimited = limitReached(state, at) !== undefined || turn.isSpentAround
   const next = isLimited ? undefined : Queue.next(state.queued)
   if (next === "steer") return { _tag: "Continue", reason: "steer" }
+  // the answer is not whole; a limit ends the run before the model would go on with it
+  if (turn.finishReason === "pause") return { _tag: "Continue", reason: "pause" }
   if (turn.invalidOutput !== undefined) {
     return state.corrections === 0 ? { _tag: "Continue", reason: "correction" } : unfit(turn.invalidOutput)
   }

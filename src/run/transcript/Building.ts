@@ -5,8 +5,9 @@
  * Does not own what events do to it (`Transcript`), nor compactions (`Compact`).
  */
 import * as HashSet from "effect/HashSet"
-import type * as Message from "../Message.ts"
+import * as Message from "../Message.ts"
 import * as Vector from "../Vector.ts"
+import * as Calls from "./Calls.ts"
 import * as Entries from "./Entries.ts"
 import * as Legality from "./Legality.ts"
 
@@ -14,6 +15,17 @@ import * as Legality from "./Legality.ts"
 interface OpenTurn extends Entries.Turn {
   readonly runId: string
   readonly turn: number
+  /** what its model said, in the message that it goes on with too, and the ids that were taken before */
+  readonly said: ReadonlyArray<Message.AssistantPart>
+  readonly takenBefore: Transcript["taken"]
+  /** the message that it went on with */
+  readonly resumed: PausedTurn | undefined
+}
+
+/** An assistant message that its provider has not finished, and goes on with if it is sent back as it is. */
+export interface PausedTurn extends OpenTurn {
+  /** for its own model: with the calls that its provider has not answered yet, which no other may see */
+  readonly whole: ReadonlyArray<Message.AssistantPart>
 }
 
 /** What one input adds. */
@@ -30,6 +42,8 @@ export interface Transcript {
   /** the user message being gathered: neighbouring inputs are one message */
   readonly tail: Input | undefined
   readonly open: OpenTurn | undefined
+  /** the last message, whose turn is over; what comes after it, but for an answer of its model, ends it */
+  readonly paused: PausedTurn | undefined
   /** a model call is under way: inputs wait until its turn is over */
   readonly calling: boolean
   readonly waiting: Vector.Vector<Input>
@@ -41,6 +55,7 @@ export const empty: Transcript = {
   settled: Vector.empty,
   tail: undefined,
   open: undefined,
+  paused: undefined,
   calling: false,
   waiting: Vector.empty,
   taken: HashSet.empty()
@@ -65,7 +80,14 @@ const userEntry = ({ content, from, isDuringCall, isNotice, latest, seq }: Input
   message: { role: "user", content: Vector.toArray(content) }
 })
 
-export const addUser = (self: Transcript, input: Input): Transcript => ({ ...self, tail: gather(self.tail, input) })
+export const addUser = (self: Transcript, input: Input): Transcript => {
+  const tail = gather(self.tail, input)
+  return self.paused === undefined || tail === undefined ? { ...self, tail } : { ...endPause(self), tail }
+}
+
+/** What comes next does not go on with the message that was paused. */
+export const endPause = (self: Transcript): Transcript =>
+  self.paused === undefined ? self : { ...push(self, ...Entries.fromTurn(self.paused)), paused: undefined }
 
 const gather = (tail: Input | undefined, input: Input): Input | undefined => {
   if (input.content.length === 0) return tail
@@ -93,26 +115,44 @@ export const toInput = (seq: number, content: ReadonlyArray<Message.UserPart>, i
 
 /** Ends the turn under way: its message and results get their place, then the input that came meanwhile. */
 export const closeTurn = (self: Transcript): Transcript => {
-  const { calling, open, taken, waiting } = self
-  if (open === undefined && !calling && waiting.length === 0) return self
-  const { settled, tail } = open === undefined ? self : flushTail(self)
+  const { calling, open, paused, taken, waiting } = self
+  if (open === undefined && paused === undefined && !calling && waiting.length === 0) return self
+  const { settled, tail } = open === undefined ? endPause(self) : flushTail(self)
   return {
     settled: open === undefined ? settled : Vector.appendAll(settled, Entries.fromTurn(open)),
     tail: waiting.length === 0 ? tail : gatherAll(tail, waiting),
     open: undefined,
+    paused: undefined,
     calling: false,
     waiting: Vector.empty,
     taken
   }
 }
 
+/** Ends the turn under way, whose message its provider has not finished: it stays as it is until what comes next shows what follows it. */
+export const pauseTurn = (self: Transcript): Transcript => {
+  const { open, waiting } = self
+  if (open === undefined || open.calls.length > 0 || waiting.length > 0) return closeTurn(self)
+  const { content: whole } = Calls.prepare(open.from ?? open.seq, open.said, open.takenBefore, { isPaused: true })
+  return { ...self, open: undefined, paused: { ...open, whole } }
+}
+
 const nothing: ReadonlyArray<Entries.Entry> = []
 
-/** What closing the turn now would add after the settled entries; leaves `self` and its siblings untouched. */
-export const closing = ({ open, tail, waiting }: Transcript): ReadonlyArray<Entries.Entry> => {
-  if (open === undefined && tail === undefined && waiting.length === 0) return nothing
+/**
+ * What closing the turn now would add after the settled entries; leaves `self` and its siblings untouched. `reader` sees the whole of a
+ * message that it may go on with.
+ */
+export const closing = (
+  { open, paused, tail, waiting }: Transcript,
+  reader?: Message.ModelRef
+): ReadonlyArray<Entries.Entry> => {
+  const last = open ?? paused
+  if (last === undefined && tail === undefined && waiting.length === 0) return nothing
+  const goesOn = last !== undefined && last === paused && waiting.length === 0 &&
+    Message.isSameModel(last.model, reader)
   // whatever was gathered got its place when the turn opened
-  const turn = open === undefined ? [] : Entries.fromTurn(open)
+  const turn = last === undefined ? [] : Entries.fromTurn(goesOn ? { ...paused!, content: paused!.whole } : last)
   const before = open === undefined ? tail : undefined
   const gathered = waiting.length === 0 ? before : gatherAll(before, waiting)
   return gathered === undefined ? turn : [...turn, userEntry(gathered)]

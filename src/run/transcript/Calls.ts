@@ -31,17 +31,23 @@ const derivedId = (prefix: "c" | "p", seq: number, index: number): string =>
 /** Whether we made this id ourselves. */
 const isDerived = (id: string): boolean => /^[cp][0-9a-z]{8,}$/.test(id)
 
+/** How many parts were prepared under a `seq` before; whether the content's provider may still answer the calls that it executes. */
+interface Options {
+  readonly from?: number
+  readonly isPaused?: boolean
+}
+
 /**
- * Prepares the content of the event `seq`; `from` is the number of parts prepared under that `seq` before. Ids are
- * derived, so that the same log gives the same bytes, except for ids of provider-executed calls, which providers
- * recognize.
+ * Prepares the content of the event `seq`. Ids are derived, so that the same log gives the same bytes, except for ids of
+ * provider-executed calls, which providers recognize.
  */
 export const prepare = (
   seq: number,
   content: ReadonlyArray<Message.AssistantPart>,
   takenBefore: HashSet.HashSet<string>,
-  from = 0
+  options: Options = {}
 ): Prepared => {
+  const { from = 0 } = options
   const calls: Array<Call> = []
   let foreign: Foreign | undefined
   let taken = takenBefore
@@ -49,7 +55,7 @@ export const prepare = (
   for (let at = 0; at < content.length; at++) {
     let part = content[at]!
     if (part.type === "tool-result" || (part.type === "tool-call" && part.providerExecuted === true)) {
-      foreign ??= pairForeign(seq, content, takenBefore, from)
+      foreign ??= pairForeign(seq, content, takenBefore, options)
       const pair = foreign.ids.get(at)
       if (pair === undefined) continue
       taken = HashSet.add(taken, pair.id)
@@ -79,14 +85,14 @@ interface Foreign {
 }
 
 /**
- * The ids and names of provider-executed calls and their results, by place in the content; a call without a result, or
- * a result without a call, gets none. And the ids that others had already.
+ * The ids and names of provider-executed calls and their results, by place in the content; a call without a result, unless that may
+ * still come, or a result without a call, gets none. And the ids that others had already.
  */
 const pairForeign = (
   seq: number,
   content: ReadonlyArray<Message.AssistantPart>,
   taken: HashSet.HashSet<string>,
-  from: number
+  { from = 0, isPaused = false }: Options
 ): Foreign => {
   const renamed: Array<string> = []
   const ids = new Map<number, { readonly id: string; readonly name: string }>()
@@ -96,13 +102,14 @@ const pairForeign = (
     const result = content.findIndex((other, i) =>
       i > at && other.type === "tool-result" && other.id === part.id && !ids.has(i)
     )
-    if (result < 0) return
+    if (result < 0 && !isPaused) return
     const keeps = Legality.isId(part.id) && !isDerived(part.id) && !used.has(part.id) && !HashSet.has(taken, part.id)
     const id = keeps ? part.id : derivedId("p", seq, from + at)
     if (HashSet.has(taken, part.id)) renamed.push(part.id)
     used.add(id)
     const named = { id, name: Legality.cleanName(part.name) }
-    ids.set(at, named).set(result, named)
+    ids.set(at, named)
+    if (result >= 0) ids.set(result, named)
   })
   return { ids, renamed }
 }

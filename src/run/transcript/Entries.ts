@@ -99,7 +99,7 @@ export const fromMessages = (
   let count = 0
   messages.forEach((message, at) => {
     if (message.role === "assistant") {
-      const { calls, content, renamed, taken: next } = Calls.prepare(idSeq, message.content, taken, count)
+      const { calls, content, renamed, taken: next } = Calls.prepare(idSeq, message.content, taken, { from: count })
       taken = next
       count += message.content.length
       const after = messages[at + 1]
