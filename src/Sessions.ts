@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as Fold from "./loop/log/Fold.ts"
 import * as Listing from "./loop/log/Listing.ts"
+import * as Outermost from "./loop/log/Outermost.ts"
 import * as Questions from "./loop/log/Questions.ts"
 import type * as RunResult from "./run/RunResult.ts"
 import type * as RunState from "./run/RunState.ts"
@@ -46,6 +47,15 @@ export const approvals = (
   sessionId: string
 ): Effect.Effect<ReadonlyArray<RunResult.Approval>, SessionStore.StoreError, SessionStore.SessionStore> =>
   SessionStore.SessionStore.use((store) => Questions.waiting(store, sessionId))
+
+/**
+ * The session to resume once people have answered in this one: if its last run works for an open call of another session's last run,
+ * that session, and so on. `SessionNotFound` when unknown.
+ */
+export const outermost = (
+  sessionId: string
+): Effect.Effect<string, SessionStore.StoreError, SessionStore.SessionStore> =>
+  SessionStore.SessionStore.use((store) => Outermost.of(store, sessionId))
 
 /** A session with the questions asked in it, in call order. */
 export interface Asking {

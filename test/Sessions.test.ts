@@ -1,5 +1,5 @@
 /** Where sessions stand, for a caller that has no agent. */
-import { assert, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
@@ -50,6 +50,48 @@ it.effect("a question below a call is found once, in its own session, and also b
     const around = Effect.provideService(Sessions.approvals("root"), SessionStore, made.store.service)
     assert.deepStrictEqual((yield* around).map(({ sessionId }) => sessionId), [child])
   }))
+
+describe("the session to resume", () => {
+  const outermost = (store: TestStore.TestStore, sessionId: string) =>
+    Effect.provideService(Sessions.outermost(sessionId), SessionStore, store.service)
+  const at = (sessionId: string, runId = "run-1", callId = "1.0") => ({ sessionId, runId, callId })
+  const open = DeadRun.inTools("look")
+  const below = (parent: ReturnType<typeof at>) => [{ ...Drafts.started("go"), parent }]
+
+  it.effect("is the one whose run waits for all the others", () =>
+    Effect.gen(function*() {
+      const made = yield* Family.make()
+      yield* made.root({ turns: [[{ turns: [[{ turns: [[{ by: "buy" }]] }]] }]] })
+      const sessions = (yield* made.store.service.list()).map(({ sessionId }) => sessionId)
+      assert.lengthOf(sessions, 3)
+      for (const sessionId of sessions) assert.strictEqual(yield* outermost(made.store, sessionId), "root")
+    }))
+
+  it.effect("is the session itself where its run works for no open call of a last run", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make()
+      yield* DeadRun.write(store, "outer", open)
+      yield* DeadRun.write(store, "works", below(at("outer")))
+      yield* DeadRun.write(store, "settled", below(at("outer", "run-1", "1.1")))
+      yield* DeadRun.write(store, "followed", below(at("outer", "another")))
+      yield* DeadRun.write(store, "removed", below(at("nowhere")))
+      for (const id of ["works", "settled", "followed", "removed"]) {
+        assert.strictEqual(yield* outermost(store, id), id === "works" ? "outer" : id)
+      }
+      assert.strictEqual((yield* Effect.flip(outermost(store, "unknown"))).reason._tag, "SessionNotFound")
+    }))
+
+  it.effect("is the session itself where logs claim to work for each other", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make()
+      const [started, ...rest] = open
+      const around = (sessionId: string) => [{ ...started!, parent: at(sessionId) }, ...rest]
+      yield* DeadRun.write(store, "own", around("own"))
+      yield* DeadRun.write(store, "a", around("b"))
+      yield* DeadRun.write(store, "b", around("a"))
+      for (const id of ["own", "a", "b"]) assert.strictEqual(yield* outermost(store, id), id)
+    }))
+})
 
 it.effect("a session that cannot be read hides none of the others", () =>
   Effect.gen(function*() {

@@ -46,26 +46,16 @@ export const current = ({ info: { sessionId }, store }: Kept) =>
     Effect.mapError(Messages.refusal)
   )
 
-/**
- * The session to go on with once people have answered in this one: if its last run works for an open call of another session's
- * last run, that session, and so on.
- */
+/** The session to go on with once people have answered in this one (`Sessions.outermost`). */
 export const outermost = Effect.fnUntraced(function*(kept: Kept): Effect.fn.Return<Kept, Refusal> {
-  const seen = new Set<string>()
-  let found = kept
-  while (!seen.has(found.info.sessionId)) {
-    seen.add(found.info.sessionId)
-    const call = (yield* lastStarted(found))?.parent
-    if (call === undefined) return found
-    const info = yield* Effect.mapError(found.store.info(call.sessionId), Messages.refusal)
-    if (info === undefined) return found
-    const around = { ...found, info }
-    const { openCalls, runId } = (yield* current(around)).state
-    if (runId !== call.runId || !openCalls.some(({ callId }) => callId === call.callId)) return found
-    found = around
-  }
-  // another program's log may claim that it works for itself
-  return kept
+  const { info: { sessionId }, store } = kept
+  const outer = yield* Sessions.outermost(sessionId).pipe(
+    Effect.provideService(SessionStore.SessionStore, store),
+    Effect.mapError(Messages.refusal)
+  )
+  if (outer === sessionId) return kept
+  const info = yield* Effect.mapError(store.info(outer), Messages.refusal)
+  return info === undefined ? kept : { store, info }
 })
 
 /**

@@ -66,16 +66,6 @@ describe("docs/approvals.md", () => {
     Tool.make("ask", { success: Schema.String, failure: Schema.String, dependencies: [ToolCall] })
       .annotate(Tool.Idempotent, true)
   )
-  const outermost = Effect.fnUntraced(function*(sessionId: string) {
-    const store = yield* SessionStore
-    let outer = sessionId
-    while (true) {
-      const at = yield* store.lastOf(outer, "RunStarted")
-      const [started] = at === undefined ? [] : yield* Stream.runCollect(store.read(outer, { from: at, to: at }))
-      if (started?._tag !== "RunStarted" || started.parent === undefined) return outer
-      outer = started.parent.sessionId
-    }
-  })
   const isForCall = (sessionId: string) =>
     SessionStore.use((store) => Stream.runHead(store.read(sessionId, { to: 1 }))).pipe(
       Effect.map(Option.exists((first) => first._tag === "RunStarted" && first.parent !== undefined))
@@ -94,7 +84,7 @@ describe("docs/approvals.md", () => {
       yield* manager.run({ sessionId: "outer", input: "Go." })
       const [asking] = yield* Stream.runCollect(Sessions.asking)
       const { session: { sessionId }, approvals: [{ id }] } = asking!
-      assert.deepStrictEqual([sessionId === "outer", yield* outermost(sessionId)], [false, "outer"])
+      assert.deepStrictEqual([sessionId === "outer", yield* Sessions.outermost(sessionId)], [false, "outer"])
       const chats = Stream.filterEffect(
         Sessions.list(),
         ({ sessionId }) => Effect.map(isForCall(sessionId), (isForCall) => !isForCall)

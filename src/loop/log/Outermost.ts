@@ -1,0 +1,45 @@
+/**
+ * The session to go on with once people have answered in one below it.
+ *
+ * Does not own which questions wait below a call (`Questions`).
+ */
+import * as Effect from "effect/Effect"
+import type * as Pointer from "../../run/Pointer.ts"
+import type * as RunState from "../../run/RunState.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import * as Fold from "./Fold.ts"
+
+type Store = SessionStore.SessionStore["Service"]
+
+/**
+ * If the last run of the session works for an open call of another session's last run, that session, and so on. Where logs claim
+ * that runs work for each other in a circle, the session itself.
+ */
+export const of = Effect.fnUntraced(function*(
+  store: Store,
+  sessionId: string
+): Effect.fn.Return<string, SessionStore.StoreError> {
+  const seen = new Set<string>()
+  let outer = sessionId
+  let { state: { parent } } = yield* Fold.lastRun(store, sessionId)
+  while (parent !== undefined && !seen.has(outer)) {
+    seen.add(outer)
+    const around = yield* lastRun(store, parent)
+    if (around === undefined) return outer
+    outer = parent.sessionId
+    parent = around.parent
+  }
+  return parent === undefined ? outer : sessionId
+})
+
+/** The last run of the call's session, if it made the call and that is open. */
+const lastRun = (
+  store: Store,
+  { callId, runId, sessionId }: Pointer.Parent
+): Effect.Effect<RunState.RunState | undefined, SessionStore.StoreError> =>
+  Fold.lastRun(store, sessionId).pipe(
+    Effect.map(({ state }) =>
+      state.runId === runId && state.openCalls.some((call) => call.callId === callId) ? state : undefined
+    ),
+    Effect.catchReason("NonRetryableError", "SessionNotFound", () => Effect.succeed(undefined))
+  )
