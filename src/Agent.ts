@@ -119,6 +119,8 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
   const start = (input: RunInput.RunInput, isWatched: boolean) => inContext(launch.start(input, isWatched))
   const resume = (input: RunInput.ResumeInput, isWatched: boolean) => inContext(launch.resume(input, isWatched))
   const result = (starting: Started.Starting) => Started.held(starting, (run) => run.result as Run<A>["result"])
+  // a run of another agent has an answer of another type
+  const own = (run: Runs.LiveRun | undefined) => run?.agent === name ? toRun<A>(run) : undefined
   const held = (starting: Started.Starting) => Started.held(starting, (run) => Effect.succeed(toRun<A>(run)))
 
   return {
@@ -135,14 +137,12 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
       decide: (decision) => inContext(launch.decide(decision)),
       abort: (sessionId) => inContext(launch.abort(sessionId)),
       compact: (sessionId) => inContext(launch.compact(sessionId)),
-      live: (runId, sessionId) => Effect.map(services.runs.live(runId, sessionId), found<A>),
-      liveIn: (sessionId) => Effect.map(services.runs.inSession(sessionId), found<A>)
+      live: (runId, sessionId) => Effect.map(services.runs.live(runId, sessionId), own),
+      liveIn: (sessionId) => Effect.map(services.runs.inSession(sessionId), own)
     },
     shutdown: launch.shutdown
   }
 })
-
-const found = <A>(run: Runs.LiveRun | undefined): Run<A> | undefined => run === undefined ? undefined : toRun<A>(run)
 
 /** Resolves the handlers once, so that agents with equal tool names can live side by side. */
 const resolve = <Tools extends Record<string, Tool.Any>, E, R>(

@@ -80,10 +80,10 @@ export interface Client<A> {
    */
   readonly compact: (sessionId: string) => Effect.Effect<RunResult.Compacted, RunError.RunError>
   /**
-   * The run with this id, if it is live in this process. Forks share run ids with their original: name the session
+   * The agent's run with this id, if it is live in this process. Forks share run ids with their original: name the session
    * where both may be live, else you get the run that was started first.
    */
   readonly live: (runId: string, sessionId?: string) => Effect.Effect<Run<A> | undefined>
-  /** The live run of this session in this process, if any. A run that is just ending is awaited and not returned. */
+  /** The agent's live run of this session in this process, if any. A run that is just ending is awaited and not returned. */
   readonly liveIn: (sessionId: string) => Effect.Effect<Run<A> | undefined>
 }

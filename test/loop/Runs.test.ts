@@ -8,7 +8,10 @@ import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
+import * as Agent from "../../src/Agent.ts"
+import * as ContextWindow from "../../src/layers/ContextWindow.ts"
 import * as RunsLocal from "../../src/layers/RunsLocal.ts"
+import * as ToolExecutorToolkit from "../../src/layers/ToolExecutorToolkit.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import { Ids } from "../../src/services/Ids.ts"
 import { type LiveRun, Runs } from "../../src/services/Runs.ts"
@@ -40,6 +43,28 @@ describe("a session with a live run", () => {
       const other = yield* TestAgent.make([], { store })
       const error = yield* Effect.flip(other.agent.run({ sessionId: "s", input: "x" }))
       assert.deepStrictEqual(error.reason._tag === "SessionBusy" ? error.reason.runId : error.reason._tag, "r")
+      yield* gate.release
+      yield* run.result
+    }))
+
+  it.effect("is a live run of its own agent only, though others have the same store and runs", () =>
+    Effect.gen(function*() {
+      const runs = Layer.succeedContext(yield* Layer.build(RunsLocal.layer))
+      const gate = yield* ScriptedModel.makeGate
+      const { agent, store } = yield* TestAgent.make([[ScriptedModel.gate(gate), ScriptedModel.text("b")]], { runs })
+      const below = Layer.mergeAll(
+        runs,
+        store.layer,
+        ScriptedModel.layer([]),
+        ToolExecutorToolkit.layer,
+        ContextWindow.layer
+      )
+      const other = yield* Effect.provide(Agent.make({ name: "other", instructions: "" }), yield* Layer.build(below))
+      const run = yield* agent.start({ sessionId: "s", runId: "r", input: "go" })
+      for (const found of [other.live("r"), other.live("r", "s"), other.liveIn("s")]) assert.isUndefined(yield* found)
+      for (const found of [agent.live("r"), agent.live("r", "s"), agent.liveIn("s")]) {
+        assert.strictEqual((yield* found)?.runId, "r")
+      }
       yield* gate.release
       yield* run.result
     }))
