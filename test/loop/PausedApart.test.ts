@@ -284,16 +284,19 @@ describe("a run that waits for itself", () => {
     }))
 })
 
-describe("a run that waits for one below it whose log cannot be read", () => {
+describe.each<readonly [string, Extract<SessionStore.StoreError, { readonly _tag: "NonRetryableError" }>]>([
+  ["cannot be read", new RunError.NonRetryableError({ _tag: "StoreRefused", message: "a newer version wrote it" })],
+  ["is removed while it is read", RunError.sessionNotFound(child)]
+])("a run that waits for one below it whose log %s", (_, refused) => {
   const made = Effect.gen(function*() {
     const { store } = yield* Effect.tap(Family.make(), (made) => made.root(one))
-    const refused = new RunError.NonRetryableError({ _tag: "StoreRefused", message: "a newer version wrote it" })
     const { service } = store
     const closed: SessionStore.SessionStore["Service"] = {
       ...service,
       open: (id, options) => id === child ? Effect.fail(refused) : service.open(id, options),
       read: (id, range) => id === child ? Stream.fail(refused) : service.read(id, range),
-      lastOf: (id, type, runId) => id === child ? Effect.fail(refused) : service.lastOf(id, type, runId)
+      lastOf: (id, type, runId) =>
+        id === child && refused.reason._tag === "StoreRefused" ? Effect.fail(refused) : service.lastOf(id, type, runId)
     }
     return yield* Family.make({ store: TestStore.over(closed) })
   })

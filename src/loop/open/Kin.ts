@@ -69,8 +69,11 @@ const spentFor = (store: Store, call: Pointer.Parent, run: Pointer.Run, seen = n
   // somebody else's log may say that a run works for itself
   if (seen.has(key)) return unknown
   seen.add(key)
-  // a session below that cannot be read does not keep the runs around it from going on
-  return Effect.catchReason(spentOf(store, call, run, seen), "NonRetryableError", "StoreRefused", () => unknown)
+  // a session below that cannot be read, or is removed, does not keep the runs around it from going on
+  return Effect.catchReasons(spentOf(store, call, run, seen), "NonRetryableError", {
+    StoreRefused: () => unknown,
+    SessionNotFound: () => unknown
+  })
 }
 
 const spentOf = Effect.fnUntraced(function*(
