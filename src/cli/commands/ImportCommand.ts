@@ -74,7 +74,7 @@ const add = Effect.fnUntraced(function*(
   // what cannot be folded cannot be gone on with
   const { end, openCalls } = yield* Sessions.current(info.sessionId).pipe(
     Effect.map(({ state }) => state),
-    Effect.orElseSucceed(() => RunState.empty)
+    Effect.catchReason("NonRetryableError", "StoreRefused", () => Effect.succeed(RunState.empty))
   )
   const decided = openCalls.filter(isDecided)
   return {
