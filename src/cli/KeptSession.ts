@@ -50,8 +50,9 @@ export const find = Effect.fnUntraced(function*(
   const isLast = typed === last
   const info = isLast ? undefined : yield* Effect.mapError(store.info(typed), Messages.refusal)
   if (info !== undefined) return { store, info }
+  const [latest] = isLast ? yield* Effect.mapError(store.list({ limit: 1 }), Messages.refusal) : []
+  if (latest !== undefined) return { store, info: latest }
   const all = yield* Effect.mapError(store.list(), Messages.refusal)
-  if (isLast && all[0] !== undefined) return { store, info: all[0] }
   const found = match(all.map(({ sessionId }) => sessionId), typed)
   if (typeof found !== "string") return yield* badInput(found.line)
   return { store, info: all.find(({ sessionId }) => sessionId === found)! }
