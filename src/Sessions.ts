@@ -1,19 +1,27 @@
 /**
- * Where the sessions of a store stand, for code that has no agent: an inbox of questions, a page for operators, a
- * command.
+ * Where the sessions of a store stand, and what needs no agent: an inbox of questions and the answers to them, a page for
+ * operators, a command.
  *
- * Does not own what changes a session: an agent does (`Agent`), and its store copies and removes it.
+ * Does not own what goes on with a session: an agent does (`Agent`), and its store copies and removes it.
  */
 import type * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
+import * as Agent from "./Agent.ts"
+import type { Client } from "./Client.ts"
+import * as Fiberloop from "./Fiberloop.ts"
 import * as Fold from "./loop/log/Fold.ts"
 import * as Listing from "./loop/log/Listing.ts"
 import * as Outermost from "./loop/log/Outermost.ts"
 import * as Questions from "./loop/log/Questions.ts"
+import * as RunError from "./run/RunError.ts"
+import type * as RunInput from "./run/RunInput.ts"
 import type * as RunResult from "./run/RunResult.ts"
 import type * as RunState from "./run/RunState.ts"
 import type * as Transcript from "./run/Transcript.ts"
+import * as Model from "./services/Model.ts"
 import * as SessionStore from "./services/SessionStore.ts"
 
 /** Which sessions are listed. */
@@ -92,3 +100,42 @@ const askingIn = (
       StoreRefused: () => Effect.succeed(undefined)
     })
   )
+
+/** A yes or a no, without what the call's tool would have to check. */
+export type Decision = Omit<RunInput.DecideInput, "params" | "result">
+
+/**
+ * `decide` of an agent, in a process that has the store alone. Fails as it does; where the run is live, wherever that is, with
+ * `SessionBusy`.
+ */
+export const decide = (
+  decision: Decision
+): Effect.Effect<void, RunError.RunError, SessionStore.SessionStore> =>
+  Effect.flatMap(Effect.fromResult(withoutEdits(decision)), () => idle((agent) => agent.decide(decision)))
+
+/** `abort` of an agent, in a process that has the store alone: a run that is live elsewhere is ended there. */
+export const abort = (sessionId: string): Effect.Effect<void, RunError.RunError, SessionStore.SessionStore> =>
+  idle((agent) => agent.abort(sessionId))
+
+/** Callers without types may send what only the tool's agent can check. */
+const withoutEdits = (decision: object): Result.Result<void, RunError.NonRetryableError> => {
+  const edit = (["params", "result"] as const).find((name) => name in decision)
+  return edit === undefined
+    ? Result.void
+    : Result.fail(
+      RunError.invalidInput(edit, `${edit} is checked by the tool's schema: decide with the agent that has the tool`)
+    )
+}
+
+/** Asks an agent that has neither tools nor a model, and drives nothing. */
+const idle = <A>(
+  ask: (agent: Client<string>) => Effect.Effect<A, RunError.RunError>
+): Effect.Effect<A, RunError.RunError, SessionStore.SessionStore> =>
+  Effect.flatMap(Agent.make({ instructions: "" }), ask).pipe(
+    Effect.provide(Layer.merge(Fiberloop.layer, Layer.succeed(Model.Model, nobody)))
+  )
+
+const nobody: Model.Model["Service"] = {
+  info: { provider: "none", name: "none" },
+  stream: () => Stream.die(new Error("fiberloop: an agent that drives nothing asked a model"))
+}

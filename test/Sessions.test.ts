@@ -1,6 +1,7 @@
 /** Where sessions stand, for a caller that has no agent. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as RunEvent from "../src/run/RunEvent.ts"
@@ -12,6 +13,8 @@ import * as ScriptedModel from "../src/testing/ScriptedModel.ts"
 import * as DeadRun from "./support/DeadRun.ts"
 import * as Drafts from "./support/Drafts.ts"
 import * as Family from "./support/Family.ts"
+import * as Gated from "./support/Gated.ts"
+import * as RunLog from "./support/RunLog.ts"
 import * as TestAgent from "./support/TestAgent.ts"
 import * as TestStore from "./support/TestStore.ts"
 
@@ -50,6 +53,57 @@ it.effect("a question below a call is found once, in its own session, and also b
     const around = Effect.provideService(Sessions.approvals("root"), SessionStore, made.store.service)
     assert.deepStrictEqual((yield* around).map(({ sessionId }) => sessionId), [child])
   }))
+
+describe("with the store alone", () => {
+  const alone = <A, E>(effect: Effect.Effect<A, E, SessionStore>, { service }: TestStore.TestStore) =>
+    Effect.provideService(effect, SessionStore, service)
+  const suspended = Effect.gen(function*() {
+    const made = yield* TestAgent.make([[TestAgent.work(1), TestAgent.work(2)], ScriptedModel.text("done")], {
+      agent: asks
+    })
+    yield* made.agent.run({ sessionId: "s", runId: "r", input: "go" })
+    return made
+  })
+
+  it.effect("a person says yes and no, and the agent goes on with that", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* suspended
+      yield* alone(Sessions.decide({ sessionId: "s", approvalId: "r/1.0", approved: true, by: "ann" }), store)
+      yield* alone(Sessions.decide({ sessionId: "s", approvalId: "r/1.1", approved: false, reason: "not now" }), store)
+      assert.strictEqual((yield* agent.resumeRun({ sessionId: "s" })).text, "done")
+      assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")).sort(), ["1.0 Succeeded", "1.1 Denied"])
+    }))
+
+  it.effect("a question takes one answer, and none that edits", () =>
+    Effect.gen(function*() {
+      const { store } = yield* suspended
+      const yes = { sessionId: "s", approvalId: "r/1.0", approved: true }
+      for (const edit of [{ params: { n: 2 } }, { result: "done" }]) {
+        const error = yield* Effect.flip(alone(Sessions.decide({ ...yes, ...edit }), store))
+        assert(error.reason._tag === "InvalidInput")
+        assert.deepStrictEqual([error.reason.field], Object.keys(edit))
+      }
+      yield* alone(Sessions.decide(yes), store)
+      const again = yield* Effect.flip(alone(Sessions.decide({ ...yes, approved: false }), store))
+      assert.strictEqual(again.reason._tag, "ApprovalNotOpen")
+      const answers = RunLog.only(yield* store.log("s"), "ApprovalResolved")
+      assert.deepStrictEqual(answers.map(({ approved, callId }) => [callId, approved]), [["1.0", true]])
+    }))
+
+  it.effect("a run that waits is aborted, and one that is live is where it lives", () =>
+    Effect.gen(function*() {
+      const { store } = yield* suspended
+      yield* alone(Sessions.abort("s"), store)
+      assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunAborted(requested)")
+      const { gate, run, store: other } = yield* Gated.start()
+      const busy = alone(Sessions.decide({ sessionId: "s", approvalId: "r/1.0", approved: true }), other)
+      assert.strictEqual((yield* Effect.flip(busy)).reason._tag, "ApprovalNotOpen")
+      const aborting = yield* Effect.forkChild(alone(Sessions.abort("s"), other))
+      yield* gate.closed
+      yield* Fiber.join(aborting)
+      assert.strictEqual((yield* run.result)._tag, "Aborted")
+    }))
+})
 
 describe("the session to resume", () => {
   const outermost = (store: TestStore.TestStore, sessionId: string) =>
