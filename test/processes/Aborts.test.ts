@@ -17,14 +17,13 @@ const asked = (folder: string) =>
     { until: (rows) => rows.length > 0 }
   )
 
-/** A process has been asked to abort its run, and died before it heard of that; who asked has left. */
-const unheard = Effect.gen(function*() {
+/** A process has been asked to abort its run, once it got so far, and died before it heard of that; who asked has left. */
+const unheardIn = Effect.fnUntraced(function*(input: string, isThere: (what: Workers.Told) => boolean) {
   const folder = yield* temporaryFolder
-  const a = yield* Workers.start({ folder })
+  const a = yield* Workers.start({ folder, isAsked: true })
   const b = yield* Workers.start({ folder })
-  const input = Workers.plan([{ tool: "put", wait: "gate" }], [{ tool: "pay" }])
   yield* a.send({ do: "run", input: { sessionId: "s", runId: "r", input } })
-  yield* a.told(Workers.atGate("gate"))
+  yield* a.told(isThere)
   yield* a.signal("SIGSTOP")
   const abort = yield* b.send({ do: "abort", sessionId: "s" })
   yield* asked(folder)
@@ -33,6 +32,8 @@ const unheard = Effect.gen(function*() {
   yield* b.ask({ do: "go", name: "gate" })
   return { b, folder, input }
 })
+
+const unheard = unheardIn(Workers.plan([{ tool: "put", wait: "gate" }], [{ tool: "pay" }]), Workers.atGate("gate"))
 
 it.live("a run that was to be aborted ends so where its process died before it heard of that", () =>
   Effect.gen(function*() {
@@ -49,6 +50,27 @@ it.live("so it does where its request is sent again", () =>
     assert.strictEqual(Workers.ok(again), "Aborted: ")
     assert.strictEqual(RunLog.endOf(yield* Workers.logOf(folder, "s")), "RunAborted(requested)")
     assert.lengthOf(WorkerAgent.effects(folder), 1)
+  }))
+
+it.live("so it does after a compaction by hand", () =>
+  Effect.gen(function*() {
+    const { b, folder } = yield* unheard
+    yield* b.ask({ do: "go", name: "compact" })
+    Workers.ok(yield* b.ask({ do: "compact", sessionId: "s" }))
+    assert.deepStrictEqual(Workers.ok(yield* b.ask({ do: "recover" })), { runs: ["s"], refused: [] })
+    assert.strictEqual(RunLog.endOf(yield* Workers.ended(folder, "s")), "RunAborted(requested)")
+    assert.lengthOf(WorkerAgent.effects(folder), 1)
+  }))
+
+it.live("so it does after somebody has answered its question", () =>
+  Effect.gen(function*() {
+    const { b, folder } = yield* unheardIn(Workers.plan([{ tool: "refund" }]), ({ at }) => at === "approver")
+    const asking = Workers.ok(yield* b.ask({ do: "approvals", sessionId: "s" })) as ReadonlyArray<{ readonly id: string }>
+    const decision = { sessionId: "s", approvalId: asking[0]!.id, approved: true }
+    assert.isNull(Workers.ok(yield* b.ask({ do: "decide", input: decision })))
+    assert.deepStrictEqual(Workers.ok(yield* b.ask({ do: "recover" })), { runs: ["s"], refused: [] })
+    assert.strictEqual(RunLog.endOf(yield* Workers.ended(folder, "s")), "RunAborted(requested)")
+    assert.deepStrictEqual(WorkerAgent.effects(folder), [])
   }))
 
 it.live("who resumes it by hand, or sends another message, comes after that abort", () =>
