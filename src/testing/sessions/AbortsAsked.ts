@@ -1,9 +1,9 @@
-/** Which owner hears a request to abort its run, in every session store that supports it; a part of `SessionStoreSuite`. */
+/** Who hears a request to abort a run, in every session store that supports it; a part of `SessionStoreSuite`. */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import * as SessionStore from "../../services/SessionStore.ts"
-import { open, started } from "./Fixtures.ts"
+import { aborted, notice, open, started, write } from "./Fixtures.ts"
 import { assert, describe, type Test } from "./TestRunner.ts"
 
 /** Asks, and returns whether anybody can be asked; nobody can in a store that does not support it. */
@@ -14,12 +14,23 @@ const ask = (sessionId: string, runId: string) =>
   )
 
 /** A writer that listens, and the runs that it was asked to abort. */
-const listening = Effect.fnUntraced(function*(options: Partial<SessionStore.OpenOptions> = {}) {
+const listening = Effect.fnUntraced(function*(options: Partial<SessionStore.OpenOptions> = {}, sessionId = "s") {
   const heard: Array<string> = []
   const { runId = "run-1" } = options
-  const session = yield* open("s", { ...options, onAbortAsked: Effect.sync(() => void heard.push(runId)) })
+  const session = yield* open(sessionId, { ...options, onAbortAsked: Effect.sync(() => void heard.push(runId)) })
   return { session, heard }
 })
+
+/** What a writer hears that leaves again. */
+const passing = (options?: Partial<SessionStore.OpenOptions>, sessionId?: string) =>
+  Effect.scoped(Effect.map(listening(options, sessionId), ({ heard }) => heard))
+
+/** Asks to abort "run-1", whose writer leaves before it has ended; returns whether the store can. */
+const left = Effect.scoped(Effect.gen(function*() {
+  const { session } = yield* listening()
+  yield* session.append([started({ seq: 1 })])
+  return (yield* ask("s", "run-1")) !== undefined
+}))
 
 export const abortsAsked = (name: string, test: Test): void => {
   describe(`${name}: requested aborts`, () => {
@@ -60,6 +71,46 @@ export const abortsAsked = (name: string, test: Test): void => {
         const isKnown = told[0] !== undefined
         assert.deepStrictEqual(told, isKnown ? [false, true] : [undefined, undefined])
         assert.deepStrictEqual([left.heard, lost.heard, now.heard], [[], [], isKnown ? ["run-2"] : []])
+      })
+    )
+
+    test(
+      "reach whoever opens the session for that run after an owner that did not carry them out, each time",
+      Effect.gen(function*() {
+        const isKnown = yield* left
+        assert.deepStrictEqual(yield* passing({ runId: "run-2" }), [])
+        // neither does one that does not listen take them away
+        yield* write("s", [notice({ seq: 2 })])
+        for (const _ of [1, 2]) assert.deepStrictEqual(yield* passing(), isKnown ? ["run-1"] : [])
+      })
+    )
+
+    test(
+      "do not reach an owner that comes after them, nor anybody after that",
+      Effect.gen(function*() {
+        const isKnown = yield* left
+        yield* Effect.scoped(Effect.gen(function*() {
+          const { heard } = yield* listening({ isAfterAborts: true })
+          assert.deepStrictEqual(heard, [])
+          yield* ask("s", "run-1")
+          assert.deepStrictEqual(heard, isKnown ? ["run-1"] : [])
+        }))
+        assert.deepStrictEqual(yield* passing({ isAfterAborts: true }), [])
+        assert.deepStrictEqual(yield* passing(), [])
+      })
+    )
+
+    test(
+      "are about one session: not about a copy of it, nor about one that gets its id later",
+      Effect.gen(function*() {
+        yield* left
+        const store = yield* SessionStore.SessionStore
+        yield* write("s", [aborted({ seq: 2 }, "crashed")])
+        yield* store.fork("s", { to: "copy" })
+        assert.deepStrictEqual(yield* passing({}, "copy"), [])
+        yield* store.remove("s")
+        yield* write("s", [started({ seq: 1 })])
+        assert.deepStrictEqual(yield* passing(), [])
       })
     )
   })
