@@ -80,10 +80,13 @@ export const make: Effect.Effect<Store> = Effect.map(Migrations, (steps) => {
     remove,
     askToAbort: (sessionId, runId) =>
       Effect.suspend(() => {
-        const writer = sessions.held(sessionId)?.writer
-        return writer?.runId !== runId || writer.onAbortAsked === undefined
-          ? Effect.succeed(false)
-          : Effect.as(Effect.forkDetach(writer.onAbortAsked, { startImmediately: true }), true)
+        const log = sessions.held(sessionId)
+        const writer = log?.writer
+        if (log === undefined || writer?.runId !== runId || writer.onAbortAsked === undefined) {
+          return Effect.succeed(false)
+        }
+        log.toAbort.add(runId)
+        return Effect.as(Effect.forkDetach(writer.onAbortAsked, { startImmediately: true }), true)
       })
   }
 })

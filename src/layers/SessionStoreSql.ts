@@ -92,8 +92,8 @@ export const make = Effect.fnUntraced(function*(
     yield* Effect.forkScoped(Effect.andThen(claims.keep(claim), abort))
     if (options.onAbortAsked !== undefined) {
       yield* aborts.listen(claim.owner, onAbortAsked)
-      const isDue = yield* asked(aborts.unheard(claim, options.runId))
-      if (isDue && options.isAfterAborts !== true) yield* abort
+      if (options.isAfterAborts === true) yield* asked(aborts.forget(claim))
+      else if (yield* asked(aborts.isDue(claim, options.runId))) yield* abort
     }
     return { sessionId, head: writer.head, append: writer.append }
   })

@@ -41,11 +41,11 @@ export interface OpenOptions {
   /** skip the check that the owner is alive; the fence still protects the log */
   readonly takeOver?: boolean
   /**
-   * run when somebody asks that the run be aborted (`askToAbort`), or when the session is found to be another's, maybe more than
-   * once, until the scope closes; not waited for
+   * run when somebody asks that the run be aborted (`askToAbort`) or has asked that of an owner before this one, or when the session
+   * is found to be another's, maybe more than once, until the scope closes; not waited for
    */
   readonly onAbortAsked?: Effect.Effect<void> | undefined
-  /** whether what was asked of an owner that is gone, and that it has not heard, is not to be carried out for this one */
+  /** whether this owner comes after what was asked of owners before it: that is dropped, and asked of nobody any more */
   readonly isAfterAborts?: boolean
 }
 
@@ -147,8 +147,10 @@ export class SessionStore extends Context.Service<SessionStore, {
   readonly remove: (sessionId: string) => Effect.Effect<void, StoreError>
   /**
    * Asks the owner of the session, in whatever process, to abort this run: `onAbortAsked` runs within a second. `false` when no
-   * owner that has it open for this run can be asked. Does not tell what comes of it: the log does. With a store that lacks it, a
-   * run can only be aborted by the process that it lives in.
+   * owner that has it open for this run can be asked. Does not tell what comes of it: the log does. The request is about the
+   * session and the run, not about the owner, which may die first: until the run has ended, whoever opens the session for it after
+   * that and has an `onAbortAsked` is asked too, unless `isAfterAborts`. With a store that lacks it, a run can only be aborted by the
+   * process that it lives in.
    */
   readonly askToAbort?: (sessionId: string, runId: string) => Effect.Effect<boolean, StoreError>
 }>()("fiberloop/services/SessionStore") {}

@@ -10,11 +10,13 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import * as SessionStorePg from "../../src/layers/SessionStorePg.ts"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
+import type * as RunEvent from "../../src/run/RunEvent.ts"
 import type * as SessionStore from "../../src/services/SessionStore.ts"
-import { started } from "../../src/testing/sessions/Fixtures.ts"
+import { aborted, started, suspended } from "../../src/testing/sessions/Fixtures.ts"
 import * as PgDatabases from "../support/PgDatabases.ts"
 import { startedProcess, temporaryFolder } from "../support/Processes.ts"
 import * as Sleeps from "../support/Sleeps.ts"
+import { sqlOn } from "../support/SqliteStores.ts"
 import * as Traces from "../support/Traces.ts"
 
 type Store = SessionStore.SessionStore["Service"]
@@ -22,7 +24,10 @@ type Store = SessionStore.SessionStore["Service"]
 const newFile = Effect.map(temporaryFolder, (folder) => join(folder, "sessions.db"))
 
 /** Opens a session and writes to it; `heard` lists the runs it is asked to abort. */
-const writer = Effect.fnUntraced(function*(store: Store, options: Partial<SessionStore.OpenOptions> = {}) {
+const writer = Effect.fnUntraced(function*(
+  store: Store,
+  { sessionId = "s", ...options }: Partial<SessionStore.OpenOptions> & { readonly sessionId?: string } = {}
+) {
   const heard: Array<string> = []
   const first = Deferred.makeUnsafe<void>()
   const { runId = "run-1" } = options
@@ -30,7 +35,7 @@ const writer = Effect.fnUntraced(function*(store: Store, options: Partial<Sessio
     heard.push(runId)
     Deferred.doneUnsafe(first, Effect.void)
   })
-  const session = yield* store.open("s", { runId: "run-1", create: true, onAbortAsked, ...options })
+  const session = yield* store.open(sessionId, { runId: "run-1", create: true, onAbortAsked, ...options })
   if (session.head() === 0) yield* session.append([started({ seq: 1 })])
   return { heard, first: Deferred.await(first) }
 })
@@ -113,16 +118,14 @@ describe("SQLite: a requested abort", () => {
       assert.isAbove(sleeps.ever, 6)
     }))
 
-  it.effect("made just before a session is given back is not heard by its next owner", () =>
+  it.effect("made just before a session is given back is heard by its next owner for that run", () =>
     Effect.gen(function*() {
       const [here, there] = yield* made
       yield* Effect.scoped(Effect.andThen(writer(there), here.askToAbort!("s", "run-1")))
-      const next = yield* writer(there)
-      yield* looked
-      assert.deepStrictEqual(next.heard, [])
-      assert.isTrue(yield* here.askToAbort!("s", "run-1"))
-      yield* looked
-      assert.deepStrictEqual(next.heard, ["run-1"])
+      const heardBy = (runId: string) =>
+        Effect.scoped(Effect.tap(Effect.map(writer(there, { runId }), ({ heard }) => heard), looked))
+      assert.deepStrictEqual(yield* heardBy("run-2"), [])
+      assert.deepStrictEqual(yield* heardBy("run-1"), ["run-1"])
     }))
 
   it.effect("is still heard after a look that failed", () =>
@@ -141,18 +144,33 @@ describe("SQLite: a requested abort", () => {
       assert.deepStrictEqual(heard, ["run-1"])
     }))
 
-  it.effect("is forgotten once its addressee is gone", () =>
+  it.effect("is forgotten some time after its run has ended or its session was removed, and not before", () =>
     Effect.gen(function*() {
       const file = yield* newFile
       const [here, there] = yield* onFile(file)
-      yield* Effect.scoped(Effect.andThen(writer(there), here.askToAbort!("s", "run-1")))
-      const db = new DatabaseSync(file)
-      yield* Effect.addFinalizer(() => Effect.sync(() => db.close()))
-      const asked = db.prepare("SELECT owner FROM fiberloop_aborts")
-      assert.lengthOf(asked.all(), 1)
+      const last: Record<string, ReadonlyArray<RunEvent.Durable>> = {
+        going: [],
+        suspended: [suspended({ seq: 2 })],
+        ended: [aborted({ seq: 2 }, "requested")],
+        removed: []
+      }
+      for (const [sessionId, events] of Object.entries(last)) {
+        yield* Effect.scoped(Effect.gen(function*() {
+          const { append } = yield* there.open(sessionId, { runId: "run-1", create: true, onAbortAsked: Effect.void })
+          yield* append([started({ seq: 1 }), ...events])
+          assert.isTrue(yield* here.askToAbort!(sessionId, "run-1"))
+        }))
+      }
+      yield* there.remove("removed")
+      const asked = () => sqlOn(file, (db) => db.prepare("SELECT owner FROM fiberloop_aborts").all())
+      assert.lengthOf(asked(), 4)
       yield* writer(there)
       yield* TestClock.adjust("11 minutes")
-      assert.lengthOf(asked.all(), 0)
+      assert.lengthOf(asked(), 2)
+      for (const sessionId of ["going", "suspended"]) {
+        const { first } = yield* writer(there, { sessionId })
+        yield* first
+      }
     }))
 
   it.live("is heard by nobody while the process that owns the session does not listen", () =>

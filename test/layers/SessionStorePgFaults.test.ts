@@ -167,7 +167,7 @@ describe("a store cannot be made", () => {
       yield* PgDatabases.query(url, "INSERT INTO fiberloop_migrations (migration_id, name) VALUES (7, 'tomorrow')")
       const reason = yield* opening(url)
       assert.strictEqual(reason._tag, "StoreRefused")
-      assertSaid(reason.message, "version 7", "knows 5")
+      assertSaid(reason.message, "version 7", "knows 6")
     }))
 })
 

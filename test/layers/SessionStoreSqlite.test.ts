@@ -338,7 +338,7 @@ describe("a database in another state", () => {
       const reason = yield* reasonOf(Effect.scoped(make(file)))
       assert.strictEqual(reason._tag, "StoreRefused")
       assert.include(reason.message, "version 7")
-      assert.include(reason.message, "knows 5")
+      assert.include(reason.message, "knows 6")
       assert.isTrue(before.equals(readFileSync(file)))
     }))
 

@@ -91,6 +91,24 @@ it.effect("a database of version 3 gets the index by ends, and sessions that wer
     db.exec("DROP INDEX fiberloop_sessions_ended")
   }))
 
+it.effect("an abort that a database of version 5 has is heard by whoever goes on with its run", () =>
+  Effect.gen(function*() {
+    const { db, file } = yield* database()
+    yield* Effect.scoped(Effect.gen(function*() {
+      const store = yield* make(file)
+      const session = yield* store.open("s", { runId: "run-1", create: true, onAbortAsked: Effect.void })
+      yield* session.append([started({ seq: 1 })])
+      yield* store.askToAbort!("s", "run-1")
+      db.exec(`ALTER TABLE fiberloop_aborts DROP COLUMN session;
+        DELETE FROM fiberloop_migrations WHERE migration_id >= 6`)
+      yield* Effect.scoped(make(file))
+    }))
+    const heard: Array<string> = []
+    const store = yield* make(file)
+    yield* store.open("s", { runId: "run-1", create: false, onAbortAsked: Effect.sync(() => void heard.push("run-1")) })
+    assert.deepStrictEqual(heard, ["run-1"])
+  }))
+
 it.effect("sessions of a database of version 2 can be written to, even if their writer died", () =>
   Effect.gen(function*() {
     const { file } = yield* database()

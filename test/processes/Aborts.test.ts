@@ -65,7 +65,9 @@ it.live("so it does after a compaction by hand", () =>
 it.live("so it does after somebody has answered its question", () =>
   Effect.gen(function*() {
     const { b, folder } = yield* unheardIn(Workers.plan([{ tool: "refund" }]), ({ at }) => at === "approver")
-    const asking = Workers.ok(yield* b.ask({ do: "approvals", sessionId: "s" })) as ReadonlyArray<{ readonly id: string }>
+    const asking = Workers.ok(yield* b.ask({ do: "approvals", sessionId: "s" })) as ReadonlyArray<
+      { readonly id: string }
+    >
     const decision = { sessionId: "s", approvalId: asking[0]!.id, approved: true }
     assert.isNull(Workers.ok(yield* b.ask({ do: "decide", input: decision })))
     assert.deepStrictEqual(Workers.ok(yield* b.ask({ do: "recover" })), { runs: ["s"], refused: [] })

@@ -17,6 +17,8 @@ export interface MemoryLog {
   info: SessionStore.SessionInfo
   readonly events: Array<RunEvent.Durable>
   writer: Writer | undefined
+  /** the runs that a writer was asked to abort, until one comes that is after that */
+  readonly toAbort: Set<string>
 }
 
 /** Its identity is the fence: only the log's current writer may append. */
@@ -68,6 +70,7 @@ export const copyOf = (log: MemoryLog, read: ReadonlyArray<RunEvent.Durable>, to
   return {
     info: { ...info, updatedAt: now },
     events: [...log.events.slice(0, read.length), ...closing],
-    writer: undefined
+    writer: undefined,
+    toAbort: new Set()
   }
 }

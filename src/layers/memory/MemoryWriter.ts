@@ -30,15 +30,26 @@ export const open = (
       release(sessions, sessionId, log, writer)
       return Effect.void
     }
-    return Effect.as(Scope.addFinalizerExit(scope, released), sessionOf(signals, sessionId, log, writer))
+    return Effect.flatMapEager(
+      Scope.addFinalizerExit(scope, released),
+      () => Effect.as(hear(log, writer, options.isAfterAborts), sessionOf(signals, sessionId, log, writer))
+    )
   })
+
+/** Asks a new writer for the abort that writers before it were asked for, or drops that where it comes after it. */
+const hear = ({ toAbort }: MemoryLog.MemoryLog, { onAbortAsked, runId }: MemoryLog.Writer, isAfterAborts = false) => {
+  if (onAbortAsked === undefined || !toAbort.has(runId)) return Effect.void
+  if (!isAfterAborts) return Effect.forkDetach(onAbortAsked, { startImmediately: true })
+  toAbort.delete(runId)
+  return Effect.void
+}
 
 const claim = (sessions: MemorySessions, sessionId: string, options: SessionStore.OpenOptions, now: number) => {
   const badId = SessionErrors.checkIds(sessionId, options.runId)
   if (badId !== undefined) return Effect.fail(badId)
   if (!options.create && sessions.find(sessionId) === undefined) return Effect.fail(SessionErrors.notFound(sessionId))
   const log = sessions.held(sessionId) ??
-    { info: SessionStore.newInfo(sessionId, now), events: [], writer: undefined }
+    { info: SessionStore.newInfo(sessionId, now), events: [], writer: undefined, toAbort: new Set() }
   if (log.writer !== undefined && options.takeOver !== true) {
     return Effect.fail(SessionErrors.busy(sessionId, log.writer.runId))
   }

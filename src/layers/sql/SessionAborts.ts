@@ -1,6 +1,7 @@
 /**
- * Aborts that one process asks of another: one row for each claim that is asked. A claim's owner looks for its row while it
- * holds the session.
+ * Aborts that one process asks of another: one row for each claim that is asked. A claim's owner looks for its row while it holds
+ * the session. The row stays until the run has ended, or somebody resumes it by hand: it also tells whoever takes the session for
+ * that run after the claim.
  *
  * Does not own what an abort is: the store carries the request, and the log says what came of it.
  */
@@ -15,24 +16,30 @@ import type * as Answered from "./Answered.ts"
 import type * as SessionClaims from "./SessionClaims.ts"
 import * as SessionRows from "./SessionRows.ts"
 
-type Owner = SessionClaims.Claim["owner"]
+type Claim = SessionClaims.Claim
+type Owner = Claim["owner"]
 
 interface SessionAborts {
   /** Runs `onAsked` when the owner is asked, until the scope closes; does not wait for it. */
   readonly listen: (owner: Owner, onAsked: Effect.Effect<void>) => Effect.Effect<void, never, Scope.Scope>
   /** `false` where nobody who can be asked holds the session for this run. */
   readonly ask: (sessionId: string, runId: string) => Effect.Effect<boolean, SqlError.SqlError>
-  /**
-   * Whether this run was to be aborted by the one that the session was taken from, who has not heard of it: whoever takes the
-   * session for the run is to do that. Says so once.
-   */
-  readonly unheard: (claim: SessionClaims.Claim, runId: string) => Effect.Effect<boolean, SqlError.SqlError>
+  /** Whether an owner of the session was asked to abort this run, and nobody has forgotten that since. */
+  readonly isDue: (claim: Claim, runId: string) => Effect.Effect<boolean, SqlError.SqlError>
+  /** Drops what was asked of the session's owners before this claim. */
+  readonly forget: (claim: Claim) => Effect.Effect<unknown, SqlError.SqlError>
+}
+
+interface Listener {
+  readonly onAsked: Effect.Effect<void>
+  /** when what it heard of last was asked */
+  heard: number | undefined
 }
 
 /** How often an owner looks. One look covers all sessions of a store. */
 const lookEvery = "500 millis"
 
-/** Milliseconds after which nobody will hear the request any more: its owner is gone, so the row is removed too. */
+/** Milliseconds after which a request is removed whose run has ended, or is gone with its session. */
 const forgottenAfter = 600_000
 
 /** Looks in a context of its own, not in that of the first listener. */
@@ -42,20 +49,29 @@ export const make = Effect.fnUntraced(function*(
   answered: Answered.Answered
 ): Effect.fn.Return<SessionAborts, never, Scope.Scope> {
   const context = yield* Effect.context<never>()
-  const listening = new Map<Owner, Effect.Effect<void>>()
+  const listening = new Map<Owner, Listener>()
   let looking: Fiber.Fiber<void> | undefined
   yield* Effect.addFinalizer(() => looking === undefined ? Effect.void : Fiber.interrupt(looking))
 
+  const tell = (listener: Listener, at: number) => {
+    listener.heard = at
+    return Effect.forkDetach(listener.onAsked, { startImmediately: true })
+  }
+
   const look = Effect.fnUntraced(function*() {
-    const asked = yield* sql<{ readonly owner: Owner; readonly asked_at: number | string }>`
-      SELECT owner, asked_at FROM fiberloop_aborts`
+    const asked = yield* sql<Asked>`
+      SELECT owner, asked_at,
+        (SELECT count(*) FROM fiberloop_sessions AS now
+          WHERE now.session = fiberloop_aborts.session AND (ended IS NULL OR ended = 'RunSuspended')) AS kept
+      FROM fiberloop_aborts`
     const now = yield* Clock.currentTimeMillis
-    for (const { asked_at, owner } of asked) {
-      const onAsked = listening.get(owner)
-      if (onAsked !== undefined) yield* Effect.forkDetach(onAsked, { startImmediately: true })
-      else if (now < Number(asked_at) + forgottenAfter) continue
-      // if this fails, the row stays and the owner is asked again
-      yield* sql`DELETE FROM fiberloop_aborts WHERE owner = ${owner}`
+    for (const { asked_at, kept, owner } of asked) {
+      const at = Number(asked_at)
+      const listener = listening.get(owner)
+      if (listener === undefined) {
+        if (Number(kept) > 0 || now < at + forgottenAfter) continue
+        yield* sql`DELETE FROM fiberloop_aborts WHERE owner = ${owner}`
+      } else if (listener.heard !== at) yield* tell(listener, at)
     }
   }, answered)
 
@@ -68,7 +84,7 @@ export const make = Effect.fnUntraced(function*(
   const listen: SessionAborts["listen"] = (owner, onAsked) =>
     Effect.acquireRelease(
       Effect.sync(() => {
-        listening.set(owner, onAsked)
+        listening.set(owner, { onAsked, heard: undefined })
         looking ??= Detached.start(Effect.withTracerEnabled(lookOn, false), context)
       }),
       () => Effect.sync(() => listening.delete(owner))
@@ -78,23 +94,36 @@ export const make = Effect.fnUntraced(function*(
     const row = yield* claims.find(sessionId)
     const owner = row && claims.ownerOf(row)
     if (row === undefined || row.owner === null || owner?.runId !== runId || owner.hearsAborts !== true) return false
-    const onAsked = listening.get(row.owner)
-    if (onAsked !== undefined) return yield* Effect.as(Effect.forkDetach(onAsked, { startImmediately: true }), true)
+    const at = yield* Clock.currentTimeMillis
     const asked = yield* sql`
-      INSERT INTO fiberloop_aborts (owner, asked_at)
-      SELECT owner, ${yield* Clock.currentTimeMillis} FROM fiberloop_sessions
+      INSERT INTO fiberloop_aborts (owner, session, asked_at)
+      SELECT owner, session, ${at} FROM fiberloop_sessions
       WHERE session = ${row.session} AND owner = ${row.owner}
       ON CONFLICT (owner) DO UPDATE SET asked_at = excluded.asked_at RETURNING owner`
-    return asked.length > 0
+    if (asked.length === 0) return false
+    const listener = listening.get(row.owner)
+    if (listener !== undefined) yield* tell(listener, at)
+    return true
   })
 
-  const unheard = ({ takenFrom = null }: SessionClaims.Claim, runId: string) =>
-    SessionRows.toOwner({ owner: takenFrom })?.runId === runId
-      ? Effect.map(
-        sql`DELETE FROM fiberloop_aborts WHERE owner = ${takenFrom} RETURNING owner`,
-        (rows) => rows.length > 0
-      )
-      : Effect.succeed(false)
+  const isDue = Effect.fnUntraced(function*({ info, session }: Claim, runId: string) {
+    // a new session has no run, and one that completed does not go on
+    if (info.head === 0 || info.end === "RunCompleted") return false
+    const asked = yield* sql<Pick<Asked, "owner">>`SELECT owner FROM fiberloop_aborts WHERE session = ${session}`
+    return asked.some((row) => SessionRows.toOwner(row)?.runId === runId)
+  })
 
-  return { listen, ask, unheard }
+  return {
+    listen,
+    ask,
+    isDue,
+    forget: ({ owner, session }) => sql`DELETE FROM fiberloop_aborts WHERE session = ${session} AND owner <> ${owner}`
+  }
 })
+
+interface Asked {
+  readonly owner: Owner
+  readonly asked_at: number | string
+  /** whether its run may still go on by itself */
+  readonly kept: number | string
+}

@@ -27,8 +27,6 @@ export interface Claim {
   readonly epoch: SessionRows.SessionRow["epoch"]
   /** as in the row; unique to this claim */
   readonly owner: string
-  /** whom it was taken from, where that one had not given it back */
-  readonly takenFrom?: SessionRows.OwnedRow["owner"]
   readonly info: SessionStore.SessionInfo
 }
 
@@ -106,8 +104,7 @@ export const make = Effect.fnUntraced(function*(
       // None: another was faster. The next look finds it as the owner.
       if (claimed === undefined) continue
       held.add(name)
-      const claim = toClaim(claimed, name)
-      return row === undefined ? claim : { ...claim, takenFrom: row.owner }
+      return toClaim(claimed, name)
     }
   })
 

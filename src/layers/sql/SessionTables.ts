@@ -118,12 +118,22 @@ const createAborts = Effect.gen(function*() {
   yield* sql`CREATE TABLE fiberloop_aborts (owner TEXT PRIMARY KEY, asked_at BIGINT NOT NULL)`
 })
 
+/** The session of each claim that was asked, whose request outlasts it; processes of the version before leave it empty. */
+const keepAborts = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`ALTER TABLE fiberloop_aborts ADD COLUMN session BIGINT`
+  yield* sql`
+    UPDATE fiberloop_aborts
+    SET session = (SELECT session FROM fiberloop_sessions WHERE fiberloop_sessions.owner = fiberloop_aborts.owner)`
+})
+
 /** Named `<number>_<name>`; a released migration never changes, new ones are added. */
 const migrations = {
   "1_sessions": createSessions,
   "2_landmarks": indexLandmarks,
   "4_ends": indexEnds,
-  "5_aborts": createAborts
+  "5_aborts": createAborts,
+  "6_kept": keepAborts
 }
 const migrationsOf = (sql: SqlClient.SqlClient) =>
   sql.onDialectOrElse({ pg: () => migrations, orElse: () => ({ ...migrations, "3_keys": keyEvents }) })
