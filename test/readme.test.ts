@@ -162,16 +162,31 @@ describe("docs/events.md", () => {
     assert.deepStrictEqual(rowsOf("Outcomes of a call"), fieldsOf(ToolOutcome.ToolOutcome.members, []))
   })
 
-  it("names every reason of an end, of a notice and of a call that was not executed", () => {
+  const rowOf = (tag: string) =>
+    page("docs/events.md").split("\n").find((line) => line.startsWith(`| \`${tag}\` |`)) ?? ""
+  const isIn = (row: string) => (word: string) => row.includes(`\`${word}\``)
+
+  it("names every kind of a notice and every decision in its row", () => {
     const { fields: notice } = RunEvent.Durable.members.find(({ fields }) =>
       fields._tag.schema.literal === "NoticeAdded"
     )!
+    const { literals } = (notice as unknown as { readonly kind: { readonly literals: ReadonlyArray<string> } }).kind
+    assert.deepStrictEqual(literals.filter((kind) => !isIn(rowOf("NoticeAdded"))(kind)), [])
+    const [goesOn] = RunEvent.Decision.members
+    const decisions = [
+      ...RunEvent.Decision.members.map(({ fields }) => fields._tag.schema.literal),
+      ...goesOn.fields.reason.literals
+    ]
+    // `other` is what nothing else names
+    assert.deepStrictEqual(decisions.filter((word) => !isIn(rowOf("TurnFinished"))(word)), ["other"])
+  })
+
+  it("names every reason of an end and of a call that was not executed", () => {
     const reasons = [
       ...RunEvent.CompletedReason.literals,
       ...RunEvent.AbortedReason.literals,
       ...RunEvent.SuspendedReason.literals,
-      ...ToolOutcome.NotExecuted.fields.reason.literals,
-      ...(notice as unknown as { readonly kind: { readonly literals: ReadonlyArray<string> } }).kind.literals
+      ...ToolOutcome.NotExecuted.fields.reason.literals
     ]
     assert.deepStrictEqual(reasons.filter((reason) => !page("docs/events.md").includes(`\`${reason}\``)), [])
   })
