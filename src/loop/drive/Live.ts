@@ -11,7 +11,8 @@
  *
  * Over: `Telling` has taken the run off `track` and completed `ended` and, where that was still open, `firstEvent`; `waiting` is set
  * before. A defect of ours leads there from any state. In any state `cutOff` sets `stopped`, for good, and calls what
- * `Stoppable` has put in `interrupt`, which is set while a part of the drive is waited for.
+ * `Stoppable` has put in `interrupt`, which is set while a part of the drive is waited for. Unbegun, an abort that a log may have to
+ * show sets `isAbortDue` first, and cuts off once the run has begun.
  *
  * Does not own the work of the drive (`Drive`), its end (`Ending`), nor which runs live here (`Runs`).
  */

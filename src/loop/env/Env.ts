@@ -1,5 +1,6 @@
 /**
- * What one drive works with: the services, and the environment made of them and its request, which is fixed while the drive lasts.
+ * What one drive works with: the services, and the environment made of them and its request, which is fixed while the drive lasts,
+ * but for the times of its hooks.
  *
  * Does not own what is asked of a drive (`DriveRequest`), nor what is done with its environment.
  */

@@ -1,9 +1,9 @@
 /** What runs spent while working for one call: a sum over runs, each once, at no more cost for those that are over. */
 import { assert, describe, it } from "@effect/vitest"
-import * as Below from "../../src/loop/env/Below.ts"
-import type * as Usage from "../../src/run/Usage.ts"
-import * as Logs from "../support/Logs.ts"
-import { dice } from "../support/Odd.ts"
+import * as Below from "../../../src/loop/env/Below.ts"
+import type * as Usage from "../../../src/run/Usage.ts"
+import * as Logs from "../../support/Logs.ts"
+import { dice } from "../../support/Odd.ts"
 
 const call = { sessionId: "root", runId: "root", callId: "1.0" }
 
