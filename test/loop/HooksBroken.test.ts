@@ -8,6 +8,7 @@ import type { Hook, Point } from "../../src/services/Hooks.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as BrokenHooks from "../support/BrokenHooks.ts"
 import * as Obstacle from "../support/Obstacle.ts"
+import * as Overloaded from "../support/Overloaded.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 
@@ -149,6 +150,22 @@ describe("the time limit of a hook", () => {
       assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Denied"])
       assert.deepInclude(log.at(-1), { _tag: "RunCompleted", leftBehind: ["hook stuck"] })
       yield* obstacle.letGo
+    }))
+
+  it.effect.each<readonly [string, Partial<NonNullable<TestAgent.Options["agent"]>>]>([
+    ...BrokenHooks.points.map((point) => [point, { hooks: [{ name: "h", [point]: () => Effect.void }] }] as const),
+    ["stopWhen", { stopWhen: () => Effect.succeed(false) }],
+    ["stopBefore", { stopBefore: () => Effect.succeed(false) }],
+    ["prepareTurn", { prepareTurn: () => Effect.succeed({}) }]
+  ])("lets pass what answers at once, however far a test's clock leaps: %s", ([, options]) =>
+    Effect.gen(function*() {
+      const { agent } = yield* TestAgent.make([Overloaded.fail(7000), TestAgent.work(1), ScriptedModel.text("ok")], {
+        agent: options
+      })
+      const running = yield* Effect.forkChild(agent.run({ input: "go" }))
+      yield* TestClock.adjust("0 seconds")
+      yield* TestClock.adjust("10 minutes")
+      assert.strictEqual((yield* Fiber.join(running)).text, "ok")
     }))
 
   it.effect("that is not a duration lets nothing through", () =>

@@ -2,10 +2,13 @@
  * A call into the application's own code, besides its tools and its model: a hook, a rule, an approver, a reconciler, a context
  * strategy. An abort waits for it at most the grace period; then it is left behind, and the end of the run names it.
  *
- * Does not own how that is done (`Leavable`), nor time limits: each caller sets its own.
+ * Does not own how that is done (`Leavable`), nor how long it may take: each caller says so.
  */
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Leavable from "../../services/fibers/Leavable.ts"
+import * as Stopwatch from "../../services/fibers/Stopwatch.ts"
 import type * as Env from "./Env.ts"
 
 /** What application code is told of the turn that it is asked about. */
@@ -18,17 +21,37 @@ export const inTurn = ({ journal, sessionId }: Pick<Env.Env, "journal" | "sessio
 
 /** `subject` names the call or turn that it is about, if any. Everything else that is ready runs first. */
 export const run = <A, E, R>(
-  { leftBehind }: Pick<Env.Env, "leftBehind">,
+  env: LeavingBehind,
   name: string,
   subject: string,
   self: Effect.Effect<A, E, R>
-): Effect.Effect<A, E, R> =>
-  Effect.andThen(
-    Effect.yieldNow,
-    Leavable.run(
-      self,
-      Effect.sync(() => {
-        leftBehind.set(`${name} ${subject}`, { name })
-      })
+): Effect.Effect<A, E, R> => Effect.andThen(Effect.yieldNow, Leavable.run(self, leave(env, name, subject)))
+
+/**
+ * As `run`, for at most this long from when it runs on; none where it takes longer. What answers at once is never late, however far
+ * the clock leaps before it is asked.
+ */
+export const within = <A, E, R>(
+  env: LeavingBehind & Pick<Env.Env, "clock">,
+  name: string,
+  subject: string,
+  limit: Duration.Duration,
+  self: Effect.Effect<A, E, R>
+): Effect.Effect<Option.Option<A>, E, R> =>
+  Effect.suspend(() => {
+    const elapsed = Stopwatch.start(env.clock)
+    const timeLimit = () => ({ millis: Math.max(0, Duration.toMillis(limit) - elapsed()), over: () => () => late })
+    return Effect.andThen(
+      Effect.yieldNow,
+      Leavable.run(Effect.map(self, Option.some), leave(env, name, subject), timeLimit)
     )
-  )
+  })
+
+type LeavingBehind = Pick<Env.Env, "leftBehind">
+
+const late: Effect.Effect<Option.Option<never>> = Effect.succeedNone
+
+const leave = ({ leftBehind }: LeavingBehind, name: string, subject: string): Effect.Effect<void> =>
+  Effect.sync(() => {
+    leftBehind.set(`${name} ${subject}`, { name })
+  })

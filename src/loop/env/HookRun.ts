@@ -72,8 +72,7 @@ export const run = <P extends Hooks.Point, A>(env: Around, asked: Asked<P, A>): 
     const timeout = Duration.fromInput(hook.timeout ?? "10 seconds")
     const limit = Option.getOrElse(timeout, () => Duration.zero)
     const self = Option.isNone(timeout) ? Effect.die("its timeout is not a duration") : Effect.suspend(asked.ask)
-    return AppCode.run(env, `hook ${hook.name}`, `${on} ${subject}`, self).pipe(
-      Effect.timeoutOption(limit),
+    return AppCode.within(env, `hook ${hook.name}`, `${on} ${subject}`, limit, self).pipe(
       Effect.exit,
       Effect.flatMap((exit) => {
         addTime(env, hook.name, on, elapsed())

@@ -7,6 +7,7 @@
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as RunError from "../../run/RunError.ts"
 import type * as PrepareTurn from "../../services/PrepareTurn.ts"
 import type * as StopWhen from "../../services/StopWhen.ts"
@@ -44,20 +45,20 @@ const attempt = <A>(question: () => A) => {
 
 const inTime = <A>(env: Env.Env, rule: keyof Rules, turn: number, answer: Effect.Effect<A, unknown>) => {
   const limit = env.timeouts.tool
-  return AppCode.run(env, rule, `${turn}`, answer).pipe(
+  return AppCode.within(env, rule, `${turn}`, limit, answer).pipe(
     // a rule that interrupts itself is no abort; after an abort nothing is caught
     Effect.catchCause((cause) =>
       Effect.fail(
         Cause.hasInterruptsOnly(cause) ? blocked(rule, "it interrupted itself") : failed(rule, Cause.squash(cause))
       )
     ),
-    Effect.timeoutOrElse({
-      duration: limit,
-      orElse: () =>
+    Effect.flatMap(Option.match({
+      onNone: () =>
         Effect.fail(
           blocked(rule, `it did not answer within ${Duration.toMillis(limit)} ms, the limit of timeouts.tool`)
-        )
-    })
+        ),
+      onSome: Effect.succeed
+    }))
   )
 }
 

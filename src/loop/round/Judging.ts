@@ -98,7 +98,7 @@ const byRules = (env: Env.Env, call: Call): Judged => {
   const asks = env.executor.needsApproval(env.handlers, candidate, env.policy.requireApprovalByDefault ?? false)
   if (isKnown(asks)) return { _tag: asks.value ? "Ask" : "Run", call }
   const limit = RunPolicy.callTimeout(env.timeouts, call.tool)
-  const asked = Effect.timeoutOption(AppCode.run(env, `rule of ${call.tool}`, call.callId, asks), limit)
+  const asked = AppCode.within(env, `rule of ${call.tool}`, call.callId, limit, asks)
   // a rule that does not answer in time asks, as does one that fails
   const answered = Effect.flatMap(asked, Option.match({ onNone: () => late(call, limit), onSome: Effect.succeed }))
   return wait(env, call, Effect.map(answered, (asks): Verdict => ({ _tag: asks ? "Ask" : "Run", call })))

@@ -34,8 +34,7 @@ export const ask = (
     Reconciler.Reconciler,
     (reconciler) => reconciler.reconcile({ ...CallIdentity.of(env, callId), tool, params, data, startedAt })
   )
-  return AppCode.run(env, `reconciler of ${tool}`, callId, asked).pipe(
-    Effect.timeoutOption(limit),
+  return AppCode.within(env, `reconciler of ${tool}`, callId, limit, asked).pipe(
     Effect.flatMap(Option.match({
       onNone: () => warn(call, `took more than ${Duration.toMillis(limit)} ms, the time limit of the tool`),
       onSome: (answer) => Effect.sync(() => outcomeOf(answer))
