@@ -112,7 +112,7 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
     context: yield* ContextManager.ContextManager,
     runs: yield* Runs.Runs
   }
-  const handlers = yield* resolve(options.toolkit)
+  const handlers = yield* resolve(yield* AgentOptions.toolkit(options.toolkit))
   const definition = yield* AgentOptions.define(name, options, handlers)
   const launch = Launch.make(services, definition)
   const inContext = AgentContext.surround(yield* Effect.context<never>(), options)

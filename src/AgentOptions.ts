@@ -7,8 +7,9 @@ import type * as Tool from "effect/ai/Tool"
 import type * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"
 import type * as Result from "effect/Result"
-import type * as Schema from "effect/Schema"
+import * as Schema from "effect/Schema"
 import type * as Definition from "./loop/env/Definition.ts"
+import * as HookCheck from "./loop/env/HookCheck.ts"
 import * as FinalAnswer from "./loop/start/FinalAnswer.ts"
 import * as InputCheck from "./run/InputCheck.ts"
 import type * as RunError from "./run/RunError.ts"
@@ -96,9 +97,16 @@ export const define = <Tools extends Record<string, Tool.Any>, A, E, R>(
 ): Effect.Effect<Definition.Definition> =>
   Effect.orDie(Effect.gen(function*() {
     const tools = Object.keys(handlers.tools)
-    const { instructions, output, prepareTurn, retry, stopBefore, stopWhen } = options
+    const { hooks, instructions, output, prepareTurn, retry, stopBefore, stopWhen } = options
     yield* read(InputCheck.noOthers("an agent", options, optionNames))
+    yield* read(InputCheck.text("name", name))
     yield* read(InputCheck.text("instructions", instructions ?? null))
+    if (hooks !== undefined) yield* read(HookCheck.hooks(hooks))
+    if (output !== undefined && !Schema.isSchema(output)) {
+      yield* read(
+        InputCheck.refuse("output", "output must be a Schema of effect; another library's has to be written as one")
+      )
+    }
     for (const [field, given] of Object.entries({ prepareTurn, stopBefore, stopWhen })) {
       yield* read(InputCheck.callable(field, given))
     }
@@ -119,6 +127,15 @@ export const define = <Tools extends Record<string, Tool.Any>, A, E, R>(
       doomLoop: yield* read(InputCheck.doomLoop(options.doomLoop, tools))
     }
   }))
+
+/** The toolkit as it was given; untyped code may pass anything. */
+export const toolkit = <S extends object>(source: S | undefined): Effect.Effect<S | undefined> =>
+  source === undefined || Effect.isEffect(source) || ("tools" in Object(source) && "handle" in Object(source))
+    ? Effect.succeed(source)
+    : Effect.orDie(read(InputCheck.refuse(
+      "toolkit",
+      "toolkit must be what Toolkit.make returns, or that with its handlers, or an effect that makes the latter"
+    )))
 
 /** Untyped code may pass the options of one. */
 const isPolicy = (retry: Partial<RetryPolicy.RetryPolicy> | null): boolean =>

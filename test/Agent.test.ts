@@ -214,7 +214,21 @@ describe("no agent is made", () => {
     [{ instructions: 7 }, "instructions must be a string"],
     [{ instructions: null }, "instructions must be a string"],
     [{ prepareTurn: {} }, "prepareTurn must be a function"],
-    [{ stopWhen: true }, "stopWhen must be a function"]
+    [{ stopWhen: true }, "stopWhen must be a function"],
+    [{ toolkit: [] }, "toolkit must be what Toolkit.make returns"],
+    [{ output: { parse: () => 1 } }, "output must be a Schema of effect"],
+    [{ hooks: {} }, "hooks must be a list of hooks"],
+    [{ hooks: [{ beforeModelCall: () => Effect.void }] }, "hooks[0].name must be a text"],
+    [{ hooks: [{ name: "h" }] }, "the hook \"h\" would never run: give it one of beforeModelCall, "],
+    [
+      { hooks: [{ name: "h", kind: "watch", beforeModelCall: () => Effect.void }] },
+      "the hook \"h\" must be of the kind guard or observer"
+    ],
+    [{ hooks: [{ name: "h", afterToolCall: {} }] }, "afterToolCall of the hook \"h\" must be a function"],
+    [
+      { hooks: [{ name: "h", beforeTool: () => Effect.fail("no"), afterModelCall: () => Effect.void }] },
+      "the hook \"h\" has no \"beforeTool\"; it has beforeModelCall, afterModelCall, beforeToolCall, afterToolCall"
+    ]
   ])("with %o", ([agent, message]) =>
     Effect.gen(function*() {
       const exit = yield* Effect.exit(TestAgent.make([], { agent }))

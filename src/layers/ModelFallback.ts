@@ -45,6 +45,9 @@ export const layer = <const Models extends Layers>(
     Model.Model,
     Effect.map(
       Effect.forEach(models as Layers, (one) => Effect.map(Layer.build(one), Context.get(Model.Model))),
-      (services) => services.reduceRight((to, model) => followedBy(model, to, when))
+      (services) => {
+        if (services.length === 0) throw new Error("ModelFallback needs at least one model")
+        return services.reduceRight((to, model) => followedBy(model, to, when))
+      }
     )
   )

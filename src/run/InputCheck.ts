@@ -33,6 +33,9 @@ export interface Asked {
 
 /** What a caller asks for. Fails with the first of several bad arguments. */
 export const asked = (input: RunInput.RunInput, defaults: Defaults): Checked<Asked> => {
+  if (typeof input !== "object" || input === null) {
+    return refuse("input", "the input of a run must be an object, such as { input: \"And in Bergen?\" }")
+  }
   const others = noOthers("the input of a run", input, inputNames)
   if (Result.isFailure(others)) return Result.fail(others.failure)
   if (isBare(input)) {

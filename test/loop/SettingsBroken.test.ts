@@ -14,6 +14,10 @@ const scenarios: Record<string, readonly [broken: (run: Run) => Run, says: strin
   "ids that die": [Effect.provideService(Ids, { next: Effect.die(new Error("SECRET")) }), "Unknown"],
   "ids that interrupt themselves": [Effect.provideService(Ids, { next: Effect.interrupt }), "Unknown"],
   "hooks of which one is none": [Effect.provideService(Hooks, [undefined as never]), "hooks must be a list of hooks"],
+  "a hook that would never run": [
+    Effect.provideService(Hooks, [{ name: "h", beforeTool: () => Effect.fail("no") } as never]),
+    "the hook \"h\" has no \"beforeTool\"; it has beforeModelCall, afterModelCall, beforeToolCall, afterToolCall"
+  ],
   "hooks that are no list": [Effect.provideService(Hooks, {} as never), "hooks must be a list of hooks"],
   "observers of which one is none": [
     Effect.provideService(Observers, [null as never]),

@@ -23,7 +23,8 @@ const unnamed = SessionErrors.refused(
 export const make = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<SessionStore.SessionStore["Service"], SessionStore.StoreError, Scope.Scope> {
-  if (options.filename.trim() === "") return yield* Effect.fail(unnamed)
+  // untyped code may give none
+  if (typeof options.filename !== "string" || options.filename.trim() === "") return yield* Effect.fail(unnamed)
   const explain = SqliteErrors.explain(options.filename)
   const client = yield* SqliteClient.make({ ...options, ownTable: "fiberloop_migrations" }).pipe(
     Effect.mapError(explain),

@@ -20,6 +20,7 @@ import * as Timeouts from "../../services/Timeouts.ts"
 import * as Tokenizer from "../../services/Tokenizer.ts"
 import * as Telemetry from "../observe/Telemetry.ts"
 import type * as Definition from "./Definition.ts"
+import * as HookCheck from "./HookCheck.ts"
 import * as HookRun from "./HookRun.ts"
 import * as Place from "./Place.ts"
 
@@ -58,7 +59,7 @@ export const shared = (own: Own): Effect.Effect<Settings, RunError.RunError> => 
 /** What the agent sets itself comes first. */
 const make = ({ limits, name, timeouts }: Own): Effect.Effect<Settings, RunError.RunError> =>
   Effect.withFiber((fiber) => {
-    const hooks = InputCheck.list("hooks", fiber.getRef(Hooks.Hooks), "hooks")
+    const hooks = HookCheck.hooks(fiber.getRef(Hooks.Hooks))
     const observers = InputCheck.list("observers", fiber.getRef(Observers.Observers), "observers")
     if (Result.isFailure(hooks)) return Effect.fail(hooks.failure)
     if (Result.isFailure(observers)) return Effect.fail(observers.failure)
