@@ -56,7 +56,7 @@ const play = Effect.fnUntraced(function*(
 })
 
 describe("a stream without a finish", () => {
-  it.effect("succeeds, and its call is executed (loop/turn/Attempt asks for a finish, and runs no tool before it)", () =>
+  it.effect("succeeds, and its call is executed (services/attempts/Attempt asks for a finish, and runs no tool before it)", () =>
     Effect.gen(function*() {
       const { exit, ran } = yield* play([call(1, "a")])
       assert.deepStrictEqual([Exit.isSuccess(exit), ran], [true, [1]])

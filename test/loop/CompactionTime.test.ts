@@ -184,7 +184,7 @@ it.effect("a summary whose calls take too long is left to pruning, and then to t
     const context = ContextChain.layer(ContextSummary.layer, ContextWindow.layer)
     const gate = yield* ScriptedModel.makeGate
     const made = yield* Condensing.make([overflow, ok], context, [ScriptedModel.gate(gate)], {
-      agent: { timeouts: { call: Infinity, compaction: "5 minutes" } }
+      agent: { timeouts: { call: Infinity, firstPart: Infinity, compaction: "5 minutes" } }
     })
     const running = yield* Effect.forkChild(Overflows.run(made, { history: history(12) }))
     yield* gate.started

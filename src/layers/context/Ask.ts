@@ -65,7 +65,7 @@ const attempt = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Answer, RunError.ModelError> {
   if (!ledger.mayAsk()) return yield* noneLeft
   const called = yield* Call.make(model, question, ledger)
-  if (called._tag === "Failed") return yield* called.error
+  if (called._tag === "Failed") return yield* (called.error as RunError.ModelError)
   // neither half an answer nor the reason why the rest is missing is a memory of a conversation
   if (called.finishReason === "content-filter") return yield* filtered
   const text = Message.textOf(called.content)

@@ -6,6 +6,7 @@
  */
 import type * as Clock from "effect/Clock"
 import * as Frozen from "../../run/Frozen.ts"
+import * as Patience from "../../services/attempts/Patience.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as Prices from "../../services/Prices.ts"
@@ -23,7 +24,6 @@ import type * as DriveRequest from "./DriveRequest.ts"
 import type * as HookRun from "./HookRun.ts"
 import * as Inbox from "./Inbox.ts"
 import * as LeftBehind from "./LeftBehind.ts"
-import * as Patience from "./Patience.ts"
 
 export interface Services {
   readonly model: Model.Model["Service"]

@@ -3,15 +3,20 @@
  *
  * Does not own the attempt itself (`Attempt`), nor what follows it (`ModelCall`).
  */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as AttemptResult from "../../run/AttemptResult.ts"
 import * as Message from "../../run/Message.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import * as Notice from "../../run/transcript/Notice.ts"
+import * as Attempt from "../../services/attempts/Attempt.ts"
+import * as Detached from "../../services/fibers/Detached.ts"
+import * as Pace from "../../services/fibers/Pace.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as Env from "../env/Env.ts"
 import * as Chat from "../observe/Chat.ts"
-import * as Attempt from "./Attempt.ts"
+import { Incoming } from "./Incoming.ts"
 import * as Offer from "./Offer.ts"
 
 /** The model that is asked, with the messages that are legal for it. */
@@ -54,7 +59,11 @@ export const ask = function*(
   const onLeftBehind = Effect.sync(() => {
     env.leftBehind.set(`model ${turn}.${attempt}`, { name: `model ${model.info.name}` })
   })
-  const tried = Attempt.run(model, request, journal, patience, onLeftBehind)
+  // others go first: if they abort the call, it is not made
+  const tried = Effect.flatMap(Pace.letOthersGo, () => {
+    const incoming = new Incoming(metadata, journal, Context.get(Detached.contextHere(), Clock.Clock))
+    return Attempt.of(model.stream(request), incoming, patience, onLeftBehind)
+  })
   const result = yield* Chat.around(telemetry, model.info, request, tried)
   const broken = Chat.measure(telemetry, model.info, result)
   if (broken !== undefined) yield* broken

@@ -5,9 +5,9 @@
  */
 import * as Effect from "effect/Effect"
 import * as RunError from "../../run/RunError.ts"
-import type * as Leavable from "../../services/fibers/Leavable.ts"
-import type * as Patience from "../env/Patience.ts"
+import type * as Leavable from "../fibers/Leavable.ts"
 import type { Incoming } from "./Incoming.ts"
+import type * as Patience from "./Patience.ts"
 
 /** The shortest time between two looks at a gap that has not begun, in milliseconds; a shorter gap is not looked at more often. */
 const shortestWait = 100
