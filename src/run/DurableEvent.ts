@@ -7,6 +7,7 @@
 import * as Schema from "effect/Schema"
 import * as DoomLoop from "./DoomLoop.ts"
 import { HookTime } from "./HookTime.ts"
+import * as CompactionCost from "./log/CompactionCost.ts"
 import * as Memory from "./Memory.ts"
 import * as Message from "./Message.ts"
 import { belowCall, Parent, Run, Trace } from "./Pointer.ts"
@@ -40,9 +41,6 @@ const durable = <const Tag extends string, const Fields extends Schema.Struct.Fi
 
 /** Input sent to a run: to be read with its next turn, or when it would end. */
 const input = { kind: Schema.Literals(["steer", "followUp"]), messages: Schema.Array(Message.UserMessage) }
-
-/** `false`: somebody asked for the compaction by hand, and its cost is in the totals of no run. */
-const isOfRun = Schema.optionalKey(Schema.Literal(false))
 
 /** What every end has. */
 const end = {
@@ -216,16 +214,14 @@ export const Durable = Schema.Union([
     memory: Schema.optionalKey(Memory.Memory),
     /** long tool results in kept messages, made of events up to here, become notes */
     pruned: Schema.optionalKey(Schema.Finite),
-    usage: Usage.Usage,
-    isOfRun,
+    ...CompactionCost.fields,
     /** what a reader that starts here needs to know of the log before it; see `Snapshot` */
     snapshot: Schema.optionalKey(Schema.Json)
   }),
   /** A strategy failed, and made nothing smaller; what it cost counts. */
   durable("CompactionDiscarded", {
     message: Schema.String,
-    usage: Usage.Usage,
-    isOfRun
+    ...CompactionCost.fields
   }),
   /** An abort was accepted; it is carried out after this. */
   durable("AbortRequested", { reason: AbortedReason }),

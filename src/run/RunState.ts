@@ -2,8 +2,8 @@
  * The state of a session's current run: a fold of its durable events. `evolve` is pure, and total, even on logs with
  * holes; a live run and a replayed one cannot differ.
  *
- * Does not own what drives (`RunDrive`), the model calls of a turn (`RunTurn`) and its tool calls (`RunRound`) do to
- * it, what follows from it (`RunDecision`), the moves between statuses (`RunStatus`), or messages (`Transcript`).
+ * Does not own what drives (`RunDrive`), the model calls of a turn (`RunTurn`), its tool calls (`RunRound`) and compactions
+ * (`RunCompaction`) do to it, what follows from it (`RunDecision`), the moves between statuses (`RunStatus`), or messages (`Transcript`).
  */
 import * as DoomLoop from "./DoomLoop.ts"
 import type * as Message from "./Message.ts"
@@ -16,11 +16,11 @@ import type * as CallQuota from "./state/CallQuota.ts"
 import type * as Measure from "./state/Measure.ts"
 import type * as OpenCall from "./state/OpenCall.ts"
 import * as Queue from "./state/Queue.ts"
+import * as RunCompaction from "./state/RunCompaction.ts"
 import * as RunDrive from "./state/RunDrive.ts"
 import * as RunRound from "./state/RunRound.ts"
 import * as RunTurn from "./state/RunTurn.ts"
 import * as Totals from "./Totals.ts"
-import * as Usage from "./Usage.ts"
 
 /** Plain data. Snapshots keep it (`log/Snapshot`): if its shape changes, their version goes up. */
 export interface RunState {
@@ -53,7 +53,7 @@ export interface RunState {
   readonly turn: number
   /** attempts at the turn's model call so far, including earlier drives */
   readonly attempts: number
-  /** retries of this run's model calls, over all turns and drives */
+  /** retries of this run's model calls, over all turns, compactions and drives */
   readonly retries: number
   /** milliseconds that this run lost to attempts that do not count, and to the waits after them */
   readonly lostTime: number
@@ -194,12 +194,10 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
       next.trail = told(before.trail, event)
       break
     case "ContextCompacted":
-      next.compactionsInARow += event.cause === "manual" ? 0 : 1
-      if (event.isOfRun === false) break
-      next.totals = { ...spent(before.totals, event.usage), compactions: before.totals.compactions + 1 }
+      RunCompaction.compact(next, event)
       break
     case "CompactionDiscarded":
-      if (event.isOfRun !== false) next.totals = spent(before.totals, event.usage)
+      RunCompaction.discard(next, event)
       break
     case "RunLimited":
       RunDrive.end(next, event)
@@ -217,11 +215,6 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
   }
   return next
 }
-
-const spent = (totals: RunEvent.Totals, usage: Usage.Usage): RunEvent.Totals => ({
-  ...totals,
-  usage: Usage.add(totals.usage, usage)
-})
 
 const told = (trail: DoomLoop.Trail, { loop }: { readonly loop?: DoomLoop.Loop }): DoomLoop.Trail =>
   loop === undefined ? trail : DoomLoop.tell(trail, loop)

@@ -12,10 +12,11 @@ export interface RetryPolicy {
   readonly maxRetries?: number
   /** the longest wait that a provider may ask for; a longer one is not waited for */
   readonly maxRetryAfter: Duration.Duration
-  /** how often a run tries again, over all its turns and drives */
+  /** how often a run tries again, over all its turns, compactions and drives */
   readonly maxRunRetries: number
   /**
-   * how much time a run may lose to attempts that do not count and to the waits after them, over all turns and drives
+   * how much time a run may lose to attempts that do not count and to the waits after them, over all its turns, compactions and
+   * drives
    */
   readonly maxRunTime: Duration.Duration
   /** What a failure means, if the application knows better: a retryable error is tried again, any other is final. */

@@ -45,7 +45,8 @@ const digests: Record<string, string> = {
   "session-v1-marks": "c6636657cb9eed7545aa8d226445d36f6bba2a6786f571979c6cb5b0698d5619",
   "session-v1-by-hand": "68685721f4c818e3b23cbfb6a1938f3c16c0adf745719ee706cb7bbbd550fe72",
   "session-v1-cut-off": "df964a4834d5246f3db499efc162506aee9b322f4b6345917e6dbd795dc89fc2",
-  "session-v1-goes-on": "4fc0f5d209aeb44a0e70e029536b44734e570099229670800495586e5e5cec05"
+  "session-v1-goes-on": "4fc0f5d209aeb44a0e70e029536b44734e570099229670800495586e5e5cec05",
+  "session-v1-lost": "9af8f70b8a7e2d6012ebde8ea6755945c4e5141e0546be2537620399af5e9515"
 }
 
 /** The model that gave most of the sessions' answers. */

@@ -55,5 +55,6 @@ export const all: ReadonlyArray<GoldenSession> = [
   load("session-v1-marks", 1),
   load("session-v1-by-hand", 1),
   load("session-v1-cut-off", 1),
-  load("session-v1-goes-on", 1)
+  load("session-v1-goes-on", 1),
+  load("session-v1-lost", 1)
 ]

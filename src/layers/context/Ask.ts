@@ -1,21 +1,22 @@
 /**
- * One question to a model on behalf of a strategy, and its whole answer as text. Retried as the `RetryPolicy` says, then put to
- * the model's fallbacks, as in a run.
+ * One question to a model on behalf of a strategy, and its whole answer as text. Tried again, and put to the model's fallbacks, as
+ * the call of a turn is, within what the run may still lose to failures.
  *
- * Does not own what is asked, nor a single call (`Call`).
+ * Does not own what is asked, a single call (`Call`), nor what follows one (`Tries`).
  */
 import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as AttemptResult from "../../run/AttemptResult.ts"
+import * as Lost from "../../run/Lost.ts"
 import * as Message from "../../run/Message.ts"
 import * as RunError from "../../run/RunError.ts"
+import * as Losses from "../../services/attempts/Losses.ts"
+import * as Tries from "../../services/attempts/Tries.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
-import * as RetryStep from "../../services/fibers/RetryStep.ts"
-import * as Model from "../../services/Model.ts"
+import type * as Model from "../../services/Model.ts"
 import * as RetryPolicy from "../../services/RetryPolicy.ts"
 import * as Call from "./Call.ts"
-
-type Service = Model.Model["Service"]
 
 export interface Answer {
   readonly text: string
@@ -23,55 +24,51 @@ export interface Answer {
   readonly isCut: boolean
 }
 
-/** The whole answer of `model`, or of the one that took over. Notes what each call spends, also when it fails. */
-export const ask = (
-  model: Service,
+/**
+ * The whole answer of `model`, or of the one that took over. Notes what each call spends, also when it fails, and what is lost to
+ * those that fail. An answer without text is asked for once more, as one of a turn, but never counts.
+ */
+export const ask = Effect.fnUntraced(function*(
+  model: Model.Model["Service"],
   question: Call.Question,
   ledger: ContextManager.Ledger
-): Effect.Effect<Answer, RunError.ModelError> =>
-  Effect.flatMap(RetryPolicy.RetryPolicy, (whole) => {
-    const policy = RetryPolicy.of(whole, model.info)
-    const once = Effect.mapError(
-      attempt(model, question, ledger),
-      (error) => error === noneLeft ? error : policy.classify(error, model.info)
-    )
-    return Effect.catch(again(once, policy), (error) => {
-      const to = error === noneLeft ? undefined : Model.fallbackOf(model, error)
-      return to === undefined ? Effect.fail(error) : ask(to, question, ledger)
-    })
-  })
-
-/** Tries again while the failure is retryable, the schedule goes on, and the wait that was asked for is not too long. */
-const again = Effect.fnUntraced(function*(
-  once: Effect.Effect<Answer, RunError.ModelError>,
-  policy: RetryPolicy.RetryPolicy
-): Effect.fn.Return<Answer, RunError.ModelError> {
-  const step = RetryStep.make(policy)
-  while (true) {
-    const result = yield* Effect.result(once)
-    if (result._tag === "Success") return result.success
-    const error = result.failure
-    if (error._tag !== "RetryableError") return yield* error
-    const next = yield* step(yield* Clock.currentTimeMillis, error.reason)
-    if (next._tag !== "Delay") return yield* error
-    yield* Effect.sleep(next.duration)
+): Effect.fn.Return<Answer, RunError.RunError> {
+  const policies = yield* RetryPolicy.RetryPolicy
+  const losses = yield* Losses.Losses
+  let tries = Tries.make(policies, model, 0)
+  let mayBeEmpty = false
+  for (let attempt = 1;; attempt++) {
+    if (!ledger.mayAsk()) return yield* noneLeft
+    const result = whole(yield* Call.make(tries.model, question, ledger))
+    const now = yield* Clock.currentTimeMillis
+    const verdict = yield* Effect.gen(() => Tries.judge(tries, attempt, result, mayBeEmpty, now, losses.soFar()))
+    mayBeEmpty ||= result._tag === "Settled"
+    if (verdict._tag === "Retry") {
+      losses.note(Lost.attempt(result.duration, Duration.toMillis(verdict.delay.duration)))
+      yield* Effect.sleep(verdict.delay.duration)
+      continue
+    }
+    const answer = verdict._tag === "Counts" ? answerOf(verdict.answer) : undefined
+    if (answer !== undefined) return answer
+    losses.note(Lost.attempt(result.duration, undefined))
+    const { error, final } = verdict._tag === "Failed" ? verdict : saidNothing
+    const to = Tries.fallbackOf(tries.model, error)
+    if (to === undefined) return yield* final
+    tries = Tries.make(policies, to, attempt)
   }
 })
 
-const attempt = Effect.fnUntraced(function*(
-  model: Service,
-  question: Call.Question,
-  ledger: ContextManager.Ledger
-): Effect.fn.Return<Answer, RunError.ModelError> {
-  if (!ledger.mayAsk()) return yield* noneLeft
-  const called = yield* Call.make(model, question, ledger)
-  if (called._tag === "Failed") return yield* (called.error as RunError.ModelError)
-  // neither half an answer nor the reason why the rest is missing is a memory of a conversation
-  if (called.finishReason === "content-filter") return yield* filtered
-  const text = Message.textOf(called.content)
-  if (text.trim() === "") return yield* AttemptResult.empty
-  return { text, isCut: called.finishReason === "length" }
-})
+/** Neither half an answer nor the reason why the rest is missing is a memory of a conversation. */
+const whole = (result: AttemptResult.AttemptResult): AttemptResult.AttemptResult =>
+  result._tag === "Settled" && result.finishReason === "content-filter"
+    ? { _tag: "Failed", error: filtered, usage: result.usage, duration: result.duration }
+    : result
+
+/** `undefined` where it has no text. */
+const answerOf = ({ content, finishReason }: AttemptResult.Settled): Answer | undefined => {
+  const text = Message.textOf(content)
+  return text.trim() === "" ? undefined : { text, isCut: finishReason === "length" }
+}
 
 const refusal = (reason: RunError.ProviderRefusal) => new RunError.NonRetryableError<RunError.ProviderRefusal>(reason)
 
@@ -81,3 +78,7 @@ const noneLeft = refusal({
   message: "the run's limits allow no further call; resume the run with higher ones"
 })
 const filtered = refusal({ _tag: "ContentPolicy", message: "the model's answer was filtered, or refused" })
+const saidNothing = {
+  error: AttemptResult.empty,
+  final: refusal({ _tag: "Unknown", message: AttemptResult.empty.message })
+}

@@ -15,7 +15,7 @@ import * as MessageText from "./MessageText.ts"
 import * as Strategy from "./Strategy.ts"
 import type * as Way from "./Way.ts"
 
-type Failure = ContextManager.CompactionError | RunError.ModelError["reason"]
+type Failure = ContextManager.CompactionError | RunError.RunError["reason"]
 
 /** What a reading works with; `budget` is the number of tokens that the memory may take. */
 export interface Task<A> {

@@ -9,10 +9,12 @@ import * as Option from "effect/Option"
 import * as Frozen from "../../run/Frozen.ts"
 import * as Bounds from "../../run/log/Bounds.ts"
 import * as Snapshot from "../../run/log/Snapshot.ts"
+import * as Lost from "../../run/Lost.ts"
 import * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import * as Usage from "../../run/Usage.ts"
+import * as Losses from "../../services/attempts/Losses.ts"
 import * as CompactionLaws from "../../services/CompactionLaws.ts"
 import * as ContextManager from "../../services/ContextManager.ts"
 import * as CompactionTime from "../../services/fibers/CompactionTime.ts"
@@ -72,11 +74,18 @@ export const carryOut = (
   env: Env.Env,
   request: ContextManager.Request
 ): Effect.Effect<Compacted, ContextManager.CompactionError | RunError.RunError> => {
+  // by hand it is bounded as a run of its own
+  const losses = Losses.make(request.force === "manual" ? Lost.nothing : env.journal.state)
   const making = env.telemetry.isTraced
-    ? CompactionSpan.around({ metadata: request.metadata, cause: ContextManager.causeOf(request) }, make(env, request))
-    : make(env, request)
-  return Effect.onError(making, (cause) => Effect.sync(() => discard(env, request, errorOf(cause))))
+    ? CompactionSpan.around(
+      { metadata: request.metadata, cause: ContextManager.causeOf(request) },
+      make(env, request, losses)
+    )
+    : make(env, request, losses)
+  return Effect.onError(making, (cause) => Effect.sync(() => discard(env, request, errorOf(cause), losses)))
 }
+
+type CompactionLosses = ReturnType<typeof Losses.make>
 
 const errorOf = (cause: Cause.Cause<ContextManager.CompactionError | RunError.RunError>) => {
   const error = Option.getOrUndefined(Cause.findErrorOption(cause))
@@ -89,7 +98,8 @@ const broke = new ContextManager.CompactionError({ message: "the strategy failed
 
 const make = Effect.fnUntraced(function*(
   env: Env.Env,
-  request: ContextManager.Request
+  request: ContextManager.Request,
+  losses: CompactionLosses
 ): Effect.fn.Return<Compacted, ContextManager.CompactionError | RunError.RunError> {
   const { context, journal, telemetry, timeouts } = env
   // a strategy may take its time, and facts do not wait for it
@@ -98,6 +108,7 @@ const make = Effect.fnUntraced(function*(
   const inTime = context.keepsTime === true ? making : CompactionTime.limited("the strategy", timeouts, making)
   const compaction = yield* inTime.pipe(
     Effect.provideService(Timeouts.Timeouts, timeouts),
+    Effect.provideService(Losses.Losses, losses),
     Effect.provideService(ObserveCall.ObserveCall, Chat.observe(telemetry))
   )
   const before = journal.transcript
@@ -122,6 +133,7 @@ const make = Effect.fnUntraced(function*(
     ...(memory === undefined ? {} : { memory: Frozen.copy(memory) }),
     ...(pruned === undefined ? {} : { pruned }),
     usage: spentOn(request, compaction),
+    ...lostOf(losses),
     ...ownerOf(request),
     ...snapshotOf(env, change)
   }
@@ -129,28 +141,39 @@ const make = Effect.fnUntraced(function*(
   return compacted
 })
 
-/** Records what a strategy spent in vain, if anything. */
+/** Records what a strategy spent and lost in vain, if anything. */
 const discard = (
   env: Env.Env,
   request: ContextManager.Request,
-  error: ContextManager.CompactionError
+  error: ContextManager.CompactionError,
+  losses: CompactionLosses
 ): void => {
   const usage = spentOn(request, error)
-  if (!Usage.isNothing(usage)) discarded(env, request, error.message, usage)
+  const lost = lostOf(losses)
+  if (lost.lost !== undefined || !Usage.isNothing(usage)) discarded(env, request, error.message, usage, lost)
 }
 
 const discarded = (
   { journal }: Env.Env,
   request: ContextManager.Request,
   message: string,
-  usage: Usage.Usage
+  usage: Usage.Usage,
+  lost?: Losing
 ): void =>
   journal.record({
     _tag: "CompactionDiscarded",
     message: Bounds.message(message),
     usage,
+    ...lost,
     ...ownerOf(request)
   })
+
+type Losing = Pick<Compacted, "lost">
+
+const lostOf = (losses: CompactionLosses): Losing => {
+  const lost = losses.noted()
+  return lost.retries === 0 && lost.lostTime === 0 ? {} : { lost }
+}
 
 /** A compaction by hand is not the run's. */
 const ownerOf = ({ force }: ContextManager.Request): { readonly isOfRun?: false } =>

@@ -10,8 +10,9 @@ import * as AttemptResult from "../../run/AttemptResult.ts"
 import type * as Message from "../../run/Message.ts"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
+import type * as RetryStep from "../../services/attempts/RetryStep.ts"
+import * as Tries from "../../services/attempts/Tries.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
-import type * as RetryStep from "../../services/fibers/RetryStep.ts"
 import * as Model from "../../services/Model.ts"
 import * as Prices from "../../services/Prices.ts"
 import * as RetryPolicy from "../../services/RetryPolicy.ts"
@@ -20,7 +21,6 @@ import type * as Env from "../env/Env.ts"
 import type * as Journal from "../log/Journal.ts"
 import * as Asking from "./Asking.ts"
 import * as TakingOver from "./TakingOver.ts"
-import * as Tries from "./Tries.ts"
 
 export type Result =
   | AttemptResult.Settled & Answered
@@ -109,7 +109,7 @@ const tryAgain = Effect.fnUntraced(function*(
 /** What follows; where the policy breaks on it, the cost of the attempt is recorded all the same. */
 const judge = ({ asked, attempt, env, mayBeEmpty, result, tries }: Tried): Effect.Effect<Tries.Verdict> =>
   Effect.onError(
-    Effect.gen(() => Tries.judge(tries, attempt, result, mayBeEmpty, env.journal)),
+    Effect.gen(() => Tries.judge(tries, attempt, result, mayBeEmpty, env.journal.now(), env.journal.state)),
     () => Effect.sync(() => discard(env, asked, attempt, result, { _tag: "Failed", error: Tries.failureOf(result) }))
   )
 

@@ -5,6 +5,7 @@
  * Does not own what the turn's tool calls do; that is `RunRound`.
  */
 import type * as DurableEvent from "../DurableEvent.ts"
+import * as Lost from "../Lost.ts"
 import * as Message from "../Message.ts"
 import type * as RunState from "../RunState.ts"
 import * as Usage from "../Usage.ts"
@@ -39,8 +40,9 @@ export const discardAttempt = (next: RunState.Next, event: DurableEvent.Of<"Atte
   const { attempt, delay, duration = 0, usage } = event
   const { totals } = next
   next.attempts = attempt
-  next.retries += delay === undefined ? 0 : 1
-  next.lostTime += duration + (delay ?? 0)
+  const lost = Lost.attempt(duration, delay)
+  next.retries += lost.retries
+  next.lostTime += lost.lostTime
   next.measured = Measure.discard(next.measured, event)
   next.totals = { ...totals, usage: Usage.add(totals.usage, usage), errors: totals.errors + 1 }
 }

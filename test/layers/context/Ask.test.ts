@@ -37,7 +37,7 @@ const ledger = (calls: number): ContextManager.Ledger => {
   return { mayAsk: () => left-- > 0, note: () => {}, noted: () => Usage.zero }
 }
 
-const reasonOf = (self: Effect.Effect<unknown, RunError.ModelError>) =>
+const reasonOf = (self: Effect.Effect<unknown, RunError.RunError>) =>
   Effect.map(Effect.flip(self), ({ reason }) => reason._tag)
 
 /** Takes every failure for a passing one. */
@@ -68,5 +68,25 @@ describe("a question that fails", () => {
       assert.strictEqual(error.reason._tag, "Unknown")
       assert.strictEqual(error.message, "the run's limits allow no further call; resume the run with higher ones")
       assert.deepStrictEqual(asked, [])
+    }))
+
+  it.effect("because it was answered with nothing twice is put to the next model, once", () =>
+    Effect.gen(function*() {
+      const asked: Array<string> = []
+      const parts: ReadonlyArray<Model.ModelPart> = [
+        { type: "text-delta", block: "0", delta: " " },
+        { type: "finish", reason: "stop", usage: Usage.zero }
+      ]
+      const model = (name: string, fallback?: Model.Fallback): Model.Model["Service"] => ({
+        info: { provider: "test", name },
+        ...(fallback === undefined ? {} : { fallback }),
+        stream: () => Stream.suspend(() => (asked.push(name), Stream.fromIterable(parts)))
+      })
+      const first = model("first", { to: model("second"), when: () => true })
+      const asking = Ask.ask(first, question, ledger(9))
+      const retry = RetryPolicy.make({ base: 0 })
+      const error = yield* Effect.flip(Effect.provideService(asking, RetryPolicy.RetryPolicy, retry))
+      assert.strictEqual(error.message, "the model's answer was empty")
+      assert.deepStrictEqual(asked, ["first", "first", "second"])
     }))
 })

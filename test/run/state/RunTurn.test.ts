@@ -3,7 +3,6 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Message from "../../../src/run/Message.ts"
 import type * as RunEvent from "../../../src/run/RunEvent.ts"
 import * as RunState from "../../../src/run/RunState.ts"
-import * as Usage from "../../../src/run/Usage.ts"
 import * as Draft from "../../support/Drafts.ts"
 
 const fold = (...drafts: ReadonlyArray<Draft.Placed>) => Draft.log(...drafts).reduce(RunState.evolve, RunState.empty)
@@ -130,22 +129,6 @@ describe("an answer", () => {
 
   it("in a log with holes belongs to its turn even without that turn's start", () => {
     assert.strictEqual(fold(Draft.started("x"), { ...answer, turn: 3 }).turn, 3)
-  })
-})
-
-describe("a compaction", () => {
-  it("counts in a row unless somebody asked for it", () => {
-    const compacted = (cause: RunEvent.CompactionCause) => ({ ...Draft.compacted(0, []), cause })
-    const { compactionsInARow, totals } = fold(Draft.started("x"), compacted("window"), compacted("manual"))
-    assert.deepStrictEqual([compactionsInARow, totals.compactions], [1, 2])
-  })
-
-  it("by hand counts for no run, not even if it failed", () => {
-    const usage = { inputTokens: 5, outputTokens: 1 }
-    const byHand = { ...Draft.compacted(0, []), cause: "manual" as const, usage, isOfRun: false as const }
-    const failed = { _tag: "CompactionDiscarded" as const, message: "no", usage, isOfRun: false as const }
-    const { totals } = fold(Draft.started("x"), byHand, failed)
-    assert.deepStrictEqual([totals.compactions, totals.usage], [0, Usage.zero])
   })
 })
 

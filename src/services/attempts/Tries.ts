@@ -1,17 +1,17 @@
 /**
  * The tries at one model, by its policy, and what follows each: it counts, another one is made, or the failure is final, and
- * another model may be asked.
+ * another model may be asked: for the calls of turns and of strategies.
  *
- * Does not own the waits between them (`Backoff`), nor what is then done (`ModelCall`).
+ * Does not own the waits between them (`Backoff`), nor what is then done (`ModelCall`, `Ask`).
  */
 import type * as Effect from "effect/Effect"
 import * as AttemptResult from "../../run/AttemptResult.ts"
+import type * as Lost from "../../run/Lost.ts"
 import * as RunError from "../../run/RunError.ts"
-import type * as RetryStep from "../../services/fibers/RetryStep.ts"
-import * as Model from "../../services/Model.ts"
-import * as RetryPolicy from "../../services/RetryPolicy.ts"
-import type * as Journal from "../log/Journal.ts"
+import * as Model from "../Model.ts"
+import * as RetryPolicy from "../RetryPolicy.ts"
 import * as Backoff from "./Backoff.ts"
+import type * as RetryStep from "./RetryStep.ts"
 
 export interface Tries {
   readonly model: Model.Model["Service"]
@@ -48,20 +48,24 @@ export const make = (whole: RetryPolicy.RetryPolicy, model: Model.Model["Service
   return { model, policy, backoff: Backoff.make(policy, whole), after }
 }
 
-/** An answer that says nothing counts where it `mayBeEmpty`, or where the policy allows no other try. */
+/**
+ * An answer that says nothing counts where it `mayBeEmpty`, or where the policy allows no other try. `now` is in milliseconds since
+ * the epoch, `lost` what the run lost before this attempt.
+ */
 export const judge = function*(
   tries: Tries,
   attempt: number,
   result: AttemptResult.AttemptResult,
   mayBeEmpty: boolean,
-  journal: Journal.Journal
+  now: number,
+  lost: Lost.Lost
 ): Effect.fn.Return<Verdict> {
   const isAnswer = result._tag === "Settled"
   if (isAnswer && (mayBeEmpty || !AttemptResult.saysNothing(result))) return { _tag: "Counts", answer: result }
   const error = isAnswer ? AttemptResult.empty : classified(tries, result.error)
   let why = ""
   if (error._tag === "RetryableError") {
-    const next = yield* tries.backoff(error.reason, journal, result.duration)
+    const next = yield* tries.backoff(error.reason, now, lost, result.duration)
     if (next._tag === "Delay") return { _tag: "Retry", error, delay: next }
     why = next.why
   }

@@ -6,10 +6,10 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as Lost from "../../run/Lost.ts"
 import type * as RunError from "../../run/RunError.ts"
-import * as RetryStep from "../../services/fibers/RetryStep.ts"
-import type * as RetryPolicy from "../../services/RetryPolicy.ts"
-import type * as Journal from "../log/Journal.ts"
+import type * as RetryPolicy from "../RetryPolicy.ts"
+import * as RetryStep from "./RetryStep.ts"
 
 /** No next try; `why` continues a sentence, and is empty where the tries are used up. */
 interface None {
@@ -17,10 +17,14 @@ interface None {
   readonly why: string
 }
 
-/** One step for each failure; `duration` is what the failed attempt took, in milliseconds. */
+/**
+ * One step for each failure, `now` in milliseconds since the epoch. `lost` is what the run lost before the failed attempt, which
+ * took `duration` milliseconds.
+ */
 export type Backoff = (
   reason: RunError.ProviderReason,
-  journal: Pick<Journal.Journal, "state" | "now">,
+  now: number,
+  lost: Lost.Lost,
   duration: number
 ) => Effect.Effect<RetryStep.Delay | None>
 
@@ -43,12 +47,11 @@ const tooLate: None = {
 /** `whole`, the policy of all the run's models, says how much the run may lose in all. */
 export const make = (policy: RetryPolicy.RetryPolicy, whole: RetryPolicy.RetryPolicy): Backoff => {
   const step = RetryStep.make(policy)
-  return (reason, journal, duration) =>
-    Effect.map(step(journal.now(), reason), (next) => {
+  return (reason, now, { lostTime, retries }, duration) =>
+    Effect.map(step(now, reason), (next) => {
       if (next._tag !== "Delay") return none[next._tag]
-      const { lostTime, retries } = journal.state
       if (retries >= whole.maxRunRetries) return tooOften
-      const lost = Duration.millis(lostTime + duration + Duration.toMillis(next.duration))
-      return Duration.isGreaterThan(lost, whole.maxRunTime) ? tooLate : next
+      const all = Duration.millis(lostTime + duration + Duration.toMillis(next.duration))
+      return Duration.isGreaterThan(all, whole.maxRunTime) ? tooLate : next
     })
 }
