@@ -1,6 +1,6 @@
 /**
  * Where the suite of session stores can be loaded and called, and that it says what a store did although it has to
- * refuse it. What else it checks is proved by the stores that pass it.
+ * refuse it. A store of classes passes it. What else it checks is proved by the stores that pass it.
  */
 import { assert, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
@@ -10,6 +10,8 @@ import { execFile } from "node:child_process"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import * as Fixtures from "../../src/testing/sessions/Fixtures.ts"
+import { suite } from "../../src/testing/SessionStoreSuite.ts"
+import * as ClassStore from "../support/ClassStore.ts"
 
 const testing = join(import.meta.dirname, "../../src/testing/index.ts")
 /** As if neither were installed. */
@@ -60,3 +62,5 @@ it.effect("a store that does what it must refuse fails the test in words, at the
       assert.match(error.stack ?? "", /SessionStoreSuite\.test\.ts/)
     }
   }))
+
+suite("a store and sessions that are instances of classes", ClassStore.layer)

@@ -43,7 +43,7 @@ const show = Effect.fnUntraced(function*(
   const { sessionId } = kept.info
   const model = yield* SessionModel.last(kept)
   const { state, transcript } = yield* SessionAgent.current(kept)
-  const counter = new Counter.Counter((yield* Tokenizer).count)
+  const counter = new Counter.Counter(yield* Tokenizer)
   const by = contextWindow === undefined || model === undefined
     ? 1
     : Measure.correction(state.measured, model, contextWindow - Model.answerRoom({ contextWindow }))

@@ -8,6 +8,7 @@ import * as MessageTokens from "../../run/MessageTokens.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
 import type * as Model from "../../services/Model.ts"
+import type { Tokenizer } from "../../services/Tokenizer.ts"
 import type * as Env from "./Env.ts"
 
 export class Counter {
@@ -17,8 +18,8 @@ export class Counter {
   #last: Transcript.Total | undefined
   #sized: { readonly env: Env.Env; readonly size: ContextManager.Size } | undefined
 
-  constructor(count: (text: string) => number) {
-    this.ofText = count
+  constructor(tokenizer: Tokenizer) {
+    this.ofText = (text) => tokenizer.count(text)
   }
 
   /** Made with the first count: where no context window is known, nothing is counted. */

@@ -108,7 +108,7 @@ export const make = (
     sessionId,
     clock: settings.clock,
     prices: settings.prices,
-    counter: new Counter.Counter(settings.tokenizer.count),
+    counter: new Counter.Counter(settings.tokenizer),
     patience: Patience.of(brief.timeouts),
     hooks: { at: settings.hooks, times: undefined },
     leftBehind,

@@ -9,11 +9,11 @@ const page = 100
 
 /** The sessions that `list` returns, the last changed first. One that changes before it is taken is passed over. */
 export const all = (
-  { list }: Pick<SessionStore.SessionStore["Service"], "list">,
+  store: Pick<SessionStore.SessionStore["Service"], "list">,
   options: Omit<SessionStore.ListOptions, "limit"> = {}
 ): Stream.Stream<SessionStore.SessionInfo, SessionStore.StoreError> =>
   Stream.paginate(options.after, (after) =>
     Effect.map(
-      list({ ...options, after, limit: page }),
+      store.list({ ...options, after, limit: page }),
       (infos) => [infos, Option.fromUndefinedOr(infos.length < page ? undefined : infos.at(-1))] as const
     ))
