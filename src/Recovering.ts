@@ -37,7 +37,7 @@ export const recovering = <Self, A>(
   Layer.effectDiscard(Effect.gen(function*() {
     yield* Effect.orDie(Effect.fromResult(InputCheck.recovery(input)))
     const pause = yield* Effect.orDie(Effect.fromResult(InputCheck.every(every)))
-    const { recover } = yield* agent
+    const client = yield* agent
     let told: ReadonlyMap<string, string> = new Map()
     const tell = Effect.fnUntraced(function*({ refused, stoppedBy }: Recovered<A>) {
       const now = new Map(refused.map(({ error, sessionId }) => [sessionId, error.message]))
@@ -49,7 +49,7 @@ export const recovering = <Self, A>(
       if (stoppedBy !== undefined) yield* Effect.logWarning(notAll(stoppedBy))
     })
     const look = Effect.catchCause(
-      Effect.flatMap(recover(input), tell),
+      Effect.flatMap(client.recover(input), tell),
       (cause) => Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logWarning(notAll(RunError.fromCause(cause)))
     )
     // what goes on later is not part of the span in which the layer was built

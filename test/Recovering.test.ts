@@ -12,6 +12,7 @@ import * as Agent from "../src/Agent.ts"
 import * as RunError from "../src/run/RunError.ts"
 import * as RunEvent from "../src/run/RunEvent.ts"
 import * as ScriptedModel from "../src/testing/ScriptedModel.ts"
+import * as Bound from "./support/Bound.ts"
 import * as DeadRun from "./support/DeadRun.ts"
 import * as TestAgent from "./support/TestAgent.ts"
 import * as TestStore from "./support/TestStore.ts"
@@ -58,6 +59,17 @@ it.effect("reports each run that cannot continue once, and keeps looking whateve
     const of = (text: string) => said.filter((message) => JSON.stringify(message).includes(text)).length
     // it counts as news again after a look that did not refuse it
     assert.deepStrictEqual([of("it is broken"), of("stopped early"), said.length], [2, 3, 5])
+  }))
+
+it.effect("a client that is an instance of a class is asked as one", () =>
+  Effect.gen(function*() {
+    const { agent } = yield* TestAgent.make([])
+    let looks = 0
+    const recover = () => Effect.sync(() => ({ runs: [], refused: [], looks: ++looks }))
+    const client = Layer.succeed(Held, Bound.only({ ...agent, recover }))
+    yield* Layer.build(Layer.provide(Agent.recovering(Held, { every: "1 minute" }), client))
+    yield* TestClock.adjust("1 minute")
+    assert.strictEqual(looks, 2)
   }))
 
 it.effect("the span of a run that continues has no parent in the layer's construction", () =>
