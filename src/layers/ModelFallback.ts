@@ -8,6 +8,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as RunError from "../run/RunError.ts"
+import * as Delegating from "../services/Delegating.ts"
 import * as Model from "../services/Model.ts"
 
 export interface Options {
@@ -26,12 +27,12 @@ type Layers = readonly [Layer.Layer<Model.Model, any, any>, ...ReadonlyArray<Lay
 type Service = Model.Model["Service"]
 
 /** `model`, with `to` after the last of its own fallbacks. */
-const followedBy = (model: Service, to: Service, when: NonNullable<Options["when"]>): Service => ({
-  ...model,
-  fallback: model.fallback === undefined
-    ? { to, when: (error) => when(error, model.info) }
-    : { ...model.fallback, to: followedBy(model.fallback.to, to, when) }
-})
+const followedBy = (model: Service, to: Service, when: NonNullable<Options["when"]>): Service =>
+  Delegating.to(model, {
+    fallback: model.fallback === undefined
+      ? { to, when: (error) => when(error, model.info) }
+      : Delegating.to(model.fallback, { to: followedBy(model.fallback.to, to, when) })
+  })
 
 /**
  * The models, in the order in which they are asked. A failure is final when it is not retryable, or when the tries at that

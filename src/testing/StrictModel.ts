@@ -8,6 +8,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as FileCheck from "../run/FileCheck.ts"
 import type * as Message from "../run/Message.ts"
+import * as Delegating from "../services/Delegating.ts"
 import * as Model from "../services/Model.ts"
 
 /** What is illegal about a request, in words; empty when nothing is. */
@@ -130,7 +131,7 @@ export const make = Effect.fnUntraced(function*(
   const { fallback } = model
   return {
     info: model.info,
-    ...(fallback === undefined ? {} : { fallback: { ...fallback, to: yield* make(fallback.to) } }),
+    ...(fallback === undefined ? {} : { fallback: Delegating.to(fallback, { to: yield* make(fallback.to) }) }),
     stream: (request) =>
       Stream.suspend(() => {
         const found = violations(request)

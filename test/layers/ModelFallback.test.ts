@@ -15,6 +15,7 @@ import * as Prices from "../../src/services/Prices.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as StrictModel from "../../src/testing/StrictModel.ts"
+import * as Bound from "../support/Bound.ts"
 import * as OpenAi from "../support/OpenAiServer.ts"
 import * as Overloaded from "../support/Overloaded.ts"
 import * as RunLog from "../support/RunLog.ts"
@@ -113,6 +114,27 @@ describe("the next model takes over", () => {
         const again = hooks.length === 0 ? [] : ["TurnStarted"]
         assert.deepStrictEqual(stored, ["RunStarted", "TurnStarted", "AttemptDiscarded", "ModelSwitched", ...again])
       }
+    }))
+
+  it.effect("also where models and what follows them are instances of classes", () =>
+    Effect.gen(function*() {
+      const made = (name: string, turn: ScriptedModel.Turn) =>
+        Effect.map(
+          ScriptedModel.make([turn], { info: { provider: name, name } }),
+          (context) => Context.get(context, Model.Model)
+        )
+      const [a, b, c] = [
+        yield* made("a", refused("Unknown")),
+        yield* made("b", refused("Unknown")),
+        yield* made("c", ScriptedModel.text("ok"))
+      ]
+      const fallback = Bound.only({ to: Bound.only(b), when: () => true })
+      const models = [Bound.only({ ...a, fallback }), Bound.only(c)] as const
+      const [first, second] = models.map((model) => Layer.succeed(Model.Model, model))
+      const model = ModelFallback.layer([first!, second!])
+      const { agent } = yield* TestAgent.make([], { model })
+      const { text } = yield* agent.run({ sessionId: "s", input: "go" })
+      assert.strictEqual(text, "ok")
     }))
 
   it.effect("one after the other; when the last fails too, the run fails with its reason", () =>

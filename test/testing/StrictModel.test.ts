@@ -9,8 +9,10 @@ import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Message from "../../src/run/Message.ts"
+import * as RunError from "../../src/run/RunError.ts"
 import * as Model from "../../src/services/Model.ts"
 import * as StrictModel from "../../src/testing/StrictModel.ts"
+import * as Bound from "../support/Bound.ts"
 import { request } from "../support/Requests.ts"
 
 type Messages = ReadonlyArray<Message.Message>
@@ -238,6 +240,15 @@ describe("the layer", () => {
       yield* Stream.runDrain(model.stream(request([]))).pipe(Effect.catchCause(() => Effect.void))
       const exit = yield* Effect.exit(close)
       assert.isTrue(Exit.isFailure(exit) && Cause.pretty(exit.cause).includes("no message but system ones"))
+    }))
+
+  it.effect("keeps a fallback that is an instance of a class", () =>
+    Effect.gen(function*() {
+      const to: Model.Model["Service"] = { info: { provider: "test", name: "second" }, stream: () => Stream.empty }
+      const first = Bound.only({ ...to, fallback: Bound.only({ to, when: () => true }) })
+      const { fallback } = yield* StrictModel.make(first)
+      const error = new RunError.NonRetryableError({ _tag: "Unknown" as const, message: "no" })
+      assert.deepStrictEqual([fallback?.to.info.name, fallback?.when(error)], ["second", true])
     }))
 
   it.effect("asks the model again each time a stream is run", () =>

@@ -7,6 +7,7 @@
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import type * as RunEvent from "../../run/RunEvent.ts"
+import * as Delegating from "../../services/Delegating.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 
 type Events = Arr.NonEmptyReadonlyArray<RunEvent.Durable>
@@ -37,15 +38,8 @@ export const make = (session: SessionStore.Session, onStored: (events: Events) =
       return Effect.onExit(appended, () => tell)
     })
   return {
-    first: writer(session, (events) => Effect.sync(() => void held.push(...events))),
-    second: writer(session, append),
+    first: Delegating.to(session, { append: (events) => Effect.sync(() => void held.push(...events)) }),
+    second: Delegating.to(session, { append }),
     flush: append([])
   }
 }
-
-/** A store's session may be an instance of a class, whose members a spread does not copy. */
-const writer = (session: SessionStore.Session, append: SessionStore.Session["append"]): SessionStore.Session => ({
-  sessionId: session.sessionId,
-  head: () => session.head(),
-  append
-})
