@@ -5,6 +5,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Delegating from "../services/Delegating.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import * as ToolExecutor from "../services/ToolExecutor.ts"
 
@@ -25,13 +26,13 @@ export const layer = <E, R>(below: Layer.Layer<Services, E, R>, onPoint: OnPoint
     const store = Context.get(context, SessionStore.SessionStore)
     const executor = Context.get(context, ToolExecutor.ToolExecutor)
     const open: typeof store.open = (sessionId, options) =>
-      Effect.map(around("opening the session", store.open(sessionId, options)), (session) => ({
-        ...session,
-        append: (events) => around(`storing ${events.map(({ _tag }) => _tag).join(", ")}`, session.append(events))
-      }))
+      Effect.map(around("opening the session", store.open(sessionId, options)), (session) =>
+        Delegating.to(session, {
+          append: (events) => around(`storing ${events.map(({ _tag }) => _tag).join(", ")}`, session.append(events))
+        }))
     const execute: typeof executor.execute = (handlers, call, observer) =>
       around(`running ${call.name}`, executor.execute(handlers, call, observer))
-    return Context.make(SessionStore.SessionStore, { ...store, open }).pipe(
-      Context.add(ToolExecutor.ToolExecutor, { ...executor, execute })
+    return Context.make(SessionStore.SessionStore, Delegating.to(store, { open })).pipe(
+      Context.add(ToolExecutor.ToolExecutor, Delegating.to(executor, { execute }))
     )
   }))

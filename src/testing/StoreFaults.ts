@@ -10,6 +10,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as RunEvent from "../run/RunEvent.ts"
+import * as Delegating from "../services/Delegating.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import type * as ToolExecutor from "../services/ToolExecutor.ts"
 import * as Operations from "./faults/Operations.ts"
@@ -69,7 +70,7 @@ export const make = (fault: Operations.Fault | Operations.Outage, at: number): S
       const scope = yield* Effect.acquireRelease(Scope.make(), giveBack)
       const opening = Scope.provide(store.open(sessionId, options), scope)
       const session = yield* Operations.call(operations, "opening the session", opening)
-      return { ...session, append: append(session) }
+      return Delegating.to(session, { append: append(session) })
     })
 
   return {
@@ -103,10 +104,9 @@ const over = (store: Store, operations: Operations.Operations): Omit<Store, "ope
   info: (sessionId) => Operations.call(operations, "looking a session up", store.info(sessionId)),
   fork: (sessionId, options) => Operations.call(operations, "forking", store.fork(sessionId, options)),
   remove: (sessionId) => Operations.call(operations, "removing", store.remove(sessionId)),
-  ...(store.askToAbort === undefined ? {} : { askToAbort: asking(store.askToAbort, operations) })
+  ...(store.askToAbort === undefined ? {} : { askToAbort: asking(store, operations) })
 })
 
-type Ask = NonNullable<Store["askToAbort"]>
-
-const asking = (ask: Ask, operations: Operations.Operations): Ask => (sessionId, runId) =>
-  Operations.call(operations, "asking for an abort", ask(sessionId, runId))
+const asking =
+  (store: Store, operations: Operations.Operations): NonNullable<Store["askToAbort"]> => (sessionId, runId) =>
+    Operations.call(operations, "asking for an abort", store.askToAbort!(sessionId, runId))

@@ -16,6 +16,7 @@ import * as FullDisk from "../support/FullDisk.ts"
 import { temporaryFolder } from "../support/Processes.ts"
 import * as SqliteFaults from "../support/SqliteFaults.ts"
 import * as BreakableSubjects from "./BreakableSubjects.ts"
+import * as ClassSubjects from "./ClassSubjects.ts"
 import * as MemorySubjects from "./MemorySubjects.ts"
 import * as SqliteSubjects from "./SqliteSubjects.ts"
 
@@ -30,6 +31,7 @@ const check = (name: string, { failures, points }: FaultSweep.Report, least: num
 for (
   const [name, subjects, every] of [
     ["memory", MemorySubjects.subjects, isWhole ? 1 : 3],
+    ["classes", ClassSubjects.subjects, isWhole ? 1 : 30],
     ["SQLite", SqliteSubjects.subjects, isWhole ? 1 : 10]
   ] as const
 ) {

@@ -5,14 +5,17 @@ import * as Layer from "effect/Layer"
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import * as ToolExecutorToolkit from "../../src/layers/ToolExecutorToolkit.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
-import { open } from "../../src/testing/sessions/Fixtures.ts"
+import { notices, open } from "../../src/testing/sessions/Fixtures.ts"
 import * as StoreFaults from "../../src/testing/StoreFaults.ts"
+import * as ClassStore from "../support/ClassStore.ts"
 
-const below = Layer.mergeAll(SessionStoreMemory.layer, ToolExecutorToolkit.layer)
+const belowOf = (store: Layer.Layer<SessionStore.SessionStore>) => Layer.mergeAll(store, ToolExecutorToolkit.layer)
 
-it.effect.each([1, 2, 3])(
-  "operation %i fails: an abort is asked for, passed on, or neither",
-  (at) =>
+const stores = [["literals", SessionStoreMemory.layer], ["classes", ClassStore.layer]] as const
+
+it.effect.each(stores.flatMap(([name, store]) => [1, 2, 3].map((at) => ({ name, store, at }))))(
+  "over $name, operation $at fails: an abort is asked for, passed on, or neither",
+  ({ at, store }) =>
     Effect.gen(function*() {
       const faults = StoreFaults.make("down", at)
       let heard = 0
@@ -20,8 +23,19 @@ it.effect.each([1, 2, 3])(
         yield* open("s", { onAbortAsked: Effect.sync(() => void heard++) })
         const store = yield* SessionStore.SessionStore
         return yield* store.askToAbort!("s", "run-1")
-      }).pipe(Effect.scoped, Effect.provide(faults.around(below)), Effect.exit)
+      }).pipe(Effect.scoped, Effect.provide(faults.around(belowOf(store))), Effect.exit)
       yield* faults.clear
       assert.deepStrictEqual([asked._tag, heard], at < 3 ? ["Failure", 0] : ["Success", 1])
     })
 )
+
+it.effect("a session of a class keeps its id and its head", () =>
+  Effect.gen(function*() {
+    const faults = StoreFaults.make("down", 100)
+    const found = yield* Effect.gen(function*() {
+      const session = yield* open("s")
+      yield* session.append(notices(1, 2))
+      return [session.sessionId, session.head()]
+    }).pipe(Effect.scoped, Effect.provide(faults.around(belowOf(ClassStore.layer))))
+    assert.deepStrictEqual(found, ["s", 2])
+  }))
