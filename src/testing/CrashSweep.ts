@@ -23,6 +23,7 @@ import { fileURLToPath } from "node:url"
 import * as RunState from "../run/RunState.ts"
 import * as CrashRules from "./CrashRules.ts"
 import { logOf, type Place, type Subject, type Subjects, temporary } from "./Subject.ts"
+import * as SweepOptions from "./SweepOptions.ts"
 import * as UserModule from "./UserModule.ts"
 
 export {
@@ -80,9 +81,10 @@ export interface Report {
  * Plays every subject again and again, in a process that is killed at its first point, its second, and so on until it
  * ends by itself. Looks at what each death left and at how the session goes on, and reports what does not hold. It also
  * reports a process that ended with an error of its own, and then tries no further point of that subject and way to go
- * on. A module that cannot be loaded is a defect.
+ * on. A module that cannot be loaded, and a number that is no whole one of at least 1, are defects.
  */
 export const sweep = Effect.fnUntraced(function*(options: Sweep): Effect.fn.Return<Report> {
+  yield* SweepOptions.check("CrashSweep", { every: options.every, concurrency: options.concurrency })
   const { subjects } = yield* Effect.promise(() =>
     UserModule.load<{ readonly subjects: Subjects }>(options.module.href)
   )

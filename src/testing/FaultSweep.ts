@@ -18,6 +18,7 @@ import * as CrashRules from "./CrashRules.ts"
 import * as LogRules from "./LogRules.ts"
 import * as StoreFaults from "./StoreFaults.ts"
 import * as Subject from "./Subject.ts"
+import * as SweepOptions from "./SweepOptions.ts"
 
 /** Something that happens to the store itself, such as a lock on its file. */
 export interface Outage extends Omit<StoreFaults.Outage, "begin"> {
@@ -66,9 +67,11 @@ export interface Report {
 
 /**
  * Plays every subject again and again in this process. For every fault, makes the first operation of the store fail, then
- * the second, and so on until there are no more. Reports what does not hold.
+ * the second, and so on until there are no more. Reports what does not hold. An `every` that is no
+ * whole number of at least 1 is a defect.
  */
 export const sweep = Effect.fnUntraced(function*(options: Sweep): Effect.fn.Return<Report> {
+  yield* SweepOptions.check("FaultSweep", { every: options.every })
   const { every = 1, faults = StoreFaults.faults, outages = () => [], subjects } = options
   const failures: Array<Failure> = []
   let points = 0
