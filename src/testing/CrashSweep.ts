@@ -176,9 +176,10 @@ const kill = (module: URL, name: string, place: Place, at: number): Effect.Effec
 const look = (subject: Subject, { sessionId }: Place, goOn: GoOn): Effect.Effect<ReadonlyArray<string>> => {
   const log = logOf(subject, sessionId)
   const effects = subject.effects ?? Effect.succeed(undefined)
+  const found: Array<string> = []
   return Effect.gen(function*() {
     const before = yield* log
-    const found = [...CrashRules.afterDeath(before, yield* effects)]
+    found.push(...CrashRules.afterDeath(before, yield* effects))
     const said = yield* subject.use(Effect.fnUntraced(function*(client) {
       // a session may be compacted by hand after its last end
       const { crashes, end, runId } = before.reduce(RunState.evolve, RunState.empty)
@@ -196,5 +197,5 @@ const look = (subject: Subject, { sessionId }: Place, goOn: GoOn): Effect.Effect
     }))
     if (said._tag !== "Completed") found.push(`"hello" was not answered: ${said.explain}`)
     return [...found, ...CrashRules.afterRecovery(before, yield* log, yield* effects)]
-  }).pipe(Effect.catchCause((cause) => Effect.succeed([`it does not go on: ${CrashRules.words(cause)}`])))
+  }).pipe(Effect.catchCause((cause) => Effect.succeed([...found, `it does not go on: ${CrashRules.words(cause)}`])))
 }

@@ -100,8 +100,8 @@ export const sweep = Effect.fnUntraced(function*(options: Sweep): Effect.fn.Retu
   return { points, failures }
 })
 
-const scoped = (outage: Outage) =>
-  Effect.map(Effect.scope, (scope) => ({ ...outage, begin: Scope.provide(outage.begin, scope) }))
+const scoped = ({ begin, name, passes = false }: Outage): Effect.Effect<StoreFaults.Outage, never, Scope.Scope> =>
+  Effect.map(Effect.scope, (scope) => ({ name, passes, begin: Scope.provide(begin, scope) }))
 
 /** What was wrong; `undefined` where nothing failed because there are fewer operations. */
 const attempt = Effect.fnUntraced(function*(

@@ -3,6 +3,7 @@
  *
  * Does not own what is done to it (`CrashSweep`, `FaultSweep`), nor what must then hold (`CrashRules`).
  */
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
@@ -17,7 +18,7 @@ import type * as RunEvent from "../run/RunEvent.ts"
 import type * as RunInput from "../run/RunInput.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import type * as ToolExecutor from "../services/ToolExecutor.ts"
-import type * as CrashRules from "./CrashRules.ts"
+import * as CrashRules from "./CrashRules.ts"
 
 /** Where one death, or one fault, takes place. */
 export interface Place {
@@ -80,8 +81,7 @@ export type Subjects = Readonly<Record<string, (place: Place) => Subject>>
 export const subject = <I, A, E>({ agent, effects, fails, input, layer, play, store }: Options<I, A, E>): Subject => {
   const below = Layer.merge(store, ToolExecutorToolkit.layer)
   const plays = (play as Subject["play"] | undefined) ?? ((client) => client.run(input))
-  const isMeant = (error: unknown) =>
-    fails !== undefined && (error as { readonly reason?: { readonly _tag: string } }).reason?._tag === fails
+  const isMeant = (error: unknown) => fails !== undefined && hasReason(error, fails)
   const forgive: Subject["forgive"] = (self) => Effect.catchIf(self, isMeant, () => Effect.void)
   return {
     input,
@@ -97,12 +97,18 @@ export const subject = <I, A, E>({ agent, effects, fails, input, layer, play, st
   }
 }
 
-/** What is stored of a session, read by a store of its own; empty where it cannot be read. */
-export const logOf = (subject: Subject, sessionId: string): Effect.Effect<ReadonlyArray<RunEvent.Durable>> =>
+const hasReason = (error: unknown, tag: RunError.RunError["reason"]["_tag"]): boolean =>
+  (error as { readonly reason?: { readonly _tag: string } } | null | undefined)?.reason?._tag === tag
+
+/** What is stored of a session, read by a store of its own; empty for an unknown one. Fails, with the cause, where it cannot be read. */
+export const logOf = (subject: Subject, sessionId: string): Effect.Effect<ReadonlyArray<RunEvent.Durable>, Error> =>
   Effect.provide(
     SessionStore.SessionStore.use((store) => Stream.runCollect(store.read(sessionId))),
     subject.store
-  ).pipe(Effect.orElseSucceed((): Array<RunEvent.Durable> => []))
+  ).pipe(
+    Effect.catchIf((error) => hasReason(error, "SessionNotFound"), () => Effect.succeed([])),
+    Effect.mapError((cause) => new Error(`the log cannot be read: ${CrashRules.words(Cause.fail(cause))}`, { cause }))
+  )
 
 /** A folder that is removed with its scope. */
 export const temporary: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(

@@ -41,3 +41,16 @@ it.live(
     }),
   60_000
 )
+
+it.live(
+  "a log that cannot be read after a death is reported as such",
+  () =>
+    Effect.gen(function*() {
+      const module = new URL("./UnreadableSubjects.ts", import.meta.url)
+      const { failures } = yield* CrashSweep.sweep({ module, goOn: ["hello"], every: 1000 })
+      assert.deepStrictEqual(failures.map(({ what }) => what), [
+        "it does not go on: the log cannot be read: the disk is gone"
+      ])
+    }),
+  60_000
+)
