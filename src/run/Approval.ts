@@ -57,7 +57,10 @@ const words: Record<NotOpen["because"], string> = {
   answered: "has already been answered, and the first answer counts; if its run still waits, resume that run",
   settled: "is closed: its call was settled without an answer; give the session a new message to have it done",
   replaced: "was replaced by another one about the same call, with other arguments; approvals lists the open questions",
-  expired: "expired, so its call is denied; resume the run, and it may ask again"
+  expired: "expired, so its call is denied; resume the run, and it may ask again",
+  cutOff:
+    "is closed: its run works for a call that was cut off, and nobody waits for it any more; give the session of " +
+    "that call a new message to have it done"
 }
 
 /** The refusal of an answer to a question that is not waiting for one. */

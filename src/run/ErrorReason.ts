@@ -92,12 +92,13 @@ export const RunRefusal = Schema.Union([
   Schema.TaggedStruct("RunConflict", { ...message, runId: Schema.String }),
   /**
    * The question is not waiting for an answer: none has this id, it was answered, its call was settled without an
-   * answer, it expired, or another question about the call replaced it. Nothing was recorded.
+   * answer, it expired, another question about the call replaced it, or the call that its run works for was cut off.
+   * Nothing was recorded.
    */
   Schema.TaggedStruct("ApprovalNotOpen", {
     ...message,
     approvalId: Schema.String,
-    because: Schema.Literals(["unknown", "answered", "settled", "expired", "replaced"])
+    because: Schema.Literals(["unknown", "answered", "settled", "expired", "replaced", "cutOff"])
   }),
   /** `resume` found no run that can go on */
   Schema.TaggedStruct("NothingToResume", { ...message, sessionId: Schema.String }),

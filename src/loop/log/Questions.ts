@@ -9,18 +9,23 @@ import * as RunResult from "../../run/RunResult.ts"
 import type * as RunState from "../../run/RunState.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import * as CallAbove from "./CallAbove.ts"
 import * as Fold from "./Fold.ts"
 import * as RunsBelow from "./RunsBelow.ts"
 
 type Store = SessionStore.SessionStore["Service"]
 type Found = Effect.Effect<ReadonlyArray<RunResult.Approval>, SessionStore.StoreError>
 
-/** The questions that somebody can still answer, of the last run of a session and of the runs below it, in call order. */
+/**
+ * The questions that somebody can still answer, of the last run of a session and of the runs below it, in call order. Nobody waits
+ * for an answer below a call that was cut off.
+ */
 export const waiting = Effect.fnUntraced(function*(
   store: Store,
   sessionId: string
 ): Effect.fn.Return<ReadonlyArray<RunResult.Approval>, SessionStore.StoreError> {
   const { state } = yield* Fold.lastRun(store, sessionId)
+  if (yield* CallAbove.isCutOff(store, state)) return []
   const now = yield* Clock.currentTimeMillis
   return (yield* of(store, sessionId, state)).filter((approval) => !OpenCall.isExpired(approval, now))
 })

@@ -5,8 +5,10 @@
  * Does not own which answers are taken (`Answering`), nor what is asked (`Questions`).
  */
 import * as Effect from "effect/Effect"
+import * as Approval from "../../run/Approval.ts"
 import * as RunError from "../../run/RunError.ts"
 import type * as RunInput from "../../run/RunInput.ts"
+import * as CallAbove from "../log/CallAbove.ts"
 import * as Fold from "../log/Fold.ts"
 import * as Questions from "../log/Questions.ts"
 import * as Answering from "../round/Answering.ts"
@@ -68,6 +70,9 @@ const stored = Effect.fnUntraced(function*(
   const { definition: { handlers }, services: { executor, store } } = visitor
   const { sessionId } = decision
   const before = yield* Fold.lastRun(store, sessionId)
+  const isOver = Approval.waiting(before.state, decision.approvalId) !== undefined &&
+    (yield* CallAbove.isCutOff(store, before.state))
+  if (isOver) return yield* Approval.notOpen(sessionId, decision.approvalId, "cutOff")
   const checked = yield* Answering.check({ executor, handlers }, store, before.state, decision)
   yield* Effect.scoped(Effect.gen(function*() {
     const env = yield* Effect.catchReason(

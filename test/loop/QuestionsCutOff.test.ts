@@ -1,0 +1,85 @@
+/** What is asked below a call that was cut off: nobody waits for it, so nobody is asked, and no answer counts. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import { SessionStore } from "../../src/services/SessionStore.ts"
+import * as Sessions from "../../src/Sessions.ts"
+import * as DeadRun from "../support/DeadRun.ts"
+import * as Drafts from "../support/Drafts.ts"
+import * as Family from "../support/Family.ts"
+import * as RunLog from "../support/RunLog.ts"
+
+type Made = Effect.Success<ReturnType<typeof Family.make>>
+
+/** The ids of all questions of the store. */
+const asking = ({ store }: Made) =>
+  Stream.runCollect(Sessions.asking).pipe(
+    Effect.map((all) => all.flatMap(({ approvals }) => approvals.map(({ id }) => id))),
+    Effect.provideService(SessionStore, store.service)
+  )
+
+/** The root asks an agent that asks an agent whose call needs a yes. */
+const deep = { turns: [[{ turns: [[{ turns: [[{ by: "buy" as const }]] }]] }]] }
+
+const waiting = Effect.gen(function*() {
+  const made = yield* Family.make()
+  yield* made.root(deep)
+  const [id = ""] = yield* asking(made)
+  const sessions = (yield* made.store.service.list()).map(({ sessionId }) => sessionId)
+  const asked = sessions.find((sessionId) => id.startsWith(`${sessionId}/`)) ?? ""
+  return { ...made, id, asked }
+})
+
+describe("a question two levels below a call", () => {
+  it.effect("waits while all calls above are open", () =>
+    Effect.gen(function*() {
+      const made = yield* waiting
+      assert.deepStrictEqual((yield* made.agent.approvals(made.asked)).map(({ id }) => id), [made.id])
+      yield* made.agent.decide({ sessionId: made.asked, approvalId: made.id, approved: true })
+      assert.strictEqual((yield* made.agent.resumeRun({ sessionId: "root" }))._tag, "Completed")
+    }))
+
+  it.effect.each<readonly [string, (made: Made) => Effect.Effect<unknown, unknown>]>([
+    ["the run above is aborted", ({ agent }) => agent.abort("root")],
+    ["the session above gets a new message", ({ agent }) => agent.run({ sessionId: "root", input: "{}" })]
+  ])("is closed once %s", ([, cut]) =>
+    Effect.gen(function*() {
+      const made = yield* waiting
+      yield* cut(made)
+      yield* made.agent.run({ sessionId: "root", input: "{}" })
+      assert.deepStrictEqual(yield* asking(made), [])
+      assert.deepStrictEqual(yield* made.agent.approvals(made.asked), [])
+      const decision = { sessionId: made.asked, approvalId: made.id, approved: true }
+      const refused = [made.agent.decide(decision), Effect.provide(Sessions.decide(decision), made.store.layer)]
+      for (const answer of refused) {
+        const { reason } = yield* Effect.flip(answer)
+        assert.deepInclude(reason, { _tag: "ApprovalNotOpen", because: "cutOff" })
+      }
+      assert.deepStrictEqual(RunLog.only(yield* made.store.log(made.asked), "ApprovalResolved"), [])
+    }))
+})
+
+describe("a question below a call", () => {
+  const call = { sessionId: "above", runId: "run-1", callId: "1.0" }
+  const made = Effect.fnUntraced(function*(settled: ReadonlyArray<Drafts.Placed>, parent = call) {
+    const family = yield* Family.make()
+    yield* DeadRun.write(family.store, "above", [...DeadRun.inTools("ask"), ...settled])
+    yield* DeadRun.write(family.store, "below", [
+      { ...Drafts.started("go"), parent },
+      Drafts.turnStarted(1),
+      Drafts.assistant([Drafts.call("buy", {})]),
+      { ...Drafts.approvalRequested("1.0"), approvalId: "below/1.0", tool: "buy" },
+      Drafts.suspended
+    ])
+    return yield* asking(family)
+  })
+
+  it.effect("goes on waiting where the handler has returned, or its run is elsewhere, or claims to work for itself", () =>
+    Effect.gen(function*() {
+      const returned = Drafts.settled("1.0", { _tag: "Succeeded", result: "it is begun" })
+      assert.deepStrictEqual(yield* made([returned]), ["below/1.0"])
+      assert.deepStrictEqual(yield* made([], { ...call, sessionId: "elsewhere" }), ["below/1.0"])
+      assert.deepStrictEqual(yield* made([], { ...call, sessionId: "below" }), ["below/1.0"])
+      assert.deepStrictEqual(yield* made([Drafts.settled("1.0", { _tag: "Interrupted" })]), [])
+    }))
+})
