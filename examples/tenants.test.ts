@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { Effect, Layer, Metric } from "effect"
+import { Effect, Fiber, Layer, Metric } from "effect"
 import { RunError, SessionStoreMemory } from "fiberloop"
 import { ScriptedModel } from "fiberloop/testing"
 import { ask, AssistantLive, Ledger } from "./tenants.ts"
@@ -33,6 +33,18 @@ it.effect("what each tenant has spent is known once the layer is closed", () =>
       yield* Effect.forEach(["acme", "globex", "initech"], ledger.of),
       [0.45, 0.225, 0]
     )
+  }).pipe(Effect.provide(Ledger.layer)))
+
+it.effect("an answer that was cut off counts as far as its provider had said", () =>
+  Effect.gen(function*() {
+    const gate = yield* ScriptedModel.makeGate
+    const used = ScriptedModel.parts({ type: "response", usage: { inputTokens: 100_000, outputTokens: 10_000 } })
+    yield* Effect.gen(function*() {
+      const asked = yield* Effect.forkChild(ask("acme", "What is a lamp?"))
+      yield* gate.started
+      yield* Fiber.interrupt(asked)
+    }).pipe(Effect.provide(Test([used, ScriptedModel.text("Li"), ScriptedModel.gate(gate)])))
+    assert.strictEqual(yield* (yield* Ledger).of("acme"), 0.225)
   }).pipe(Effect.provide(Ledger.layer)))
 
 it.effect("a run's metrics have its tenant", () =>

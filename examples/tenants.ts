@@ -23,8 +23,9 @@ export class Ledger extends Context.Service<Ledger, {
 }
 
 /**
- * Counts each settled model call, including failed attempts and compactions; no event comes twice. What a process had not counted
- * when it died, and manual compactions, are only in the log: a bill must be summed from that.
+ * Counts each model call, including failed attempts, those that were cut off, and compactions; no event comes twice. What a process
+ * had not counted when it died, and manual compactions, are only in the log: a bill must be summed from that, without what forks
+ * begin with, which is the log of another session.
  */
 const bills = (ledger: Ledger["Service"], tenant: string): Observer => ({
   name: "bills",
@@ -36,6 +37,11 @@ const bills = (ledger: Ledger["Service"], tenant: string): Observer => ({
         case "ContextCompacted":
         case "CompactionDiscarded":
           return ledger.add(tenant, event.usage.cost ?? 0)
+        // what an answer that was cut off had cost by then
+        case "RunLimited":
+        case "RunFailed":
+        case "RunAborted":
+          return ledger.add(tenant, event.cutOff?.usage.cost ?? 0)
         default:
           return Effect.void
       }

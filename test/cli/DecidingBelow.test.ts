@@ -76,12 +76,14 @@ describe("a question asked below a session", () => {
       assert.strictEqual((yield* answers)[0]?.approved, false)
     }))
 
-  it.effect("belongs to its own session alone once the run that waits for it is aborted", () =>
+  it.effect("is closed once the run that waits for it is aborted", () =>
     Effect.gen(function*() {
       const { on } = yield* waiting
       assert.strictEqual((yield* on("abort", ["outer-one"])).code, 0)
-      const { stderr } = yield* on("approve", ["below-one"])
-      assert.include(stderr, "agent.resumeRun({ sessionId: \"below-one\" })")
+      const { code, stderr } = yield* on("approve", ["below-one"])
+      assert.strictEqual(code, 2)
+      assert.include(stderr, "session \"below-one\" has no call that waits for an approval")
+      assert.notInclude((yield* on("approvals", [])).stdout, "below-one")
     }))
 
   it.effect("keeps its session listed as waiting until it is answered", () =>

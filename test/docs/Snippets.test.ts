@@ -128,7 +128,8 @@ describe("docs/errors.md", () => {
       Effect.catchReason(
         "RetryableError",
         "RetriesExhausted",
-        () => Effect.flatMap(assistant.resumeStart({ sessionId: "job" }), (run) => run.result)
+        (_, { retryAfter = 0 }) =>
+          Effect.delay(Effect.flatMap(assistant.resumeStart({ sessionId: "job" }), (run) => run.result), retryAfter)
       ),
       Effect.tapError(() => failed),
       Effect.retry({ while: ({ _tag }) => _tag === "RetryableError", schedule: Schedule.spaced("1 minute"), times: 5 })
@@ -145,6 +146,16 @@ describe("docs/errors.md", () => {
       assert.deepStrictEqual([(yield* job).text, (yield* job).text], ["Hi.", "Hi."])
       assert.lengthOf(yield* (yield* ScriptedModel.Script).requests, 2)
     }).pipe(Effect.provide(below(Overloaded.fail(), hi))))
+
+  it.effect("a job is tried again no sooner than its provider asked for", () =>
+    Effect.gen(function*() {
+      const job = yield* Effect.forkChild(jobOf(yield* made))
+      const requests = Effect.map((yield* ScriptedModel.Script).requests, ({ length }) => length)
+      yield* TestClock.adjust("119 seconds")
+      assert.strictEqual(yield* requests, 1)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* Fiber.join(job)).text, "Hi.")
+    }).pipe(Effect.provide(below(Overloaded.fail(120_000), hi))))
 
   it.effect("a job given to two workers is retried by one of them, whose answer both return", () =>
     Effect.gen(function*() {
