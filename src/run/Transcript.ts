@@ -23,6 +23,7 @@ import {
   endPause,
   flushTail,
   type Input,
+  type PausedTurn,
   pauseTurn,
   push,
   toInput,
@@ -97,8 +98,9 @@ const addHistory = (self: Transcript, event: DurableEvent.Of<"RunStarted">): Tra
 const openTurn = (self: Transcript, event: DurableEvent.Of<"AssistantMessage">): Transcript => {
   const { model, runId, seq, turn } = event
   const closed = self.open === undefined ? self : closeTurn(self)
-  const resumed = isResumed(closed, event) ? closed.paused : undefined
-  const { settled, tail, waiting } = flushTail(resumed === undefined ? endPause(closed) : closed)
+  const { paused } = closed
+  const resumed = paused !== undefined && isResumed(paused, event) ? paused : undefined
+  const { settled, tail, waiting } = flushTail(paused === resumed ? closed : endPause(closed))
   const from = resumed === undefined ? seq : resumed.from ?? resumed.seq
   const said = resumed === undefined ? event.message.content : [...resumed.said, ...event.message.content]
   const takenBefore = resumed === undefined ? closed.taken : resumed.takenBefore
@@ -108,8 +110,8 @@ const openTurn = (self: Transcript, event: DurableEvent.Of<"AssistantMessage">):
   return { settled, tail, open, paused: undefined, calling: false, waiting, taken }
 }
 
-const isResumed = ({ paused }: Transcript, { model, runId }: DurableEvent.Of<"AssistantMessage">): boolean =>
-  paused !== undefined && paused.runId === runId && Message.isSameModel(paused.model, model)
+const isResumed = (paused: PausedTurn, { model, runId }: DurableEvent.Of<"AssistantMessage">): boolean =>
+  paused.runId === runId && Message.isSameModel(paused.model, model)
 
 /** Whether the last message is one that its model goes on with. */
 const isPaused = ({ paused, waiting }: Transcript): boolean => paused !== undefined && waiting.length === 0
