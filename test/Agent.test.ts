@@ -200,6 +200,25 @@ describe("a run's input", () => {
     }))
 })
 
+describe("instructions that are cut in the middle of a character", () => {
+  const cut = "Memory: \ud83d"
+  const options: Record<string, [NonNullable<TestAgent.Options["agent"]>, Partial<RunInput.RunInput>]> = {
+    "of the agent": [{ instructions: cut }, {}],
+    "of a run": [{}, { instructions: cut }],
+    "of a turn": [{ prepareTurn: () => Effect.succeed({ instructions: cut }) }, {}]
+  }
+  it.effect.each(Object.entries(options))(
+    "are sent without its half: %s",
+    ([, [agent, input]]) =>
+      Effect.gen(function*() {
+        const made = yield* TestAgent.make([ScriptedModel.text("ok")], { agent })
+        yield* made.agent.run({ input: "go", ...input })
+        const [request] = yield* made.script.requests
+        assert.deepStrictEqual(request?.messages[0], { role: "system", content: "Memory: \ufffd" })
+      })
+  )
+})
+
 describe("no agent is made", () => {
   it.effect.each<readonly [object, string]>([
     [{ toolpolicy: {} }, "an agent has no \"toolpolicy\"; it has name, instructions, toolkit, "],

@@ -9,6 +9,7 @@ import * as Frozen from "../../run/Frozen.ts"
 import type * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as Transcript from "../../run/Transcript.ts"
+import * as Legality from "../../run/transcript/Legality.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as PrepareTurn from "../../services/PrepareTurn.ts"
 import * as AppCode from "../env/AppCode.ts"
@@ -27,7 +28,7 @@ export const make = (
   const named = digested(tools)
   const input = choice === "auto" ? [system, named] : [system, named, choice]
   return Effect.mapEager(Digest.sha256OfFixed(JSON.stringify(input)), (inputDigest) => ({
-    system: system === "" ? undefined : Frozen.deep({ role: "system", content: system }),
+    system: system === "" ? undefined : Frozen.deep({ role: "system", content: Legality.cleanText(system) }),
     tools: Object.freeze(tools),
     toolChoice,
     inputDigest

@@ -11,7 +11,9 @@ export const isId = (id: string): boolean => /^[a-zA-Z0-9_-]{1,64}$/.test(id)
 
 const isCleanText = (text: string): boolean => text.isWellFormed() && !text.includes("\0")
 
-const cleanText = (text: string): string => isCleanText(text) ? text : text.toWellFormed().replaceAll("\0", "\ufffd")
+/** The text without lone surrogates and NUL. */
+export const cleanText = (text: string): string =>
+  isCleanText(text) ? text : text.toWellFormed().replaceAll("\0", "\ufffd")
 
 /**
  * A JSON value without lone surrogates and NUL, also in its keys; the value itself if it has none. A value nested too
