@@ -1,6 +1,6 @@
 /**
  * Several strategies as one. Asks each in turn and takes the first result that fits with room to spare; where none does, the
- * one that leaves least. Passes over a strategy that fails, takes too long or returns no legal compaction; the log says why,
+ * one that leaves least. Passes over a strategy that fails, breaks, takes too long or returns no legal compaction; the log says why,
  * and what it spent counts.
  */
 import * as Context from "effect/Context"
@@ -11,6 +11,7 @@ import * as Transcript from "../run/Transcript.ts"
 import * as Usage from "../run/Usage.ts"
 import * as CompactionLaws from "../services/CompactionLaws.ts"
 import * as ContextManager from "../services/ContextManager.ts"
+import * as BrokenStrategy from "../services/fibers/BrokenStrategy.ts"
 import * as CompactionTime from "../services/fibers/CompactionTime.ts"
 
 type Service = ContextManager.ContextManager["Service"]
@@ -77,11 +78,14 @@ const carryOut = (
   asked: ContextManager.Request,
   whole: ContextManager.View
 ): Effect.Effect<Carried, ContextManager.CompactionError> =>
-  Effect.flatMap(inTime(manager, manager.compact(asked)), (compaction) =>
-    Effect.fromResult(Result.map(
-      CompactionLaws.carry(whole, compaction, Number.MAX_SAFE_INTEGER),
-      ({ after, tokens }): Carried => ({ compaction, left: tokens.after, messages: Transcript.size(after) })
-    )))
+  Effect.flatMap(
+    inTime(manager, BrokenStrategy.contained("a strategy", () => manager.compact(asked))),
+    (compaction) =>
+      Effect.fromResult(Result.map(
+        CompactionLaws.carry(whole, compaction, Number.MAX_SAFE_INTEGER),
+        ({ after, tokens }): Carried => ({ compaction, left: tokens.after, messages: Transcript.size(after) })
+      ))
+  )
 
 /**
  * `ContextChain.layer(ContextPruning.layer, ContextSummary.layer, ContextWindow.layer)`: any of them can ask for a compaction,

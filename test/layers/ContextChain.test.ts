@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as ContextChain from "../../src/layers/ContextChain.ts"
 import * as ContextPruning from "../../src/layers/ContextPruning.ts"
 import * as ContextWindow from "../../src/layers/ContextWindow.ts"
@@ -61,6 +62,27 @@ describe("a chain", () => {
   it("uses the first strategy whose result fits", () => {
     const chain = ContextChain.make([ContextPruning.make(), ContextWindow.make()])
     assert.strictEqual(strategyOf(compact(chain, { limit: 4_000 })), "pruning")
+  })
+
+  it.each<readonly [string, Service["compact"]]>([
+    ["throws", () => {
+      throw new TypeError("SECRET")
+    }],
+    ["dies", () => Effect.die(new TypeError("SECRET"))]
+  ])("passes over one that %s, and warns of it without its words", (_, compact) => {
+    const lines: Array<string> = []
+    const logger = Logger.make(({ message }) => void lines.push(String(message)))
+    const broken: Service = { plan: (request) => ({ _tag: "Compact", request }), compact }
+    const chain = ContextChain.make([broken, ContextWindow.make()])
+    const plan = chain.plan(Views.view(worked, { limit: 4_000, force: "overflow" }))
+    assert(plan._tag === "Compact")
+    const result = Effect.runSync(Effect.provide(chain.compact(plan.request), Logger.layer([logger])))
+    assert.deepStrictEqual([result.strategy, result.passedOver], ["window", ["a strategy failed unexpectedly"]])
+    assert.lengthOf(lines, 1)
+    assert.match(
+      lines[0]!,
+      /^a strategy failed: TypeError at .*ContextChain\.test\.ts:\d+:\d+; so its compaction has failed$/
+    )
   })
 
   it("passes over one that leaves as many messages when there were too many", () => {

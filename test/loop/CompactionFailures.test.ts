@@ -83,7 +83,7 @@ describe("a compaction that fails", () => {
       })
       const made = yield* TestAgent.make([], { context: strategy })
       const { end, log } = yield* Overflows.run(made, { history: history(12) })
-      assert.strictEqual(end, "RunFailed(Unknown)")
+      assert.strictEqual(end, "RunFailed(CompactionFailed)")
       assert.deepStrictEqual(RunLog.only(log, "CompactionDiscarded").map(({ message, usage }) => [message, usage]), [
         ["the strategy failed unexpectedly", { inputTokens: 70, outputTokens: 3 }]
       ])

@@ -96,7 +96,7 @@ describe("an invalid compaction", () => {
       })
       const made = yield* TestAgent.make([ScriptedModel.text("hi")], { context: dying })
       yield* made.agent.run({ sessionId: "s", input: "go" })
-      assert.strictEqual((yield* Effect.flip(made.agent.compact("s"))).reason._tag, "Unknown")
+      assert.strictEqual((yield* Effect.flip(made.agent.compact("s"))).reason._tag, "CompactionFailed")
     }))
 })
 

@@ -17,6 +17,7 @@ import * as Usage from "../../run/Usage.ts"
 import * as Losses from "../../services/attempts/Losses.ts"
 import * as CompactionLaws from "../../services/CompactionLaws.ts"
 import * as ContextManager from "../../services/ContextManager.ts"
+import * as BrokenStrategy from "../../services/fibers/BrokenStrategy.ts"
 import * as CompactionTime from "../../services/fibers/CompactionTime.ts"
 import * as ObserveCall from "../../services/ObserveCall.ts"
 import * as Timeouts from "../../services/Timeouts.ts"
@@ -104,7 +105,8 @@ const make = Effect.fnUntraced(function*(
   const { context, journal, telemetry, timeouts } = env
   // a strategy may take its time, and facts do not wait for it
   yield* journal.commit
-  const making = AppCode.run(env, "compaction", "", context.compact(request))
+  const strategy = BrokenStrategy.contained("the strategy", () => context.compact(request))
+  const making = AppCode.run(env, "compaction", "", strategy)
   const inTime = context.keepsTime === true ? making : CompactionTime.limited("the strategy", timeouts, making)
   const compaction = yield* inTime.pipe(
     Effect.provideService(Timeouts.Timeouts, timeouts),
@@ -116,14 +118,14 @@ const make = Effect.fnUntraced(function*(
   const { after, change, tokens } = yield* Effect.fromResult(
     CompactionLaws.carry(view, compaction, journal.state.seq + 1)
   )
-  const { passedOver = [], replacement, strategy, upTo } = compaction
+  const { passedOver = [], replacement, strategy: name, upTo } = compaction
   const { memory, pruned } = change
   const tooLarge = TooLarge.of("the compacted context", [replacement, memory ?? null])
   if (tooLarge !== undefined) return yield* CompactionLaws.failed(compaction, tooLarge.message)
   for (const message of passedOver) discarded(env, request, message, Usage.zero)
   const compacted: Compacted = {
     _tag: "ContextCompacted",
-    strategy,
+    strategy: name,
     upTo,
     replacement: Frozen.copy(replacement),
     before: Transcript.size(before),
