@@ -54,41 +54,6 @@ const conversation = (events: Stream.Stream<RunEvent.Durable, RunError.RunError>
     Effect.map((transcript) => Transcript.messages(transcript))
   )
 
-/**
- * The facts of a session after `after`, once and in order, and between them the live events of a run in this process. Of an
- * answer under way, that is first one delta with the text so far, and then each new one.
- */
-const follow = Effect.fnUntraced(function*(
-  assistant: Assistant["Service"],
-  store: SessionStore["Service"],
-  id: string,
-  after: number
-) {
-  const onward = (fact: RunEvent.Durable): Stream.Stream<RunEvent.RunEvent, RunError.RunError> => {
-    if (fact._tag !== "RunStarted" && fact._tag !== "RunResumed") return Stream.make(fact)
-    return Stream.unwrap(Effect.map(assistant.live(fact.runId, id), (run) =>
-      run === undefined
-        ? Stream.make(fact)
-        // if it fails, RunFailed has said so already
-        : Stream.concat(store.read(id, { from: fact.seq }), Stream.catch(run.events, () => Stream.empty))))
-  }
-  // a run that may be live is found by its first fact
-  const begun = (yield* store.lastOf(id, "RunStarted")) ?? 1
-  let seen = after
-  let at = 0
-  return store.watch(id, Math.min(after + 1, begun)).pipe(
-    Stream.flatMap(onward),
-    Stream.filter((event) => {
-      // live events before a fact that the reader already has are covered by that fact
-      if (!RunEvent.isDurable(event)) return at >= seen
-      at = event.seq
-      const isNew = at > seen
-      if (isNew) seen = at
-      return isNew
-    })
-  )
-})
-
 const send = (event: string, data: unknown, id?: number) =>
   Sse.encoder.write({ _tag: "Event", event, data: JSON.stringify(data), id: id === undefined ? id : String(id) })
 
@@ -150,8 +115,9 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
 
   const events = Effect.gen(function*() {
     const { headers, pathParams: { id } } = yield* HttpRouter.schemaNoBody(Read)
+    // an unknown session is found out before the first byte: afterwards there is no status
     if ((yield* store.info(id)) === undefined) return yield* Effect.fail(RunError.sessionNotFound(id))
-    return sse(yield* follow(assistant, store, id, headers["last-event-id"] ?? 0))
+    return sse(assistant.follow(id, headers["last-event-id"]))
   })
 
   const messages = Effect.gen(function*() {

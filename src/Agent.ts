@@ -11,6 +11,7 @@ import * as AgentContext from "./AgentContext.ts"
 import * as AgentOptions from "./AgentOptions.ts"
 import type { Client } from "./Client.ts"
 import type * as Env from "./loop/env/Env.ts"
+import * as Following from "./loop/start/Following.ts"
 import * as Launch from "./loop/start/Launch.ts"
 import * as Started from "./loop/start/Started.ts"
 import { make as toRun, type Run } from "./Run.ts"
@@ -138,7 +139,8 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
       abort: (sessionId) => inContext(launch.abort(sessionId)),
       compact: (sessionId) => inContext(launch.compact(sessionId)),
       live: (runId, sessionId) => Effect.map(services.runs.live(runId, sessionId), own),
-      liveIn: (sessionId) => Effect.map(services.runs.inSession(sessionId), own)
+      liveIn: (sessionId) => Effect.map(services.runs.inSession(sessionId), own),
+      follow: (sessionId, after = 0) => Following.follow(services, sessionId, after)
     },
     shutdown: launch.shutdown
   }

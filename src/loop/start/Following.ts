@@ -1,0 +1,55 @@
+/**
+ * What happens in a session, for one who comes and goes: facts as the store has them, and between them what a run in this process
+ * shows live.
+ *
+ * Does not own the facts (`SessionStore.watch`), nor what a live run shows (`Feed`).
+ */
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as RunError from "../../run/RunError.ts"
+import * as RunEvent from "../../run/RunEvent.ts"
+import type * as Env from "../env/Env.ts"
+
+type Services = Pick<Env.Services, "runs" | "store">
+type Events = Stream.Stream<RunEvent.RunEvent, RunError.RunError>
+
+/** See `Client.follow`. */
+export const follow = (services: Services, sessionId: string, after: number): Events =>
+  Stream.unwrap(Effect.gen(function*() {
+    const { store } = services
+    if (!Number.isInteger(after) || after < 0) {
+      return Stream.fail(RunError.invalidInput("after", "after must be the seq of an event, or 0 for all of them"))
+    }
+    if ((yield* store.info(sessionId)) === undefined) return Stream.fail(RunError.sessionNotFound(sessionId))
+    // a run that may be live is found by its first fact
+    const begun = (yield* store.lastOf(sessionId, "RunStarted")) ?? 1
+    return Stream.flatMap(
+      store.watch(sessionId, Math.min(after + 1, begun)),
+      (fact) => onward(services, sessionId, fact)
+    ).pipe(
+      Stream.filter(isNewAfter(after))
+    )
+  }))
+
+/** The fact, and where a drive that lives here begins with it, all that follows. */
+const onward = ({ runs, store }: Services, sessionId: string, fact: RunEvent.Durable): Events =>
+  fact._tag !== "RunStarted" && fact._tag !== "RunResumed"
+    ? Stream.make(fact)
+    : Stream.unwrap(Effect.map(runs.live(fact.runId, sessionId), (run) =>
+      run === undefined
+        ? Stream.make(fact)
+        // if the run fails, `RunFailed` has said so already
+        : Stream.concat(store.read(sessionId, { from: fact.seq }), Stream.catch(run.events, () => Stream.empty))))
+
+/** Facts once and in order. Live events before a fact that the reader has are covered by that fact. */
+const isNewAfter = (after: number) => {
+  let seen = after
+  let at = 0
+  return (event: RunEvent.RunEvent): boolean => {
+    if (!RunEvent.isDurable(event)) return at >= seen
+    at = event.seq
+    const isNew = at > seen
+    if (isNew) seen = at
+    return isNew
+  }
+}

@@ -1,0 +1,104 @@
+/** A session is followed by who comes and goes: no fact is missed, none comes twice, and live events go on between them. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import * as RunsLocal from "../../src/layers/RunsLocal.ts"
+import * as RunEvent from "../../src/run/RunEvent.ts"
+import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Overloaded from "../support/Overloaded.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+import * as Watch from "../support/Watch.ts"
+
+const go = { sessionId: "s", runId: "r", input: "go" }
+
+/** `a` is said before the gate, `b` after it. */
+const held = Effect.gen(function*() {
+  const gate = yield* ScriptedModel.makeGate
+  const made = yield* TestAgent.make([
+    [ScriptedModel.text("a"), ScriptedModel.gate(gate), ScriptedModel.text("b")],
+    ScriptedModel.text("c")
+  ])
+  const run = yield* made.agent.start(go)
+  yield* gate.started
+  return { ...made, gate, run }
+})
+
+const factsOf = (events: ReadonlyArray<RunEvent.RunEvent>) => events.filter(RunEvent.isDurable).map(({ seq }) => seq)
+const textOf = (events: ReadonlyArray<RunEvent.RunEvent>) =>
+  RunLog.only(events, "TextDelta").map(({ delta }) => delta).join("|")
+
+describe("a session", () => {
+  it.effect("is seen from its beginning, live, and over its runs", () =>
+    Effect.gen(function*() {
+      const { agent, gate, store } = yield* held
+      const watch = yield* Watch.make(agent.follow("s"))
+      yield* watch.until("TextDelta")
+      yield* gate.release
+      yield* watch.until("RunCompleted")
+      yield* agent.run({ ...go, runId: "r2", input: "more" })
+      yield* watch.until("RunCompleted", 2)
+      assert.deepStrictEqual(factsOf(watch.seen), (yield* store.log("s")).map(({ seq }) => seq))
+      assert.strictEqual(textOf(watch.seen), "a|b|c")
+    }))
+
+  it.effect("is seen by one who comes back from the fact that it saw last, with the answer under way", () =>
+    Effect.gen(function*() {
+      const { agent, gate, store } = yield* held
+      const watch = yield* Watch.make(agent.follow("s", store.head("s")))
+      yield* watch.until("TextDelta")
+      assert.deepStrictEqual([factsOf(watch.seen), textOf(watch.seen)], [[], "a"])
+      yield* gate.release
+      yield* watch.until("RunCompleted")
+      assert.deepStrictEqual([factsOf(watch.seen)[0], textOf(watch.seen)], [3, "a|b"])
+    }))
+
+  it.effect("that another process drives is seen in facts", () =>
+    Effect.gen(function*() {
+      const { gate, run, store } = yield* held
+      const { agent } = yield* TestAgent.make([], { store })
+      const watch = yield* Watch.make(agent.follow("s", 1))
+      yield* gate.release
+      yield* watch.until("RunCompleted")
+      yield* run.result
+      assert.deepStrictEqual(factsOf(watch.seen), [2, 3, 4, 5])
+      assert.strictEqual(textOf(watch.seen), "")
+    }))
+
+  it.effect("is seen whichever agent drives it here, and goes on after a failure", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const runs = Layer.succeedContext(yield* Layer.build(RunsLocal.layer))
+      const turns = [Overloaded.fail(), [ScriptedModel.text("b"), ScriptedModel.gate(gate)]]
+      const failing = yield* TestAgent.make(turns, { runs, agent: { retry: RetryPolicy.make({ maxRetries: 0 }) } })
+      const other = yield* TestAgent.make([], { runs, store: failing.store })
+      yield* Effect.exit(failing.agent.run(go))
+      yield* failing.agent.start({ ...go, runId: "r2" })
+      yield* gate.started
+      const watch = yield* Watch.make(other.agent.follow("s"))
+      yield* watch.until("TextDelta")
+      yield* gate.release
+      yield* watch.until("RunCompleted")
+      assert.deepStrictEqual(RunLog.only(watch.seen, "RunFailed").length, 1)
+      assert.deepStrictEqual(factsOf(watch.seen), (yield* failing.store.log("s")).map(({ seq }) => seq))
+      assert.strictEqual(textOf(watch.seen), "b")
+    }))
+
+  it.effect("that is unknown, and a place that is none, are refused", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("a")])
+      yield* agent.run(go)
+      for (
+        const [sessionId, after, tag] of [["t", 0, "SessionNotFound"], ["s", -1, "InvalidInput"], [
+          "s",
+          NaN,
+          "InvalidInput"
+        ]] as const
+      ) {
+        const error = yield* Effect.flip(Stream.runDrain(agent.follow(sessionId, after)))
+        assert.strictEqual(error.reason._tag, tag)
+      }
+    }))
+})
