@@ -27,7 +27,8 @@ export interface Run<A> {
   /**
    * Says something to the run under way: text or user messages. They are stored at once and given to the model with its
    * next call; tools under way end normally before that. An answer that needs no tools is then not the last one. Returns
-   * once the message is in the log as delivered, or the run has ended without it; interrupting this does not withdraw it.
+   * once the message is in the log as delivered, or the run has ended without it: a shutdown keeps it for whoever goes on
+   * with the run. Interrupting this does not withdraw it.
    * Fails with `InvalidInput`, or when the store fails, which ends the run; a later `resume` may then deliver the message.
    */
   readonly steer: (message: RunInput.RunInput["input"]) => Effect.Effect<Delivery.Delivery, RunError.RunError>

@@ -6,10 +6,13 @@ import * as RunStatus from "./RunStatus.ts"
  * - `Delivered`: it is in the log as the user's message before `turn`, once.
  * - `NotDelivered`: it never will be. The run ended first, as `reason` says; `ended`: the run was over before, and
  *   nothing was stored.
+ * - `Kept`: it is stored, and the run was shut down with its process first. It reaches the model once, when the run goes
+ *   on or before the session's next message, unless the run is aborted, or has another end, before that.
  */
 export type Delivery =
   | { readonly _tag: "Delivered"; readonly turn: number }
   | { readonly _tag: "NotDelivered"; readonly reason: Reason; readonly explain: string }
+  | { readonly _tag: "Kept"; readonly explain: string }
 
 /** How the run ended without the message; `ended`: before the message was sent. */
 export type Reason = "completed" | "limited" | "suspended" | "failed" | "aborted" | "ended"
@@ -35,3 +38,11 @@ export const notDelivered = (reason: Reason): Delivery => ({
 
 /** The message was not delivered before the run ended with this event, given by its tag. */
 export const notDeliveredBefore = (end: RunEvent.End["_tag"]): Delivery => notDelivered(RunStatus.ofEnd(end))
+
+/** The message waits on after a shutdown; `explain` says until when. */
+export const kept: Delivery = {
+  _tag: "Kept",
+  explain:
+    "The process shut down before the message was delivered: it is stored, and waits until the run goes on or the " +
+    "session gets its next message. Do not send it again."
+}

@@ -169,11 +169,7 @@ export const Durable = Schema.Union([
     turn: Schema.Finite,
     finishReason: FinishReason,
     /** milliseconds: the settled model call to its first part and in whole, the tool round */
-    latency: Schema.Struct({
-      firstPart: Schema.Finite,
-      model: Schema.Finite,
-      tools: Schema.Finite
-    }),
+    latency: Schema.Struct({ firstPart: Schema.Finite, model: Schema.Finite, tools: Schema.Finite }),
     /** attempts at its model call, including the one that counts */
     attempts: Schema.Finite,
     /** of the attempt that counts */
@@ -238,7 +234,8 @@ export const Durable = Schema.Union([
   /** Every open call waits for a person, and nobody in this process answers. */
   durable("RunSuspended", { reason: SuspendedReason, ...end }),
   durable("RunFailed", { error: RunError.Stored, ...cutShort }),
-  durable("RunAborted", { reason: AbortedReason, ...cutShort })
+  /** `kept`, only of a `shutdown`: the inputs that wait on, by the `seq` of their `InputQueued`. */
+  durable("RunAborted", { reason: AbortedReason, kept: Schema.optionalKey(Schema.Array(Schema.Finite)), ...cutShort })
 ])
 export type Durable = typeof Durable.Type
 

@@ -7,7 +7,7 @@
 import * as DoomLoop from "./DoomLoop.ts"
 import { count } from "./Quantity.ts"
 import type * as RunError from "./RunError.ts"
-import type * as RunEvent from "./RunEvent.ts"
+import * as RunEvent from "./RunEvent.ts"
 import type * as RunPolicy from "./RunPolicy.ts"
 
 type Of<Tag extends RunEvent.End["_tag"]> = Extract<RunEvent.End, { _tag: Tag }>
@@ -171,6 +171,9 @@ const evidence = (loop: DoomLoop.Loop | undefined): string =>
 const whose = (around: Of<"RunLimited">["around"]): string =>
   around === undefined ? "" : ` of ${aroundIt(around)}, which it is part of`
 
+const waiting = (messages: number): string =>
+  messages === 0 ? "" : `, and is then given ${count(messages, "message")} that it had not read yet`
+
 const advice = (end: RunEvent.End): string | undefined => {
   switch (end._tag) {
     case "RunCompleted":
@@ -182,6 +185,6 @@ const advice = (end: RunEvent.End): string | undefined => {
     case "RunFailed":
       return failed[end.error.reason._tag][1]
     case "RunAborted":
-      return "the run can be resumed"
+      return `the run can be resumed${waiting(RunEvent.keptBy(end).length)}`
   }
 }

@@ -58,6 +58,9 @@ export const isOver = (end: End): boolean => end._tag !== "RunSuspended" && !isO
 export const isUnwanted = (end: End): boolean =>
   end._tag === "RunSuspended" || (end._tag === "RunAborted" && end.reason !== "requested")
 
+/** `seq` of the inputs that wait on after an end that a drive wrote itself. */
+export const keptBy = (end: End): ReadonlyArray<number> => end._tag === "RunAborted" ? end.kept ?? [] : []
+
 /** The model call that an end cut off, and what it had used by then, where that is known. */
 export const cutOffOf = (end: End): CutOff | undefined => "cutOff" in end ? end.cutOff : undefined
 

@@ -34,6 +34,12 @@ const delivery = (log: Log, words: string, told: Delivery.Delivery): ReadonlyArr
     event._tag === "InputReceived" && JSON.stringify(event.messages).includes(words) ? [i] : []
   )
   if (told._tag === "NotDelivered") return places.length === 0 ? [] : [`"${words}" was delivered`]
+  if (told._tag === "Kept") {
+    const seq = log.find((event) => event._tag === "InputQueued" && JSON.stringify(event.messages).includes(words))?.seq
+    const isKept = log.some((event) => RunEvent.isEnd(event) && RunEvent.keptBy(event).some((kept) => kept === seq))
+    // whoever goes on may end without it
+    return isKept && places.length <= 1 ? [] : [`"${words}" is not kept`]
+  }
   if (places.length !== 1) return [`"${words}" was delivered ${places.length} times`]
   const next = log.slice(places[0]).find((event) => event._tag === "TurnStarted" || RunEvent.isEnd(event))
   return next?._tag === "TurnStarted" && next.turn !== told.turn ? [`"${words}" is not of turn ${told.turn}`] : []

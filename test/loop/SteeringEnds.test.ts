@@ -1,4 +1,4 @@
-/** A run that ends with an input queued: its sender is told, and it is never delivered later. */
+/** A run that ends with an input queued, but not with its process: its sender is told, and it is never delivered later. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -23,8 +23,8 @@ interface Scenario {
   readonly agent?: TestAgent.Options["agent"]
   readonly limits?: RunPolicy.LimitsInput
   readonly kind?: "steer" | "followUp"
-  readonly cut?: (made: TestAgent.TestAgent, run: Agent.Run<string>) => Effect.Effect<unknown>
-  readonly reason: Exclude<Delivery.Delivery, { _tag: "Delivered" }>["reason"]
+  readonly cut?: (run: Agent.Run<string>) => Effect.Effect<unknown>
+  readonly reason: Extract<Delivery.Delivery, { _tag: "NotDelivered" }>["reason"]
   readonly end: string
 }
 
@@ -79,11 +79,10 @@ const scenarios: Record<string, Scenario> = {
   "a bug": { rest: [ScriptedModel.die("bug")], reason: "failed", end: "RunFailed(Unknown)" },
   "an abort": {
     rest: [],
-    cut: (_, run) => run.abort,
+    cut: (run) => run.abort,
     reason: "aborted",
     end: "RunAborted(requested)"
-  },
-  "a shutdown": { rest: [], cut: ({ close }) => close, reason: "aborted", end: "RunAborted(shutdown)" }
+  }
 }
 
 describe("what is queued when a run ends by", () => {
@@ -96,7 +95,7 @@ describe("what is queued when a run ends by", () => {
         yield* gate.started
         const fiber = yield* Effect.flatMap(run.queue(kind, "shorter"), Effect.forkChild)
         if (cut === undefined) yield* gate.release
-        else yield* cut(made, run)
+        else yield* cut(run)
         const delivery = yield* Fiber.join(fiber)
         assert.strictEqual(delivery._tag === "NotDelivered" ? delivery.reason : delivery._tag, reason)
         const log = yield* made.store.log("s")
@@ -181,7 +180,7 @@ describe("what is said at any moment of a run", () => {
             const heard = (yield* script.requests).filter((request) => Steering.said(request).join().includes("psst"))
             assert.deepStrictEqual(Steering.received(log), turn === 0 ? [] : [`${kind}: psst`], at)
             assert.strictEqual(heard[0]?.metadata.turn ?? 0, turn, at)
-            const what = delivery._tag === "Delivered" ? "Delivered" : delivery.reason
+            const what = delivery._tag === "NotDelivered" ? delivery.reason : delivery._tag
             told.set(what, (told.get(what) ?? 0) + 1)
           }
         }

@@ -137,6 +137,14 @@ describe("an explanation", () => {
     else assert.match(text, /; (give the session a new message|find out) .+\.$/)
   })
 
+  it("of a shutdown says how many messages wait for the run to go on", () => {
+    const shutDown = (kept: ReadonlyArray<number>) =>
+      RunResult.explain(endOf({ ...Draft.aborted, reason: "shutdown", kept }))
+    assert.match(shutDown([3]), /; the run can be resumed, and is then given 1 message that /)
+    assert.match(shutDown([3, 4]), / is then given 2 messages that /)
+    assert.match(shutDown([]), /; the run can be resumed\.$/)
+  })
+
   it("of a result is that of its end", () => {
     const result = resultOf(Draft.started("x"), Draft.limited({ turns: 3 }))
     assert.strictEqual(RunResult.explain(result), RunResult.explain(endOf(Draft.limited({ turns: 3 }))))

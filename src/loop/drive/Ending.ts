@@ -73,7 +73,8 @@ const seal = (
 /** Settles what is open and records the end. */
 const record = (env: Env.Env, live: Live.Live, ending: Ending): void => {
   const { journal } = env
-  env.inbox.close(journal, ending._tag)
+  const isShutdown = ending._tag === "RunAborted" && ending.reason === "shutdown"
+  const kept = env.inbox.close(journal, ending._tag, isShutdown).map(({ seq }) => seq)
   // a suspended run keeps its questions open
   if (ending._tag !== "RunSuspended") Unsettled.settle(env, notExecuted[ending._tag])
   const move = endMove(journal.status, ending)
@@ -90,7 +91,7 @@ const record = (env: Env.Env, live: Live.Live, ending: Ending): void => {
   journal.record(
     ending._tag === "RunFailed"
       ? { _tag: "RunFailed", error: RunError.toStored(ending.error), ...end }
-      : { ...ending, ...end }
+      : { ...ending, ...(kept.length === 0 ? {} : { kept }), ...end }
   )
 }
 

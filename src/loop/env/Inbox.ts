@@ -1,6 +1,6 @@
 /**
  * What is said to a run under way. An input is first stored, through the run's own writer, and then said to the model when the next
- * turn begins, or never, where the end comes first.
+ * turn begins, or never, where the end comes first; after a shutdown, when the run goes on.
  *
  * Senders are told what became of their input according to the log: once that is stored, or with the store's error where it fails.
  * Does not own when the model is asked next (`Turn`).
@@ -71,10 +71,16 @@ export class Inbox {
     }
   }
 
-  /** Nothing more is accepted; what is still queued is not said to the model, because of the end that is recorded next. */
-  close(journal: Journal.Journal, end: RunEvent.End["_tag"]): void {
+  /**
+   * Nothing more is accepted. What is still queued waits on after the end that is recorded next, where that is a shutdown, and is
+   * returned; otherwise it is not said to the model.
+   */
+  close(journal: Journal.Journal, end: RunEvent.End["_tag"], isShutdown: boolean): Queue.Queue {
     this.#journal = undefined
-    for (const { messages } of journal.state.queued) this.#judge(messages, Delivery.notDeliveredBefore(end))
+    const { queued } = journal.state
+    const verdict = isShutdown ? Delivery.kept : Delivery.notDeliveredBefore(end)
+    for (const { messages } of queued) this.#judge(messages, verdict)
+    return isShutdown ? queued : []
   }
 
   /** Tells senders what became of their inputs; that is stored by now. */

@@ -47,11 +47,14 @@ export const evolve = (queue: Queue, event: RunEvent.Durable): Queue => {
 }
 
 /**
- * When a drive wrote its end itself, whoever waits was told so, and nothing is delivered later. A drive that died has
- * told nobody.
+ * When a drive wrote its end itself, whoever waits was told so: what a shutdown keeps waits on, and nothing else is
+ * delivered later. A drive that died has told nobody.
  */
-export const end = (queue: Queue, event: RunEvent.End): Queue =>
-  queue.length === 0 || RunEvent.isOfDead(event) ? queue : []
+export const end = (queue: Queue, event: RunEvent.End): Queue => {
+  if (queue.length === 0 || RunEvent.isOfDead(event)) return queue
+  const kept = RunEvent.keptBy(event)
+  return queue.filter(({ seq }) => kept.includes(seq))
+}
 
 /** What the run continues for although its model has nothing more to do. */
 export const next = (queue: Queue): Queued["kind"] | undefined =>
