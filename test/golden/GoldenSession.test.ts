@@ -46,7 +46,8 @@ const digests: Record<string, string> = {
   "session-v1-by-hand": "68685721f4c818e3b23cbfb6a1938f3c16c0adf745719ee706cb7bbbd550fe72",
   "session-v1-cut-off": "df964a4834d5246f3db499efc162506aee9b322f4b6345917e6dbd795dc89fc2",
   "session-v1-goes-on": "4fc0f5d209aeb44a0e70e029536b44734e570099229670800495586e5e5cec05",
-  "session-v1-lost": "9af8f70b8a7e2d6012ebde8ea6755945c4e5141e0546be2537620399af5e9515"
+  "session-v1-lost": "9af8f70b8a7e2d6012ebde8ea6755945c4e5141e0546be2537620399af5e9515",
+  "session-v1-kept": "e3dbabff93c1fc5bcfd26af0b357a82de47d936477c31e204d974ddeb63b1cc9"
 }
 
 /** The model that gave most of the sessions' answers. */
@@ -128,6 +129,17 @@ for (const golden of GoldenSession.all) {
         const standing = Object.keys(meaning.states).map((seq) => [seq, standingOf(states.get(Number(seq))!)] as const)
         assert.deepStrictEqual<unknown>(Object.fromEntries(standing), meaning.states)
       }))
+
+    if (meaning.waiting !== undefined) {
+      it.effect("has the same inputs waiting", () =>
+        Effect.gen(function*() {
+          const states = statesOf(yield* logOf(golden))
+          const waiting = Object.keys(meaning.waiting!).map((seq) =>
+            [seq, states.get(Number(seq))!.queued.map((queued) => queued.seq)] as const
+          )
+          assert.deepStrictEqual(Object.fromEntries(waiting), meaning.waiting)
+        }))
+    }
 
     it.effect("sends a model the same messages", () =>
       Effect.gen(function*() {

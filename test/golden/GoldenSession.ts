@@ -14,6 +14,8 @@ export interface Meaning {
   readonly results: Readonly<Record<string, RunResult.RunResult | { readonly _tag: "Failed" }>>
   /** where the session's last run stands after the event of that `seq` */
   readonly states: Readonly<Record<string, object>>
+  /** `seq` of the inputs that have not reached its model, after the event of that `seq` */
+  readonly waiting?: Readonly<Record<string, ReadonlyArray<number>>>
   /** the messages that its own model reads, after the event of that `seq` */
   readonly messages: Readonly<Record<string, ReadonlyArray<Message.Message>>>
 }
@@ -56,5 +58,6 @@ export const all: ReadonlyArray<GoldenSession> = [
   load("session-v1-by-hand", 1),
   load("session-v1-cut-off", 1),
   load("session-v1-goes-on", 1),
-  load("session-v1-lost", 1)
+  load("session-v1-lost", 1),
+  load("session-v1-kept", 1)
 ]
