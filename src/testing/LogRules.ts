@@ -21,7 +21,8 @@ import * as StrictModel from "./StrictModel.ts"
  * - one outcome per call; one intent per call and drive; an intent before the outcome of a call that ran
  * - one answer per question, and none without a question; if a call was asked about, a yes to its arguments before its
  *   intent
- * - what was queued is received at most once, never after an end that gave it up, and is not lost
+ * - what was queued is received at most once, never after an end that gave it up, and is not lost; only a shutdown keeps
+ *   any of it, and only what is queued
  * - messages that `StrictModel` accepts after every event
  */
 export const violations = (log: ReadonlyArray<RunEvent.Durable>, mayBeOpen = false): Array<string> => {
@@ -80,6 +81,11 @@ const makeInputs = (): Rule => {
   return (event, say) => {
     if (event._tag === "InputReceived" && event.queued !== undefined) {
       if (!queue.some((queued) => isReceived(queued, event))) say(`nothing is queued as ${event.queued}`)
+    }
+    if (event._tag === "RunAborted" && event.kept !== undefined) {
+      if (event.reason !== "shutdown") say("keeps what only a shutdown may keep")
+      const missing = event.kept.filter((kept) => !queue.some(({ seq }) => seq === kept))
+      for (const seq of missing) say(`nothing is queued as ${seq}`)
     }
     if (event._tag === "RunStarted") { for (const { seq } of queue) say(`what was queued as ${seq} is lost`) }
     queue = Queue.evolve(queue, event)

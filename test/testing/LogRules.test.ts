@@ -25,6 +25,8 @@ const below = { sessionId: "below", runId: "below" }
 const denied = { _tag: "Denied", reason: "no" } as const
 const died: RunEvent.Draft = { _tag: "RunAborted", reason: "crashed", totals: Drafts.totals }
 
+const shutDown = (kept: ReadonlyArray<number>): RunEvent.Draft => ({ ...died, reason: "shutdown", kept })
+
 const withSeq = (events: Log, at: number, seq: number): Log =>
   events.map((event, i) => i === at ? { ...event, seq } : event)
 
@@ -90,6 +92,17 @@ describe("no violation is found in a log", () => {
       ...answered
     ),
     "with a call that a hook answered": log(...asking, settled("1.0", "ok", { hook: "cache" }), ...answered),
+    "whose queued input was received after a shutdown that kept it": log(
+      ...begun,
+      queued,
+      queued,
+      shutDown([4]),
+      received(4),
+      started("again"),
+      turnStarted(1),
+      assistant([text("hi")]),
+      completed()
+    ),
     "whose queued input was received": log(...begun, queued, assistant([text("hi")]), received(3), completed()),
     "with a compaction discarded outside a drive": log(...begun, assistant([text("hi")]), completed(), {
       _tag: "CompactionDiscarded",
@@ -218,6 +231,18 @@ describe("a violation is found in a log", () => {
       log(...begun, queued, assistant([text("hi")]), completed(), received(3)),
       ["event 6 (InputReceived): nothing is queued as 3"]
     ],
+    "with an input received after a shutdown that did not keep it": [
+      log(...begun, queued, queued, shutDown([4]), received(3), received(4), started("again"), completed()),
+      ["event 6 (InputReceived): nothing is queued as 3"]
+    ],
+    "with a shutdown that keeps what is not queued": [
+      log(...begun, queued, shutDown([2, 3])),
+      ["event 4 (RunAborted): nothing is queued as 2"]
+    ],
+    "with another end that keeps something": [
+      log(...begun, queued, { ...Drafts.aborted, kept: [3] }, Drafts.resumed(2), Drafts.aborted),
+      ["event 4 (RunAborted): keeps what only a shutdown may keep"]
+    ],
     "with an input received that differs from what was queued": [
       log(...begun, queued, assistant([text("hi")]), { ...received(3), messages: [Message.user("less")] }, completed()),
       ["event 5 (InputReceived): nothing is queued as 3"]
@@ -236,6 +261,10 @@ describe("a violation is found in a log", () => {
     ],
     "with an input that was lost": [
       log(...begun, queued, died, started("again"), turnStarted(1), assistant([text("hi")]), completed()),
+      ["event 5 (RunStarted): what was queued as 3 is lost"]
+    ],
+    "with an input that a shutdown kept and that was lost": [
+      log(...begun, queued, shutDown([3]), started("again"), turnStarted(1), assistant([text("hi")]), completed()),
       ["event 5 (RunStarted): what was queued as 3 is lost"]
     ]
   }
