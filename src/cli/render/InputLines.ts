@@ -13,6 +13,6 @@ export const lines = (messages: ReadonlyArray<Message.UserMessage>): ReadonlyArr
 export const file = ({ fileName, mediaType }: Message.FilePart): string =>
   `[${fileName === undefined ? "" : `${TerminalText.line(fileName)}, `}${TerminalText.line(mediaType)}]`
 
-/** Inputs that an end gives up, or that wait while there is none. */
+/** Inputs that an end gives up (`isOver`), or that wait. */
 export const undelivered = (queue: Queue.Queue, isOver: boolean): ReadonlyArray<string> =>
   queue.flatMap(({ messages }) => [`· ${isOver ? "not delivered" : "waits to be delivered"}:`, ...lines(messages)])

@@ -183,14 +183,15 @@ const compacted = (look: Look, state: State, event: DurableEvent.Of<"ContextComp
 
 const endRun = (look: Look, state: State, event: RunEvent.End): Step => {
   const { paint } = look
-  const lost = Queue.evolve(state.queue, event).length === 0 ? InputLines.undelivered(state.queue, true) : []
+  const waiting = Queue.evolve(state.queue, event)
+  const lost = state.queue.filter((queued) => !waiting.includes(queued))
   const explained = TerminalText.sentence(RunResult.outcome(event))
   const left = event.leftBehind === undefined
     ? []
     : [`left running: ${event.leftBehind.map(TerminalText.line).join(", ")}`]
   const totals = new Map(state.totals).set(event.runId, event.totals)
   return say({ ...state, totals, end: event }, "end", [
-    ...dimmed(look, lost),
+    ...dimmed(look, [...InputLines.undelivered(lost, true), ...InputLines.undelivered(waiting, false)]),
     event._tag === "RunCompleted" ? paint.green(`✓ ${explained}`) : paint.red(`✗ ${explained}`),
     paint.dim(`  ${[...EndLine.used(event.totals), ...left].join(" · ")}`)
   ])

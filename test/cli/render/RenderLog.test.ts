@@ -256,6 +256,12 @@ There it is.
     assert.include(out, "\n· not delivered:\n> stop\n> now\n✓ The model finished its answer")
   })
 
+  it("shows what a shutdown gave up, and what waits for whoever goes on", () => {
+    const shutDown: Drafts.Placed = { _tag: "RunAborted", reason: "shutdown", kept: [3], totals }
+    const out = added([queued("stop"), queued("go on"), shutDown])
+    assert.include(out, "\n· not delivered:\n> stop\n· waits to be delivered:\n> go on\n✗ The run was aborted")
+  })
+
   it("shows what waits for delivery while the run has no end, or if its process died", () => {
     const crashed: Drafts.Placed = { _tag: "RunAborted", reason: "crashed", totals }
     assert.include(added([queued("stop")], { isOpen: true }), "· waits to be delivered:\n> stop\n")
