@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { Effect, Fiber, Layer } from "effect"
+import { Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { Fiberloop, SessionStoreMemory } from "fiberloop"
 import { ScriptedModel } from "fiberloop/testing"
 import { Desk, say, Writer } from "./steering.ts"
@@ -34,6 +34,21 @@ it.effect("what is said while a chapter is being written is read before the next
     }).pipe(
       Effect.provide(withModel([[chapter("One"), ScriptedModel.gate(gate)], ScriptedModel.text("The dog barked.")]))
     )
+  }))
+
+it.effect("what is said to a story whose process shuts down is left to whoever goes on with it", () =>
+  Effect.gen(function*() {
+    const gate = yield* ScriptedModel.makeGate
+    const scope = yield* Scope.make()
+    const services = yield* Layer.buildWithScope(withModel([[chapter("One"), ScriptedModel.gate(gate)]]), scope)
+    yield* Effect.gen(function*() {
+      const writer = yield* Writer
+      const run = yield* writer.start({ input: "A story." })
+      yield* gate.started
+      const saying = yield* Effect.forkChild(say(run, "Add a dog."), { startImmediately: true })
+      yield* Scope.close(scope, Exit.void)
+      assert.strictEqual(yield* Fiber.join(saying), run)
+    }).pipe(Effect.provide(services))
   }))
 
 it.effect("what is said to a finished story begins the next one", () =>

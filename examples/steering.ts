@@ -1,6 +1,7 @@
 /**
  * A message for a run that is at work: it is stored at once and read before the next model call; if the run ends first, it
- * becomes the session's next message. Either way it is answered once. The sender may leave: that withdraws nothing.
+ * becomes the session's next message; if its process shuts down first, it waits for whoever goes on with the run. It is
+ * answered once. The sender may leave: that withdraws nothing.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then `node examples/steering.ts`: whatever you type while it
  * writes changes what comes next.
@@ -29,7 +30,8 @@ export class Writer extends Agent.Service<Writer>()("steering/Writer", {
 /** Says something to a run, or to its session once the run is over; returns the run that answers. */
 export const say = Effect.fn("say")(function*(run: Agent.Run<string>, input: string) {
   const delivery = yield* run.steer(input)
-  if (delivery._tag === "Delivered") return run
+  // what a shutdown kept is answered by whoever goes on with the run
+  if (delivery._tag !== "NotDelivered") return run
   const writer = yield* Writer
   return yield* writer.start({ sessionId: run.sessionId, input })
 })
