@@ -119,6 +119,23 @@ describe("an observer", () => {
     }))
 })
 
+describe("a hook that is an async function", () => {
+  it.effect("is named with the way out, and what it rejects with ends nothing else", () =>
+    Effect.gen(function*() {
+      const hook: Hook = {
+        name: "async",
+        beforeModelCall: () => Promise.reject(new Error(BrokenHooks.canary)) as never
+      }
+      const { end, logs } = yield* play(hook)
+      assert.strictEqual(end, "RunFailed(HookBlocked)")
+      assert.lengthOf(logs, 1)
+      assert.include(
+        logs[0],
+        "failed: it returned no Effect, such as Effect.void or Effect.promise(() => ...) (beforeModelCall 1)"
+      )
+    }))
+})
+
 describe("the time limit of a hook", () => {
   it.effect("is its own if it sets one, for each run of it", () =>
     Effect.gen(function*() {

@@ -47,6 +47,8 @@ interface Broken {
   readonly why: string
   readonly isTyped?: boolean
   readonly thrown?: unknown
+  /** what only the process's own log says of it */
+  readonly warned?: string
 }
 
 const nothing: Word<never> = { _tag: "Given", value: undefined }
@@ -71,7 +73,9 @@ export const run = <P extends Hooks.Point, A>(env: Around, asked: Asked<P, A>): 
     const elapsed = Stopwatch.start(env.clock)
     const timeout = Duration.fromInput(hook.timeout ?? "10 seconds")
     const limit = Option.getOrElse(timeout, () => Duration.zero)
-    const self = Option.isNone(timeout) ? Effect.die("its timeout is not a duration") : Effect.suspend(asked.ask)
+    const self = Option.isNone(timeout)
+      ? Effect.die("its timeout is not a duration")
+      : Effect.suspend(() => started(asked))
     return AppCode.within(env, `hook ${hook.name}`, `${on} ${subject}`, limit, self).pipe(
       Effect.exit,
       Effect.flatMap((exit) => {
@@ -83,12 +87,23 @@ export const run = <P extends Hooks.Point, A>(env: Around, asked: Asked<P, A>): 
     )
   })
 
+/** What untyped code returns may be no effect; nobody else waits for a promise that fails. */
+const started = <P extends Hooks.Point, A>({ ask }: Asked<P, A>): Effect.Effect<unknown, unknown> => {
+  const asked: unknown = ask()
+  if (Effect.isEffect(asked)) return asked as Effect.Effect<unknown, unknown>
+  if (asked instanceof Promise) asked.catch(() => {})
+  return Effect.succeed(noEffect)
+}
+
+const noEffect: unique symbol = Symbol("no effect")
+
 /** Warns of a hook that broke, unless it meant to block. An observer's word does not count. */
 const broken = (
   { hook, on, subject }: Pick<Asked<Hooks.Point, unknown>, "hook" | "on" | "subject">,
   given: Broken
 ): Effect.Effect<Word<never>> => {
-  const what = `the hook "${hook.name}" ${given.why}${Warning.saidOf(given.thrown)} (${on} ${subject})`
+  const more = given.warned ?? Warning.saidOf(given.thrown)
+  const what = `the hook "${hook.name}" ${given.why}${more} (${on} ${subject})`
   if (hook.kind === "observer") {
     return Effect.as(Warning.warn(`${what}; it is an observer, so this is ignored`), nothing)
   }
@@ -109,6 +124,13 @@ const read = <A>(
     return { _tag: "Broken", why: `took more than ${Duration.toMillis(limit)} ms, its timeout` }
   }
   const { value } = exit.value
+  if (value === noEffect) {
+    return {
+      _tag: "Broken",
+      why: "failed",
+      warned: ": it returned no Effect, such as Effect.void or Effect.promise(() => ...)"
+    }
+  }
   if (value === undefined || gives === undefined) return nothing
   const usable = InputCheck.decoded(value, gives)
   return usable === undefined
