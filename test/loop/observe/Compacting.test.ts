@@ -314,7 +314,7 @@ describe("a compaction that fails", () => {
       const made = yield* Condensing.make([overflow], ContextSummary.layer, [ScriptedModel.die(new Error("SAID"))])
       yield* within(Overflows.run(made, { history: history(12) }))
       assert.deepStrictEqual(treeOf(traces).slice(2), [
-        `${compactSpan}: Unknown: Unknown < ${agentSpan}`,
+        `${compactSpan}: CompactionFailed: CompactionFailed < ${agentSpan}`,
         `${chatSpan}: Unknown: Unknown < ${compactSpan} < ${agentSpan}`
       ])
     }))
