@@ -24,20 +24,21 @@ export interface Options extends RunInput.RecoverInput {
 /**
  * While this layer lives, runs of the agent whose process died continue here: it searches at once, then again and again. Any number of
  * processes may search: each run continues in one of them. A run that cannot continue is logged as a warning, once. Runs that are taken
- * up have the hooks, observers and other settings of the agent's layer and of this one.
+ * up have the hooks, observers and other settings of the agent's layer and of this one. `agent` is an agent's service, or what
+ * `Agent.make` returns.
  *
  * ```ts
  * const Live = Layer.provideMerge(Agent.recovering(Assistant), Assistant.layer)
  * ```
  */
-export const recovering = <Self, A>(
-  agent: Context.Key<Self, Client<A>>,
+export const recovering = <A, E = never, R = never>(
+  agent: Client<A> | Effect.Effect<Client<A>, E, R>,
   { every = "30 seconds", ...input }: Options = {}
-): Layer.Layer<never, never, Self> =>
+): Layer.Layer<never, E, R> =>
   Layer.effectDiscard(Effect.gen(function*() {
     yield* Effect.orDie(Effect.fromResult(InputCheck.recovery(input)))
     const pause = yield* Effect.orDie(Effect.fromResult(InputCheck.every(every)))
-    const client = yield* agent
+    const client = Effect.isEffect(agent) ? yield* agent : agent
     let told: ReadonlyMap<string, string> = new Map()
     const tell = Effect.fnUntraced(function*({ refused, stoppedBy }: Recovered<A>) {
       const now = new Map(refused.map(({ error, sessionId }) => [sessionId, error.message]))

@@ -40,6 +40,15 @@ it.effect("looks at once, then every half minute for what was left behind since"
     yield* completed("s2")
   }))
 
+it.effect("takes an agent that was made without a class, too", () =>
+  Effect.gen(function*() {
+    const store = yield* DeadRun.of(DeadRun.unanswered())
+    const { agent } = yield* TestAgent.make([ScriptedModel.text("one")], { store })
+    yield* Layer.build(Agent.recovering(agent))
+    const ended = store.service.watch("s").pipe(Stream.filter(({ _tag }) => _tag === "RunCompleted"), Stream.runHead)
+    assert.isTrue(Option.isSome(yield* ended))
+  }))
+
 it.effect("reports each run that cannot continue once, and keeps looking whatever a look ends with", () =>
   Effect.gen(function*() {
     const said: Array<unknown> = []
