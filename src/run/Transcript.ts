@@ -23,7 +23,6 @@ import {
   endPause,
   flushTail,
   type Input,
-  type PausedTurn,
   pauseTurn,
   push,
   toInput,
@@ -99,7 +98,7 @@ const openTurn = (self: Transcript, event: DurableEvent.Of<"AssistantMessage">):
   const { model, runId, seq, turn } = event
   const closed = self.open === undefined ? self : closeTurn(self)
   const { paused } = closed
-  const resumed = paused !== undefined && isResumed(paused, event) ? paused : undefined
+  const resumed = paused !== undefined && Message.isSameModel(paused.model, model) ? paused : undefined
   const { settled, tail, waiting } = flushTail(paused === resumed ? closed : endPause(closed))
   const from = resumed === undefined ? seq : resumed.from ?? resumed.seq
   const said = resumed === undefined ? event.message.content : [...resumed.said, ...event.message.content]
@@ -109,9 +108,6 @@ const openTurn = (self: Transcript, event: DurableEvent.Of<"AssistantMessage">):
   const open = { seq, from, runId, turn, model, content, calls, renamed, results, said, takenBefore, resumed }
   return { settled, tail, open, paused: undefined, calling: false, waiting, taken }
 }
-
-const isResumed = (paused: PausedTurn, { model, runId }: DurableEvent.Of<"AssistantMessage">): boolean =>
-  paused.runId === runId && Message.isSameModel(paused.model, model)
 
 /** Whether the last message is one that its model goes on with. */
 const isPaused = ({ paused, waiting }: Transcript): boolean => paused !== undefined && waiting.length === 0

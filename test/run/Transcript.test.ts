@@ -1,5 +1,6 @@
 /** A transcript is the fold of its log, whoever else appends to it; `size`, `entries` and `awaitsModel` agree. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Equal from "effect/Equal"
 import type * as Message from "../../src/run/Message.ts"
 import * as Transcript from "../../src/run/Transcript.ts"
 import * as Logs from "../support/Logs.ts"
@@ -98,6 +99,19 @@ describe("views", () => {
     },
     check(150)
   )
+
+  it.prop("before its open turn is what its model was sent", [Logs.tidy], ([{ log }]) => {
+    let last: { readonly model: object; readonly sent: ReadonlyArray<unknown> } | undefined
+    log.forEach((event, i) => {
+      const transcript = Transcript.fromLog(log.slice(0, i + 1))
+      if (event._tag === "AssistantMessage" && last !== undefined && Equal.equals(last.model, event.model)) {
+        assert.deepStrictEqual(Transcript.messages(Transcript.beforeTurn(transcript), event.model), last.sent)
+      }
+      last = event._tag === "TurnStarted"
+        ? { model: event.model, sent: Transcript.messages(transcript, event.model) }
+        : undefined
+    })
+  }, check(150))
 
   it("an empty session has no messages and awaits nobody", () => {
     assert.deepStrictEqual(Transcript.messages(Transcript.empty), [])

@@ -291,6 +291,32 @@ describe("reasoning", () => {
   })
 })
 
+describe("an answer that its provider paused", () => {
+  const search: Message.ToolCallPart = { ...Draft.call("search"), id: "srv_1", providerExecuted: true }
+  const paused = [
+    Draft.started("one"),
+    Draft.turnStarted(1),
+    Draft.assistant([Message.text("let me see"), search], { finishReason: "pause" }),
+    { ...Draft.turnFinished(1), decision: { _tag: "Continue" as const, reason: "pause" as const } }
+  ]
+  const calls = (log: ReadonlyArray<Draft.Placed>, reader = Draft.model) =>
+    messagesOf(Draft.log(...log), reader).flatMap((message) =>
+      message.role === "assistant" ? message.content.filter(({ type }) => type === "tool-call") : []
+    ).length
+
+  it.each<readonly [string, ReadonlyArray<Draft.Placed>, number]>([
+    ["is whole for its model, which goes on with it", [], 1],
+    ["is whole while it does", [Draft.turnStarted(2)], 1],
+    ["ends where somebody says something before that", [Draft.input("no")], 0],
+    ["ends where somebody says something meanwhile", [Draft.turnStarted(2), Draft.input("no")], 0],
+    ["ends with its run", [Draft.completed()], 0],
+    ["stays as it is after the death of its drive", [{ ...Draft.aborted, reason: "crashed" as const }], 1]
+  ])("%s", (_, more, expected) => {
+    assert.strictEqual(calls([...paused, ...more]), expected)
+    assert.strictEqual(calls([...paused, ...more], { provider: "test", name: "other" }), 0)
+  })
+})
+
 describe("a compaction", () => {
   const log = [
     Draft.started("one"),
