@@ -25,7 +25,7 @@ interface ChatReader {
   readonly end: (error?: AiError.AiError) => void
   /** Whether the model finished: only usage may still come. */
   readonly isFinished: () => boolean
-  /** Takes the parts read so far. */
+  /** Takes the parts read so far, with the usage so far last: once for all chunks that arrived together. */
   readonly take: () => Array<Part>
   /** Once defined, nothing more is read. */
   readonly outcome: () => "settled" | AiError.AiError | undefined
@@ -56,24 +56,19 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
     return AdapterErrors.fromProvider(endpoint, ProviderError.read(payload))
   }
 
-  const breakOff = (error: AiError.AiError) => {
-    outcome = error
-    response.breakOff(parts)
-  }
-
   const settle = () => {
     switch (response.end(parts)) {
       case undefined:
         outcome = "settled"
         break
       case "truncated":
-        breakOff(strayed() ?? AdapterErrors.truncated(endpoint))
+        outcome = strayed() ?? AdapterErrors.truncated(endpoint)
         break
       case "failed":
-        breakOff(AdapterErrors.gaveUp(endpoint))
+        outcome = AdapterErrors.gaveUp(endpoint)
         break
       case "nameless":
-        breakOff(AdapterErrors.invalidResponse(endpoint, "sent a tool call without a name; try again"))
+        outcome = AdapterErrors.invalidResponse(endpoint, "sent a tool call without a name; try again")
         break
     }
   }
@@ -81,8 +76,7 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
   /** Ends with the error of an event, unless the answer before it is whole. */
   const fail = (error: AiError.AiError) => {
     if (response.isFinished()) settle()
-    if (outcome === undefined) breakOff(error)
-    else if (outcome !== "settled") outcome = error
+    if (outcome !== "settled") outcome = error
   }
 
   const read = (name: string, data: string) => {
@@ -139,12 +133,13 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
       if (document !== undefined && error === undefined) return readDocument(document, true)
       events.end()
       if (outcome !== undefined) return
-      if (error !== undefined && !response.isFinished()) breakOff(strayed() ?? error)
+      if (error !== undefined && !response.isFinished()) outcome = strayed() ?? error
       else if (hasEvents || contentType === "" || contentType.includes("event-stream")) settle()
       else outcome = notAStream(endpoint, contentType)
     },
     isFinished: response.isFinished,
     take() {
+      if (outcome !== "settled") response.count(parts)
       const taken = parts
       parts = []
       return taken

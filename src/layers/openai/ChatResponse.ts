@@ -27,8 +27,8 @@ interface ChatResponse {
   /** Whether the model finished and its usage is known: nothing more will come. */
   readonly isComplete: () => boolean
   readonly end: (out: Parts) => Defect | undefined
-  /** Emits the usage so far of an answer that breaks off. */
-  readonly breakOff: (out: Parts) => void
+  /** Emits the usage so far of an answer that is not over, where it has changed since it was last emitted. */
+  readonly count: (out: Parts) => void
 }
 
 /** In lower case: OpenAI's reasons, and those of Anthropic, Gemini, Mistral, Z.ai, TGI and Cohere that gateways pass on. */
@@ -83,6 +83,7 @@ export const make = (from: string): ChatResponse => {
   let blocks = 0
   let finishReason: string | undefined
   let usage: JsonObject | undefined
+  let isCounted = true
   let isComplete = false
 
   const close = (out: Parts) => {
@@ -139,11 +140,17 @@ export const make = (from: string): ChatResponse => {
       if (chunk.isWhole) add(unsaid(chunk), out)
       else addPiece(chunk, out)
       finishReason ??= chunk.finishReason
-      usage = chunk.usage ?? usage
-      isComplete = finishReason !== undefined && chunk.usage !== undefined && TokenUsage.isSome(chunk.usage)
+      if (chunk.usage === undefined) return
+      if (TokenUsage.isSome(chunk.usage)) {
+        usage = chunk.usage
+        isCounted = false
+        isComplete = finishReason !== undefined
+      } else usage ??= chunk.usage
     },
-    breakOff(out) {
-      if (usage !== undefined) out.push(UsedSoFar.part(TokenUsage.read(usage)))
+    count(out) {
+      if (isCounted || usage === undefined) return
+      isCounted = true
+      out.push(UsedSoFar.part(TokenUsage.read(usage)))
     },
     end(out) {
       if (finishReason === undefined) return "truncated"

@@ -1,6 +1,6 @@
 /**
- * What an answer that breaks off has used so far, as a part of it: effect/ai has a place for usage only in a finish, which
- * such an answer does not have.
+ * What an answer has used so far, as a part of it: effect/ai has a place for usage only in a finish, which an answer that breaks
+ * off or is cut off does not have.
  */
 import type * as Response from "effect/ai/Response"
 import * as Json from "./Json.ts"
