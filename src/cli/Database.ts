@@ -75,11 +75,19 @@ export const becauseAbsent = ({ db, hasOwnDb }: Pick<Settings.Settings, "db" | "
 export const layer = ({ db }: Pick<Settings.Settings, "db">): Layer.Layer<SessionStore.SessionStore, Refusal> =>
   Layer.effect(SessionStore.SessionStore, open(db))
 
+type Existing = (
+  place: Pick<Settings.Settings, "db">
+) => Effect.Effect<SessionStore.SessionStore["Service"] | undefined, Refusal, Scope.Scope>
+
 /** The store of an existing database; `undefined` where opening it would make a file. */
-export const existing = (
-  { db }: Pick<Settings.Settings, "db">
-): Effect.Effect<SessionStore.SessionStore["Service"] | undefined, Refusal, Scope.Scope> =>
-  isAbsent(db) ? Effect.succeed(undefined) : open(db)
+export const existing: Existing = ({ db }) => isAbsent(db) ? Effect.succeed(undefined) : open(db)
+
+/** As `existing`, for a command that only reads: a file that this user may not write to is left as it is. */
+export const readable: Existing = (place) => {
+  const { db } = place
+  if (PgPlace.isUrl(db) || isAbsent(db)) return existing(place)
+  return Effect.flatMap(sqlite, (_) => Effect.mapError(_.makeReading({ filename: db }), Messages.refusal))
+}
 
 const open = (db: string): Effect.Effect<SessionStore.SessionStore["Service"], Refusal, Scope.Scope> => {
   const opened = PgPlace.isUrl(db)
@@ -88,7 +96,8 @@ const open = (db: string): Effect.Effect<SessionStore.SessionStore["Service"], R
   return Effect.mapError(opened, Messages.refusal)
 }
 
-/** Loaded on first use. */
+/** Loaded on first use, both. */
+const sqlite = Effect.promise(() => import("../layers/sqlite/SqliteStore.ts"))
 const postgres = Effect.promise(() => import("../layers/SessionStorePg.ts"))
 
 /** An empty file is not a database yet. Where a file cannot be looked at, opening it tells why. */

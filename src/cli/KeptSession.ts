@@ -39,12 +39,19 @@ export const newId = (named: string, id: string, instead: string): Effect.Effect
     ? badInput(`${named} is "${last}", which means the session that was changed last; ${instead}`)
     : Effect.mapError(Effect.fromResult(InputCheck.id(named, id, instead)), Messages.refusal)
 
-export const find = Effect.fnUntraced(function*(
+/** The session, in a database to write to. */
+export const find = (place: Pick<Settings, "db">, typed: string) => findIn(Database.existing, place, typed)
+
+/** The session, for a command that only reads. */
+export const toRead = (place: Pick<Settings, "db">, typed: string) => findIn(Database.readable, place, typed)
+
+const findIn = Effect.fnUntraced(function*(
+  open: typeof Database.existing,
   { db }: Pick<Settings, "db">,
   typed: string
 ): Effect.fn.Return<Kept, Refusal, Scope.Scope> {
   if (typed.trim() === "") return yield* badInput("the session is empty: give an id that fiberloop sessions lists")
-  const store = yield* Database.existing({ db })
+  const store = yield* open({ db })
   if (store === undefined) return yield* Database.noDatabase(typed, db)
   // wins even over a session with this id, which may come from elsewhere
   const isLast = typed === last

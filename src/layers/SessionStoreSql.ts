@@ -33,6 +33,8 @@ export interface Options {
   readonly explain: (error: SqlError.SqlError) => SessionStore.StoreError
   /** How long the database may take to answer; default: no limit. */
   readonly timeout?: Duration.Input | undefined
+  /** The tables may only be read: they are looked at, and refused if they would have to be brought up to date. Default: `false`. */
+  readonly isReadOnly?: boolean | undefined
   /** How the engine appends. */
   readonly append: SessionAppend.Append
   /** The engine's own way to wake watchers, including those of other processes, where it has one. */
@@ -51,7 +53,8 @@ export const make = Effect.fnUntraced(function*(
   const answered = yield* Answered.untilClosed(options.timeout)
   const explain = (error: SqlError.SqlError) =>
     error.reason.cause instanceof Answered.Closed ? SessionErrors.closed() : options.explain(error)
-  yield* SessionTables.migrate(explain, answered)
+  const { isReadOnly = false } = options
+  yield* (isReadOnly ? SessionTables.check : SessionTables.migrate)(explain, answered)
   const claims = yield* SessionClaims.make(sql, yield* OwnerLiveness.OwnerLiveness, answered)
   const log = SessionLog.make(sql, yield* Migrations)
   const sessions = SessionList.make(sql, claims)

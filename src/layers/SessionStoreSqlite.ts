@@ -5,7 +5,7 @@ import type * as Scope from "effect/Scope"
 import * as SessionStore from "../services/SessionStore.ts"
 import type * as SqliteClient from "./SqliteClient.ts"
 
-export type Options = Omit<SqliteClient.Options, "ownTable">
+export type Options = Omit<SqliteClient.Options, "ownTable" | "isReadOnly">
 
 /** Loaded on first use, with effect's SQL: Node 22 prints a warning when its SQLite is imported. */
 const store = Effect.promise(() => import("./sqlite/SqliteStore.ts"))

@@ -19,6 +19,7 @@ import { DatabaseSync } from "node:sqlite"
 import * as SqliteErrors from "./sqlite/SqliteErrors.ts"
 import * as SqliteFile from "./sqlite/SqliteFile.ts"
 import * as SqliteLocks from "./sqlite/SqliteLocks.ts"
+import * as SqliteSnapshot from "./sqlite/SqliteSnapshot.ts"
 import * as SqliteStatements from "./sqlite/SqliteStatements.ts"
 
 export interface Options {
@@ -30,6 +31,8 @@ export interface Options {
   readonly busyTimeout?: Duration.Input | undefined
   /** A database that holds tables, but not this one, is refused and left as it is (`SqliteFile.Foreign`). */
   readonly ownTable?: string | undefined
+  /** Opens a file that is there for reading alone, where this user may not write to it (`SqliteSnapshot`). Default: `false`. */
+  readonly isReadOnly?: boolean | undefined
 }
 
 export interface SqliteClient extends SqlClient.SqlClient {
@@ -43,23 +46,26 @@ export interface SqliteClient extends SqlClient.SqlClient {
 export const make = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<SqliteClient, SqlError.SqlError, Scope.Scope | Reactivity.Reactivity> {
-  const db = yield* Effect.acquireRelease(
+  const { isReadOnly = false } = options
+  const { db, guarded } = yield* Effect.acquireRelease(
     Effect.try({
-      try: () => new DatabaseSync(options.filename),
+      try: () => isReadOnly ? SqliteSnapshot.open(options.filename) : opened(options.filename),
       catch: (cause) => SqliteErrors.toSqlError(cause, "open")
     }),
-    (db) => Effect.sync(() => db.close())
+    ({ db }) => Effect.sync(() => db.close())
   )
-  SqliteFile.unlock(db)
+  if (!isReadOnly) SqliteFile.unlock(db)
   const { execute, transaction } = SqliteStatements.make(db)
-  const runNow = SqliteLocks.unlocked(db, options.busyTimeout ?? "5 seconds")
+  const runNow = SqliteLocks.unlocked(db, options.busyTimeout ?? "5 seconds", guarded)
   const attempt = <A>(statement: () => A) => Effect.suspend(() => runNow(statement))
   const connection = connectionOf((text, params, shape) => attempt(() => execute(text, params, shape)))
 
   const { ownTable } = options
   if (ownTable !== undefined) yield* attempt(() => SqliteFile.checkOwner(db, ownTable))
-  yield* attempt(() => execute("PRAGMA journal_mode = WAL"))
-  yield* attempt(() => execute(`PRAGMA synchronous = ${options.durability === "fsync" ? "FULL" : "NORMAL"}`))
+  if (!isReadOnly) {
+    yield* attempt(() => execute("PRAGMA journal_mode = WAL"))
+    yield* attempt(() => execute(`PRAGMA synchronous = ${options.durability === "fsync" ? "FULL" : "NORMAL"}`))
+  }
 
   const isTransaction = () => db.isOpen && db.isTransaction
   const acquirers = SqlClient.makeSqliteAcquirers({
@@ -83,6 +89,11 @@ export const make = Effect.fnUntraced(function*(
   }
   return Object.assign(client, { transact })
 })
+
+const opened = (filename: string): SqliteSnapshot.Snapshot => {
+  const db = new DatabaseSync(filename)
+  return { db, guarded: SqliteFile.guarded(db) }
+}
 
 export const layer = (options: Options): Layer.Layer<SqlClient.SqlClient, SqlError.SqlError> =>
   Layer.effect(SqlClient.SqlClient, make(options)).pipe(Layer.provide(Reactivity.layer))

@@ -51,10 +51,10 @@ const asking = Effect.fnUntraced(function*(
   session: string | undefined
 ): Effect.fn.Return<ReadonlyArray<Asking>, Refusal, Scope.Scope> {
   if (session !== undefined) {
-    const kept = yield* KeptSession.find(place, session)
+    const kept = yield* KeptSession.toRead(place, session)
     return [{ ...kept, approvals: yield* KeptSession.approvals(kept) }]
   }
-  const store = yield* Database.existing(place)
+  const store = yield* Database.readable(place)
   if (store === undefined) return []
   const infos = yield* Effect.mapError(store.list({ ends: ["RunSuspended"] }), Messages.refusal)
   // fail for a session that cannot be read: else the calls waiting there would seem not to exist

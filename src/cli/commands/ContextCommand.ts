@@ -39,7 +39,7 @@ const show = Effect.fnUntraced(function*(
   { isFull, place, session }: Options
 ): Effect.fn.Return<void, Ended | Refusal, Output | Scope.Scope> {
   const { contextWindow } = place
-  const kept = yield* KeptSession.find(place, session)
+  const kept = yield* KeptSession.toRead(place, session)
   const { sessionId } = kept.info
   const model = yield* SessionModel.last(kept)
   const { state, transcript } = yield* SessionAgent.current(kept)

@@ -29,7 +29,7 @@ const exportLines = Effect.fnUntraced(function*(
 ): Effect.fn.Return<void, Ended | Refusal, Output | Scope.Scope> {
   const { stderr, stdout } = yield* Output
   if (to?.trim() === "") return yield* badInput("--to is empty: name a file, or leave it out for standard output")
-  const { info, store } = yield* KeptSession.find(place, session)
+  const { info, store } = yield* KeptSession.toRead(place, session)
   const eachPage = <R>(write: (text: string) => Effect.Effect<void, Ended | Refusal, R>) =>
     SessionLines.toLines(info.sessionId).pipe(
       Stream.mapError(Messages.refusal),

@@ -32,7 +32,7 @@ export const run = Effect.fnUntraced(function*(
   { isList, settings }: Options
 ): Effect.fn.Return<void, Ended | Refusal, Input | Output | Signals | Scope.Scope> {
   const { stderr } = yield* Output
-  const { left, others, unread } = yield* Print.untilSignal(Effect.scoped(leftByProcesses(settings)))
+  const { left, others, unread } = yield* Print.untilSignal(Effect.scoped(leftByProcesses(settings, isList)))
   const found: number = unread === 0 ? codes.completed : codes.failed
   if (left.length === 0) {
     yield* stderr.write(
@@ -108,10 +108,11 @@ interface Left {
  * aborted; oldest first.
  */
 const leftByProcesses = Effect.fnUntraced(function*(
-  settings: Settings
+  settings: Settings,
+  isList: boolean
 ): Effect.fn.Return<Found, Refusal, Output | Scope.Scope> {
   const { stderr } = yield* Output
-  const store = yield* Database.existing(settings)
+  const store = yield* (isList ? Database.readable : Database.existing)(settings)
   if (store === undefined) return { left: [], others: 0, unread: 0 }
   const list = (unowned: boolean) => Effect.mapError(store.list({ ends: [undefined], unowned }), Messages.refusal)
   const [unfinished, unowned] = yield* Effect.all([list(false), list(true)])

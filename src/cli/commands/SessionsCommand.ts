@@ -27,7 +27,7 @@ const list = Effect.fnUntraced(function*(
 ): Effect.fn.Return<void, Ended | Refusal, Output | Scope.Scope> {
   const { stderr } = yield* Output
   const most = (yield* Settings.whole("--limit", limit)) ?? (place.json ? undefined : defaultLimit)
-  const store = yield* Database.existing(place)
+  const store = yield* Database.readable(place)
   const found = store === undefined
     ? []
     : yield* Effect.mapError(store.list(most === undefined ? {} : { limit: most + 1 }), Messages.refusal)

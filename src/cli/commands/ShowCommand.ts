@@ -27,7 +27,7 @@ export interface Options {
 const show = Effect.fnUntraced(function*(
   { isFull, isTimeline, place, session }: Options
 ): Effect.fn.Return<void, Ended | Refusal, Output | Scope.Scope> {
-  const { info, store } = yield* KeptSession.find(place, session)
+  const { info, store } = yield* KeptSession.toRead(place, session)
   const forEachPage = <E, R>(print: (events: ReadonlyArray<RunEvent.Durable>) => Effect.Effect<void, E, R>) =>
     store.read(info.sessionId).pipe(
       Stream.mapError(Messages.refusal),

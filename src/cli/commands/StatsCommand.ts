@@ -60,7 +60,7 @@ const ofOne = Effect.fnUntraced(function*(
   filter: RunStats.Filter,
   session: string
 ): Effect.fn.Return<Found, Refusal, Scope.Scope> {
-  const { info, store } = yield* KeptSession.find(place, session)
+  const { info, store } = yield* KeptSession.toRead(place, session)
   const stats = yield* Effect.mapError(fold(store, info.sessionId, RunStats.make(filter)), Messages.refusal)
   return { stats, isEmpty: false, leftOut: [] }
 })
@@ -73,7 +73,7 @@ const ofAll = Effect.fnUntraced(function*(
   place: Settings,
   filter: RunStats.Filter
 ): Effect.fn.Return<Found, Refusal, Scope.Scope> {
-  const store = yield* Database.existing(place)
+  const store = yield* Database.readable(place)
   let stats = RunStats.make(filter)
   let isEmpty = true
   const leftOut: Array<string> = []

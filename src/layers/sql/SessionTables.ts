@@ -140,42 +140,71 @@ const migrationsOf = (sql: SqlClient.SqlClient) =>
 
 const table = "fiberloop_migrations"
 
+type Opening = (
+  explain: (error: SqlError.SqlError) => SessionStore.StoreError,
+  answered: Answered.Answered
+) => Effect.Effect<void, SessionStore.StoreError, SqlClient.SqlClient>
+
 /**
  * Brings the tables up to date; processes that do so at once take turns. Refuses tables that a newer version has changed, and
  * leaves them alone. Tables that are up to date are only looked at: on Postgres, changing them locks out all who use them, and
  * needs permissions that a writer does not.
  */
-export const migrate = (
-  explain: (error: SqlError.SqlError) => SessionStore.StoreError,
-  answered: Answered.Answered
-): Effect.Effect<void, SessionStore.StoreError, SqlClient.SqlClient> =>
+export const migrate: Opening = (explain, answered) =>
   Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
-    const isThere = sql.onDialectOrElse({
-      pg: () => Effect.map(sql`SELECT to_regclass(${table}) AS found`, ([row]) => row?.["found"] !== null),
-      orElse: () => Effect.map(sql`SELECT 1 FROM sqlite_schema WHERE name = ${table}`, (rows) => rows.length > 0)
-    })
-    const version = Effect.flatMap(isThere, (isThere) => isThere ? versionOf(sql) : Effect.succeed(0))
-    // takes a writer's lock, so that a locked file is noticed here and not by the first message
-    const look = sql.onDialectOrElse({ pg: () => version, orElse: () => sql.withTransaction(version) })
     const known = migrationsOf(sql)
-    const latest = Math.max(...Object.keys(known).map((name) => Number.parseInt(name, 10)))
-    let found = yield* look
+    const latest = latestOf(known)
+    const version = versionNow(sql)
+    // takes a writer's lock, so that a locked file is noticed here and not by the first message
+    let found = yield* sql.onDialectOrElse({ pg: () => version, orElse: () => sql.withTransaction(version) })
     if (found < latest) {
       yield* Migrator.make({})({ table, loader: Migrator.fromRecord(known) })
       found = yield* versionOf(sql)
     }
-    if (found > latest) {
-      return yield* Effect.fail(SessionErrors.refused(
-        `A newer fiberloop made the tables of the session database (version ${found}, this one knows ${latest}); ` +
-          "nothing was changed. Update fiberloop to use it."
-      ))
-    }
+    if (found > latest) return yield* Effect.fail(newer(found, latest))
   }).pipe(
     answered,
     Effect.catchTag("SqlError", (error) => Effect.fail(explain(error))),
     Effect.catchTag("MigrationError", (error) => Effect.fail(causeOf(error, explain)))
   )
+
+/** Refuses tables of another version, for who may only read them. Takes no lock of a writer. */
+export const check: Opening = (explain, answered) =>
+  Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    const latest = latestOf(migrationsOf(sql))
+    const found = yield* versionNow(sql)
+    if (found > latest) return yield* Effect.fail(newer(found, latest))
+    if (found < latest) return yield* Effect.fail(older(found, latest))
+  }).pipe(
+    answered,
+    Effect.catchTag("SqlError", (error) => Effect.fail(explain(error)))
+  )
+
+const latestOf = (known: object): number => Math.max(...Object.keys(known).map((name) => Number.parseInt(name, 10)))
+
+const newer = (found: number, latest: number): SessionStore.StoreError =>
+  SessionErrors.refused(
+    `A newer fiberloop made the tables of the session database (version ${found}, this one knows ${latest}); ` +
+      "nothing was changed. Update fiberloop to use it."
+  )
+
+const older = (found: number, latest: number): SessionStore.StoreError =>
+  SessionErrors.refused(
+    `An older fiberloop made the tables of the session database (version ${found}, this one needs ${latest}), and this user ` +
+      "may not write to it to bring them up to date. Copy the database, with the files beside it whose names begin with its " +
+      "own, to a folder that you may write to, and use the copy."
+  )
+
+/** 0 where there are no tables yet. */
+const versionNow = (sql: SqlClient.SqlClient) => {
+  const isThere = sql.onDialectOrElse({
+    pg: () => Effect.map(sql`SELECT to_regclass(${table}) AS found`, ([row]) => row?.["found"] !== null),
+    orElse: () => Effect.map(sql`SELECT 1 FROM sqlite_schema WHERE name = ${table}`, (rows) => rows.length > 0)
+  })
+  return Effect.flatMap(isThere, (isThere) => isThere ? versionOf(sql) : Effect.succeed(0))
+}
 
 const versionOf = (sql: SqlClient.SqlClient) =>
   Effect.map(

@@ -6,10 +6,13 @@ import type * as SessionStore from "../../services/SessionStore.ts"
 import * as SessionErrors from "../store/SessionErrors.ts"
 import * as SqliteFile from "./SqliteFile.ts"
 
+/** The way out for who may not write to a database, in its place, whatever keeps them from it. */
+export const copy =
+  "Copy it, with the files beside it whose names begin with its own, to a folder that you may write to, and use the copy."
+
 /** By SQLite's primary result codes, see sqlite.org/rescode.html. */
 export const explain = (filename: string) => (error: SqlError.SqlError): SessionStore.StoreError => {
   const cause = error.reason.cause
-  const code = codeOf(cause)
   const database = filename === ":memory:" ? "The session database in memory" : `The session database "${filename}"`
   if (cause instanceof SqliteFile.Foreign) {
     const [first = "", ...more] = cause.tables
@@ -19,7 +22,7 @@ export const explain = (filename: string) => (error: SqlError.SqlError): Session
     )
   }
   const said = cause instanceof Error ? cause.message : String(cause)
-  switch (code === undefined ? undefined : code & 0xff) {
+  switch (primaryCodeOf(cause)) {
     case undefined:
       return SessionErrors.refused(`${database} cannot be used (${said}). Check the name of the file.`)
     case 5:
@@ -28,7 +31,7 @@ export const explain = (filename: string) => (error: SqlError.SqlError): Session
         `${database} is locked by another program. Find the one that holds a transaction open on it, then try again.`
       )
     case 8:
-      if (code === SqliteFile.moved) {
+      if (isMoved(cause)) {
         return SessionErrors.refused(
           `${database} was deleted, moved or replaced while it was open; nothing was written. Put it back, or start the ` +
             "program again to use what is there now."
@@ -71,7 +74,7 @@ export const explain = (filename: string) => (error: SqlError.SqlError): Session
 }
 
 /** SQLite says no more than "unable to open database file"; opening the file tells why. */
-const unopened = (filename: string, database: string): SessionStore.StoreError => {
+export const unopened = (filename: string, database: string): SessionStore.StoreError => {
   const folder = dirname(resolve(filename))
   switch (openingFault(filename)) {
     case "EISDIR":
@@ -86,10 +89,11 @@ const unopened = (filename: string, database: string): SessionStore.StoreError =
         : SessionErrors.refused(`The folder "${folder}" of the session database does not exist. Create it first.`)
     case "EACCES":
     case "EPERM":
-    case "EROFS":
       return SessionErrors.refused(
-        `${database} cannot be opened by this user. Allow the user to read and write the file.`
+        `${database} cannot be opened by this user. Allow the user to read and write the file, and to write to its folder.`
       )
+    case "EROFS":
+      return SessionErrors.refused(`${database} is on a file system that is read-only. ${copy}`)
     default:
       return SessionErrors.unavailable(`${database} could not be opened. Check its disk and the limit of open files.`)
   }
@@ -105,14 +109,23 @@ const openingFault = (filename: string): unknown => {
   }
 }
 
+/** SQLite's primary result code, where `cause` came from SQLite. */
+export const primaryCodeOf = (cause: unknown): number | undefined => {
+  const code = codeOf(cause)
+  return code === undefined ? undefined : code & 0xff
+}
+
+/** Whether the file is not the one that was opened. */
+export const isMoved = (cause: unknown): boolean => codeOf(cause) === SqliteFile.moved
+
 /** SQLite's extended result code, where `cause` came from SQLite. */
 const codeOf = (cause: unknown): number | undefined =>
   cause instanceof Error && "errcode" in cause && typeof cause.errcode === "number" ? cause.errcode : undefined
 
 /** SQLITE_BUSY and SQLITE_LOCKED, with their extensions. */
 export const isLocked = (cause: unknown): boolean => {
-  const code = codeOf(cause)
-  return code !== undefined && ((code & 0xff) === 5 || (code & 0xff) === 6)
+  const code = primaryCodeOf(cause)
+  return code === 5 || code === 6
 }
 
 /** Converts to the error of effect/sql, with which a client fails. */

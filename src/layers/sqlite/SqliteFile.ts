@@ -86,16 +86,16 @@ export const unlock = (db: DatabaseSync): void => {
 type File = Pick<Stats, "dev" | "ino" | "ctimeMs"> | undefined
 
 /** `undefined` where there is no file. */
-const fileAt = (path: string): File => statSync(path, { throwIfNoEntry: false })
+export const fileAt = (path: string): File => statSync(path, { throwIfNoEntry: false })
 
 /** Whether both are the same file, whatever its name. */
-const isSame = (one: File, other: File): boolean => one?.ino === other?.ino && one?.dev === other?.dev
+export const isSame = (one: File, other: File): boolean => one?.ino === other?.ino && one?.dev === other?.dev
 
 /**
- * Whether the next change of a folder is sure to give it another time. File systems distinguish times 10 ms apart, some old
+ * Whether the next change of a file or a folder is sure to give it another time. File systems distinguish times 10 ms apart, some old
  * ones only 2 seconds apart.
  */
-const isSettled = (folder: File, day: number): boolean =>
-  folder !== undefined && day - folder.ctimeMs > (Number.isInteger(folder.ctimeMs / 1000) ? 3000 : 30)
+export const isSettled = (file: File, day: number): boolean =>
+  file !== undefined && day - file.ctimeMs > (Number.isInteger(file.ctimeMs / 1000) ? 3000 : 30)
 
 const gone = (path: string) => Object.assign(new Error(`"${path}" is not the file that was opened`), { errcode: moved })

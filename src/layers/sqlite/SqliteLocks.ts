@@ -14,8 +14,7 @@ import * as SqliteFile from "./SqliteFile.ts"
  * transaction, a statement that met a lock has done nothing. Waits on the clock and not in SQLite, which would block the
  * process, and with it the very transaction it waits for when that is another connection of this process.
  */
-export const unlocked = (db: DatabaseSync, timeout: Duration.Input) => {
-  const guarded = SqliteFile.guarded(db)
+export const unlocked = (db: DatabaseSync, timeout: Duration.Input, guarded = SqliteFile.guarded(db)) => {
   const schedule = Schedule.min([Schedule.exponential("1 millis"), Schedule.spaced("25 millis")]).pipe(
     Schedule.upTo({ duration: timeout })
   )

@@ -13,6 +13,9 @@ import * as SqliteClient from "../SqliteClient.ts"
 import * as SessionErrors from "../store/SessionErrors.ts"
 import * as SqliteAppend from "./SqliteAppend.ts"
 import * as SqliteErrors from "./SqliteErrors.ts"
+import * as SqliteSnapshot from "./SqliteSnapshot.ts"
+
+type Opened = Effect.Effect<SessionStore.SessionStore["Service"], SessionStore.StoreError, Scope.Scope>
 
 /** Without a name, SQLite would make a database that is gone with its connection. */
 const unnamed = SessionErrors.refused(
@@ -20,17 +23,27 @@ const unnamed = SessionErrors.refused(
 )
 
 /** See `SessionStoreSqlite.make`, which loads this. */
-export const make = Effect.fnUntraced(function*(
-  options: Options
+export const make = (options: Options): Opened => open(options, false)
+
+/**
+ * The store of a file that is there, for reading. Where this user may not write to it, it is left as it is: only what reads
+ * works, and tables of an older version are refused.
+ */
+export const makeReading = (options: Options): Opened =>
+  Effect.suspend(() => open(options, !SqliteSnapshot.isWritable(options.filename)))
+
+const open = Effect.fnUntraced(function*(
+  options: Options,
+  isReadOnly: boolean
 ): Effect.fn.Return<SessionStore.SessionStore["Service"], SessionStore.StoreError, Scope.Scope> {
   // untyped code may give none
   if (typeof options.filename !== "string" || options.filename.trim() === "") return yield* Effect.fail(unnamed)
-  const explain = SqliteErrors.explain(options.filename)
-  const client = yield* SqliteClient.make({ ...options, ownTable: "fiberloop_migrations" }).pipe(
+  const explain = (isReadOnly ? SqliteSnapshot : SqliteErrors).explain(options.filename)
+  const client = yield* SqliteClient.make({ ...options, isReadOnly, ownTable: "fiberloop_migrations" }).pipe(
     Effect.mapError(explain),
     Effect.provide(Reactivity.layer)
   )
-  return yield* SessionStoreSql.make({ explain, append: SqliteAppend.make(client, client.transact) }).pipe(
+  return yield* SessionStoreSql.make({ explain, isReadOnly, append: SqliteAppend.make(client, client.transact) }).pipe(
     Effect.provideService(SqlClient.SqlClient, client)
   )
 })
