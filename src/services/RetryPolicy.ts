@@ -1,7 +1,9 @@
 /** When and how a failed model call is tried again: a setting, read by the loop when one fails. */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
+import * as Result from "effect/Result"
 import * as Schedule from "effect/Schedule"
+import * as InputCheck from "../run/InputCheck.ts"
 import type * as RunError from "../run/RunError.ts"
 import type * as Model from "./Model.ts"
 
@@ -31,12 +33,29 @@ export const of = (policy: RetryPolicy, { provider }: Model.ModelInfo): RetryPol
 
 /**
  * Waits `base`, doubling up to `cap`, give or take 20 percent, `maxRetries` times. Throws on an invalid duration or
- * number.
+ * number, and on options that it does not have.
  *
  * A run is also bounded by `maxRunTime`, and by `maxErrors` of its limits, which counts failed attempts too; so
  * `maxRunRetries` sets none by default. All three count from the log: resuming neither resets nor doubles them.
  */
-export const make = (options: {
+export const make = (options: Options = {}): RetryPolicy => {
+  const others = InputCheck.noOthers("RetryPolicy.make", options, optionNames)
+  if (Result.isFailure(others)) throw new RangeError(others.failure.message)
+  return {
+    schedule: Schedule.min([
+      Schedule.exponential(time("base", options.base ?? Duration.seconds(1))),
+      Schedule.spaced(time("cap", options.cap ?? Duration.seconds(10)))
+    ]).pipe(Schedule.jittered, Schedule.upTo({ times: count("maxRetries", options.maxRetries ?? 3) })),
+    maxRetries: options.maxRetries ?? 3,
+    maxRetryAfter: time("maxRetryAfter", options.maxRetryAfter ?? Duration.minutes(1)),
+    maxRunRetries: count("maxRunRetries", options.maxRunRetries ?? Infinity),
+    maxRunTime: time("maxRunTime", options.maxRunTime ?? Duration.minutes(15)),
+    classify: options.classify ?? ((error) => error),
+    providers: options.providers ?? {}
+  }
+}
+
+interface Options {
   /** default: 1 second */
   readonly base?: Duration.Input | undefined
   /** default: 10 seconds */
@@ -51,18 +70,18 @@ export const make = (options: {
   readonly maxRunTime?: Duration.Input | undefined
   readonly classify?: RetryPolicy["classify"] | undefined
   readonly providers?: RetryPolicy["providers"] | undefined
-} = {}): RetryPolicy => ({
-  schedule: Schedule.min([
-    Schedule.exponential(time("base", options.base ?? Duration.seconds(1))),
-    Schedule.spaced(time("cap", options.cap ?? Duration.seconds(10)))
-  ]).pipe(Schedule.jittered, Schedule.upTo({ times: count("maxRetries", options.maxRetries ?? 3) })),
-  maxRetries: options.maxRetries ?? 3,
-  maxRetryAfter: time("maxRetryAfter", options.maxRetryAfter ?? Duration.minutes(1)),
-  maxRunRetries: count("maxRunRetries", options.maxRunRetries ?? Infinity),
-  maxRunTime: time("maxRunTime", options.maxRunTime ?? Duration.minutes(15)),
-  classify: options.classify ?? ((error) => error),
-  providers: options.providers ?? {}
-})
+}
+
+const optionNames: Record<keyof Options, true> = {
+  base: true,
+  cap: true,
+  maxRetries: true,
+  maxRetryAfter: true,
+  maxRunRetries: true,
+  maxRunTime: true,
+  classify: true,
+  providers: true
+}
 
 const time = (name: string, value: Duration.Input): Duration.Duration => {
   if (typeof value === "number" && !(value >= 0)) {

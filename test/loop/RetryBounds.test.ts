@@ -174,6 +174,14 @@ describe("a wait that is not a valid time", () => {
   ])("or number is refused when a policy is made: %j", (options) => {
     assert.throws(() => RetryPolicy.make(options), /RetryPolicy: (base|cap|max\w+) must be/)
   })
+
+  it("that it does not have is refused by name", () => {
+    const options = { retries: 3 } as never
+    assert.throws(
+      () => RetryPolicy.make(options),
+      /^RetryPolicy\.make has no "retries"; it has base, cap, maxRetries, /
+    )
+  })
 })
 
 describe("an application that knows better", () => {

@@ -4,8 +4,10 @@
  */
 import * as Effect from "effect/Effect"
 import * as Reactivity from "effect/reactivity/Reactivity"
+import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as SqlClient from "effect/sql/SqlClient"
+import * as InputCheck from "../../run/InputCheck.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as SessionStoreSql from "../SessionStoreSql.ts"
 import type { Options } from "../SessionStoreSqlite.ts"
@@ -14,6 +16,9 @@ import * as SessionErrors from "../store/SessionErrors.ts"
 import * as SqliteAppend from "./SqliteAppend.ts"
 import * as SqliteErrors from "./SqliteErrors.ts"
 import * as SqliteSnapshot from "./SqliteSnapshot.ts"
+
+/** A misspelt `durability` would be none. */
+const optionNames: Record<keyof Options, true> = { filename: true, durability: true, busyTimeout: true }
 
 type Opened = Effect.Effect<SessionStore.SessionStore["Service"], SessionStore.StoreError, Scope.Scope>
 
@@ -38,6 +43,13 @@ const open = Effect.fnUntraced(function*(
 ): Effect.fn.Return<SessionStore.SessionStore["Service"], SessionStore.StoreError, Scope.Scope> {
   // untyped code may give none
   if (typeof options.filename !== "string" || options.filename.trim() === "") return yield* Effect.fail(unnamed)
+  const others = InputCheck.noOthers("SessionStoreSqlite", options, optionNames)
+  if (Result.isFailure(others)) return yield* Effect.fail(SessionErrors.refused(others.failure.message))
+  if (!["os", "fsync"].includes(options.durability ?? "os")) {
+    return yield* Effect.fail(
+      SessionErrors.refused(`durability must be "os" or "fsync", not ${JSON.stringify(options.durability)}.`)
+    )
+  }
   const explain = (isReadOnly ? SqliteSnapshot : SqliteErrors).explain(options.filename)
   const client = yield* SqliteClient.make({ ...options, isReadOnly, ownTable: "fiberloop_migrations" }).pipe(
     Effect.mapError(explain),
