@@ -5,7 +5,9 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
 import * as ToolExecutorToolkit from "../../src/layers/ToolExecutorToolkit.ts"
+import type { Run } from "../../src/Run.ts"
 import * as Bounds from "../../src/run/log/Bounds.ts"
 import * as Message from "../../src/run/Message.ts"
 import * as RunError from "../../src/run/RunError.ts"
@@ -216,6 +218,38 @@ describe("what a store says is too large", () => {
       const log = yield* goesOn(made, "RunFailed(EventTooLarge)")
       assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Succeeded", "1.2 Succeeded", "1.1 Interrupted"])
     }))
+
+  it.effect.each<
+    readonly [string, (made: TestAgent.TestAgent, run: Run<string>) => Effect.Effect<void>, ReadonlyArray<string>]
+  >([
+    ["aborted", (_, run) => run.abort, ["AbortRequested"]],
+    ["shut down", ({ close }) => close, []]
+  ])(
+    "is left out although the run is %s meanwhile: there is an end, and everybody is told of it",
+    ([, end, said]) =>
+      Effect.gen(function*() {
+        const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "AssistantMessage"))
+        const store = yield* TestStore.make(({ events, n, store }) =>
+          held.onAppend({ events, n, store: narrow(4000)({ events, n, store }) })
+        )
+        const made = yield* TestAgent.make(
+          [[ScriptedModel.text(long), TestAgent.work(1)], ScriptedModel.text("hello")],
+          {
+            store
+          }
+        )
+        const run = yield* made.agent.start({ sessionId: "s", input: "go" })
+        yield* held.reached
+        const aborting = yield* Effect.forkChild(end(made, run))
+        yield* TestClock.adjust("10 seconds")
+        yield* held.release
+        yield* Fiber.join(aborting)
+        assert.strictEqual((yield* Effect.flip(run.result)).reason._tag, "EventTooLarge")
+        const log = yield* store.log("s")
+        assert.strictEqual(RunLog.endOf(log), "RunFailed(EventTooLarge)")
+        assert.deepStrictEqual(RunLog.tags(log), ["RunStarted", "TurnStarted", ...said, "RunFailed"])
+      })
+  )
 
   it.effect("leaves the session free, even if the store does not take another end in place of the first", () =>
     Effect.gen(function*() {

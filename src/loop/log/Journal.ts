@@ -5,7 +5,7 @@
  * Does not own what happens next; the drive reads `state` and decides.
  */
 import * as Arr from "effect/Array"
-import * as Cause from "effect/Cause"
+import type * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -66,12 +66,6 @@ export interface Journal {
   readonly now: () => number
 }
 
-/** The largest event that the store holds, in bytes, where the failure was that one is larger. */
-const limitOf = (cause: Cause.Cause<SessionStore.StoreError>): number | undefined => {
-  const error = Cause.findErrorOption(cause)
-  return error._tag === "Some" && error.value.reason._tag === "EventTooLarge" ? error.value.reason.limit : undefined
-}
-
 interface Options {
   readonly session: SessionStore.Session
   readonly runId: string
@@ -104,6 +98,8 @@ class Writing extends Fold.Folding implements Journal {
   #durable: Array<RunEvent.Durable> = []
   /** completes with the last write; set once that is asked for */
   #last: Deferred.Deferred<void, SessionStore.StoreError> | undefined
+  /** why an earlier write left the end out, which was recorded while that was under way */
+  #endless: Cause.Cause<SessionStore.StoreError> | undefined
   /** a write is under way; `#waiting` wakes those that came meanwhile */
   #isBusy = false
   #waiting: Array<() => void> | undefined
@@ -151,7 +147,7 @@ class Writing extends Fold.Folding implements Journal {
     return Effect.uninterruptibleMask(() =>
       Effect.onExitPrimitive(write, (exit) => {
         // what is too large is left out, and the rest is asked for again, once: those who wait, wait for that
-        const isAgain = isFirst && exit._tag === "Failure" && limitOf(exit.cause) !== undefined
+        const isAgain = isFirst && exit._tag === "Failure" && LeftOut.limitOf(exit.cause) !== undefined
         if (!isAgain) Deferred.doneUnsafe(last, exit)
       })
     )
@@ -172,6 +168,11 @@ class Writing extends Fold.Folding implements Journal {
       return Deferred.isDoneUnsafe(this.#last) ? Effect.void : Deferred.await(this.#last)
     }
     if (this.#isBusy) return Effect.flatMap(this.#free(), () => this.#write(release))
+    if (release !== undefined && this.#endless !== undefined) {
+      const cause = this.#endless
+      this.#endless = undefined
+      return Effect.failCause(cause)
+    }
     if (this.#recorded.length === 0) return release ?? Effect.void
     const { state, transcript } = this
     const events = this.#recorded as unknown as Recorded
@@ -188,6 +189,9 @@ class Writing extends Fold.Folding implements Journal {
       // what the store holds although it reported a failure is a fact, and is not written twice
       if (exit._tag === "Failure" && !(this.#session.head() >= (facts.at(-1)?.seq ?? Infinity))) {
         this.#keep(events, facts, exit.cause)
+        if (release === undefined && this.#last !== undefined && LeftOut.limitOf(exit.cause) !== undefined) {
+          this.#endless = exit.cause
+        }
         return
       }
       this.#stored = { state, transcript }
@@ -211,7 +215,7 @@ class Writing extends Fold.Folding implements Journal {
   ): void {
     this.#recorded = [...events, ...this.#recorded]
     this.#durable = [...facts, ...this.#durable]
-    const limit = limitOf(cause)
+    const limit = LeftOut.limitOf(cause)
     if (limit !== undefined) this.#leaveOut(limit)
   }
 

@@ -3,11 +3,19 @@
  *
  * Does not own the write that failed, nor when what is left is written (`Journal`).
  */
+import * as Cause from "effect/Cause"
 import * as Bounds from "../../run/log/Bounds.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Fold from "./Fold.ts"
+
+/** The largest event that the store holds, in bytes, where the failure was that one is larger. */
+export const limitOf = (cause: Cause.Cause<SessionStore.StoreError>): number | undefined => {
+  const error = Cause.findErrorOption(cause)
+  return error._tag === "Some" && error.value.reason._tag === "EventTooLarge" ? error.value.reason.limit : undefined
+}
 
 interface Rest extends Fold.Folded {
   readonly recorded: Array<RunEvent.RunEvent>
