@@ -25,6 +25,7 @@ import {
   type Input,
   pauseTurn,
   push,
+  tellToGoOn,
   toInput,
   type Transcript
 } from "./transcript/Building.ts"
@@ -99,7 +100,8 @@ const openTurn = (self: Transcript, event: DurableEvent.Of<"AssistantMessage">):
   const closed = self.open === undefined ? self : closeTurn(self)
   const { paused } = closed
   const resumed = paused !== undefined && Message.isSameModel(paused.model, model) ? paused : undefined
-  const { settled, tail, waiting } = flushTail(paused === resumed ? closed : endPause(closed))
+  const ended = paused === resumed ? closed : isPaused(closed) ? tellToGoOn(closed) : endPause(closed)
+  const { settled, tail, waiting } = flushTail(ended)
   const from = resumed === undefined ? seq : resumed.from ?? resumed.seq
   const said = resumed === undefined ? event.message.content : [...resumed.said, ...event.message.content]
   const takenBefore = resumed === undefined ? closed.taken : resumed.takenBefore

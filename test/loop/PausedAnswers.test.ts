@@ -184,6 +184,28 @@ describe("an answer that its provider pauses in", () => {
       assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
     }))
 
+  it.effect("stays apart from the answer of another model, which was told to go on", () =>
+    Effect.gen(function*() {
+      const thinks = ScriptedModel.reasoning("hm", { anthropic: { signature: "s1" } })
+      const other = yield* Layer.build(
+        ScriptedModel.layer([[thinks, TestAgent.work(1)], ScriptedModel.text("42")], {
+          info: { provider: "scripted", name: "other" }
+        })
+      )
+      const broken = ScriptedModel.layer([first, Overloaded.fail()])
+      const model = ModelFallback.layer([broken, Layer.succeedContext(other)])
+      const { agent, store } = yield* TestAgent.make([], {
+        model,
+        agent: { retry: RetryPolicy.make({ maxRetries: 0 }) }
+      })
+      assert.strictEqual((yield* agent.run(go)).text, "42")
+      const [asked, later] = yield* Context.get(other, ScriptedModel.Script).requests
+      assert.deepStrictEqual(later?.messages.slice(0, asked?.messages.length), asked?.messages)
+      // providers refuse a message with calls whose reasoning is not at its beginning
+      assert.strictEqual(shapeOf(later?.messages.at(-2))[0], "reasoning")
+      assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
+    }))
+
   it.effect("ends the run where a limit allows no further turn, and goes on after it is resumed with more", () =>
     Effect.gen(function*() {
       const { agent, script, store } = yield* TestAgent.make([first, ScriptedModel.text("42")], {

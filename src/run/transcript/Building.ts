@@ -10,6 +10,7 @@ import * as Vector from "../Vector.ts"
 import * as Calls from "./Calls.ts"
 import * as Entries from "./Entries.ts"
 import * as Legality from "./Legality.ts"
+import * as Notice from "./Notice.ts"
 
 /** The assistant message whose calls are not all settled, or whose turn is not over. */
 interface OpenTurn extends Entries.Turn {
@@ -88,6 +89,18 @@ export const addUser = (self: Transcript, input: Input): Transcript => {
 /** What comes next does not go on with the message that was paused. */
 export const endPause = (self: Transcript): Transcript =>
   self.paused === undefined ? self : { ...push(self, ...Entries.fromTurn(self.paused)), paused: undefined }
+
+/** Another model, which has nothing to go on with, was told to go on after the message, and has answered. */
+export const tellToGoOn = (self: Transcript): Transcript => {
+  const { paused } = self
+  const ended = endPause(self)
+  // a message that says nothing was not sent, and what was sent ended with what it answers
+  if (paused === undefined || ended.settled.length === self.settled.length) return ended
+  const { from = paused.seq, seq } = paused
+  return push(ended, { seq, from, isNotice: true, message: goOn })
+}
+
+const goOn = Message.user(Notice.goOn)
 
 const gather = (tail: Input | undefined, input: Input): Input | undefined => {
   if (input.content.length === 0) return tail
