@@ -2,7 +2,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import * as RunEvent from "../../src/run/RunEvent.ts"
 import { SessionStore } from "../../src/services/SessionStore.ts"
+import { ToolCall } from "../../src/services/ToolCall.ts"
 import * as Sessions from "../../src/Sessions.ts"
 import * as DeadRun from "../support/DeadRun.ts"
 import * as Drafts from "../support/Drafts.ts"
@@ -81,5 +84,52 @@ describe("a question below a call", () => {
       assert.deepStrictEqual(yield* made([], { ...call, sessionId: "elsewhere" }), ["below/1.0"])
       assert.deepStrictEqual(yield* made([], { ...call, sessionId: "below" }), ["below/1.0"])
       assert.deepStrictEqual(yield* made([Drafts.settled("1.0", { _tag: "Interrupted" })]), [])
+    }))
+
+  it.effect("goes on waiting where what is above it cannot be read", () =>
+    Effect.gen(function*() {
+      const newer = { ...Drafts.notice("newer"), version: RunEvent.version + 1 }
+      assert.deepStrictEqual(yield* made([newer]), ["below/1.0"])
+    }))
+
+  it.effect("waits again once its run was resumed after its call was cut off, and its answer counts", () =>
+    Effect.gen(function*() {
+      const family = yield* Family.make()
+      yield* family.root({ turns: [[{ turns: [[{ turns: [[{ by: "buy" }]] }]] }]] })
+      const [id = ""] = yield* asking(family)
+      yield* family.agent.abort("root")
+      assert.deepStrictEqual(yield* asking(family), [])
+      yield* TestClock.adjust("1 second")
+      const result = yield* family.agent.resumeRun({ sessionId: "root//1.0" })
+      assert(result._tag === "Suspended")
+      const [question] = result.approvals
+      assert.strictEqual(question?.id, id)
+      assert.deepStrictEqual(yield* asking(family), [id])
+      yield* family.agent.decide({ sessionId: question!.sessionId, approvalId: id, approved: true })
+      assert.strictEqual((yield* family.agent.resumeRun({ sessionId: "root//1.0" }))._tag, "Completed")
+    }))
+
+  it.effect("waits again where another call goes on with its run", () =>
+    Effect.gen(function*() {
+      const inManager = (agent: Family.Client, plan: Family.Plan, isBegun: boolean) =>
+        Effect.gen(function*() {
+          const result = yield* isBegun
+            ? agent.resumeRun({ sessionId: "manager" })
+            : agent.run({ sessionId: "manager", input: JSON.stringify(plan) })
+          return result._tag === "Suspended" ? yield* ToolCall.pause(result) : result.text
+        })
+      let calls = 0
+      const family = yield* Family.make({
+        handler: (agent, plan, call) =>
+          call.sessionId === "root" ? inManager(agent, plan, calls++ > 0) : Family.run(agent, plan, call)
+      })
+      const plan = { turns: [[{ turns: [[{ by: "buy" as const }]] }]] }
+      yield* family.agent.run({ sessionId: "root", input: JSON.stringify(plan) })
+      // the new message settles the call, and its model calls again
+      yield* family.agent.run({ sessionId: "root", input: JSON.stringify(plan) })
+      const [question] = yield* family.agent.approvals("root")
+      assert.deepStrictEqual(yield* asking(family), [question!.id])
+      yield* family.agent.decide({ sessionId: "manager", approvalId: question!.id, approved: true })
+      assert.strictEqual((yield* family.agent.resumeRun({ sessionId: "root" }))._tag, "Completed")
     }))
 })

@@ -20,42 +20,70 @@ type Store = SessionStore.SessionStore["Service"]
 export type Standing = "open" | "returned" | "cutOff" | "unknown"
 
 export const standing = (store: Store, call: Pointer.Parent): Effect.Effect<Standing, SessionStore.StoreError> =>
+  Effect.map(find(store, call), ({ standing }) => standing)
+
+interface Found {
+  readonly standing: Standing
+  /** when it was settled, by the clock of who did that; 0 where it was not */
+  readonly at: number
+}
+
+const unsettled = (standing: "open" | "unknown"): Found => ({ standing, at: 0 })
+
+const find = (store: Store, call: Pointer.Parent): Effect.Effect<Found, SessionStore.StoreError> =>
   Effect.catchReason(
     inLog(store, call),
     "NonRetryableError",
     "SessionNotFound",
-    () => Effect.succeed("unknown" as const)
+    () => Effect.succeed(unsettled("unknown"))
   )
 
 const inLog = Effect.fnUntraced(function*(
   store: Store,
   { callId, runId, sessionId }: Pointer.Parent
-): Effect.fn.Return<Standing, SessionStore.StoreError> {
+): Effect.fn.Return<Found, SessionStore.StoreError> {
   const from = yield* store.lastOf(sessionId, "RunStarted", runId)
-  if (from === undefined) return "unknown"
+  if (from === undefined) return unsettled("unknown")
   const settled = yield* store.read(sessionId, { from }).pipe(
     Stream.filter((event) => event._tag === "ToolSettled" && event.runId === runId && event.callId === callId),
     Stream.runHead
   )
   const event = Option.getOrUndefined(settled)
-  if (event?._tag !== "ToolSettled") return "open"
+  if (event?._tag !== "ToolSettled") return unsettled("open")
   const { _tag } = event.outcome
-  return _tag === "Succeeded" || _tag === "Failed" || _tag === "NotEncodable" ? "returned" : "cutOff"
+  const hasReturned = _tag === "Succeeded" || _tag === "Failed" || _tag === "NotEncodable"
+  return { standing: hasReturned ? "returned" : "cutOff", at: event.at }
 })
 
-/** Whether the last run of a session works for a call that was cut off, or that a run makes which does. */
-export const isCutOff = Effect.fnUntraced(function*(
+/**
+ * Whether the last run of a session works for a call that was cut off, or that a run makes which does. One that was resumed after that
+ * is not cut off: somebody wants it, or another call. What cannot be read cuts nothing off.
+ */
+export const isCutOff = (
+  store: Store,
+  state: RunState.RunState
+): Effect.Effect<boolean, SessionStore.StoreError> =>
+  Effect.catchReasons(isCutOffAbove(store, state), "NonRetryableError", {
+    StoreRefused: () => Effect.succeed(false),
+    SessionNotFound: () => Effect.succeed(false)
+  })
+
+const isCutOffAbove = Effect.fnUntraced(function*(
   store: Store,
   state: RunState.RunState
 ): Effect.fn.Return<boolean, SessionStore.StoreError> {
   const seen = new Set<string>()
-  let { parent } = state
+  let run = state
   // somebody else's log may say that a run works for itself
-  while (parent !== undefined && !seen.has(parent.sessionId)) {
+  while (run.parent !== undefined && !seen.has(run.parent.sessionId)) {
+    const { parent } = run
     seen.add(parent.sessionId)
-    const found = yield* standing(store, parent)
-    if (found !== "open") return found === "cutOff"
-    parent = (yield* Fold.lastRun(store, parent.sessionId)).state.parent
+    const { at, standing } = yield* find(store, parent)
+    if (standing !== "open") return standing === "cutOff" && !isResumedAfter(run, at)
+    run = (yield* Fold.lastRun(store, parent.sessionId)).state
   }
   return false
 })
+
+const isResumedAfter = ({ drive, driveStartedAt }: RunState.RunState, at: number): boolean =>
+  drive > 1 && driveStartedAt >= at
