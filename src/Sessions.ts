@@ -127,11 +127,11 @@ const withoutEdits = (decision: object): Result.Result<void, RunError.NonRetryab
     )
 }
 
-/** Asks an agent that has neither tools nor a model, and drives nothing. */
+/** Asks an agent that has neither tools nor a model, and drives nothing. No run is its own: those have hooks that it does not know. */
 const idle = <A>(
   ask: (agent: Client<string>) => Effect.Effect<A, RunError.RunError>
 ): Effect.Effect<A, RunError.RunError, SessionStore.SessionStore> =>
-  Effect.flatMap(Agent.make({ instructions: "" }), ask).pipe(
+  Effect.flatMap(Agent.make({ name: "fiberloop/Sessions", instructions: "" }), ask).pipe(
     Effect.provide(Layer.merge(Fiberloop.layer, Layer.succeed(Model.Model, nobody)))
   )
 

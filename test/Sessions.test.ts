@@ -105,6 +105,21 @@ describe("with the store alone", () => {
     }))
 })
 
+it.effect("what a person gave as a result is not told where the run's own hooks cannot look at it, also of an agent without a name", () =>
+  Effect.gen(function*() {
+    const store = yield* DeadRun.of([
+      { ...Drafts.started("go"), agent: "agent" },
+      Drafts.turnStarted(1),
+      Drafts.assistant([Drafts.call("work", { n: 1 })]),
+      Drafts.approvalRequested("1.0"),
+      Drafts.suspended,
+      { ...Drafts.approvalResolved("1.0"), approved: true, result: "a secret" }
+    ])
+    yield* Effect.provideService(Sessions.abort("s"), SessionStore, store.service)
+    const [settled] = RunLog.only(yield* store.log("s"), "ToolSettled")
+    assert.deepStrictEqual(settled?.outcome, { _tag: "NotExecuted", reason: "aborted" })
+  }))
+
 describe("the session to resume", () => {
   const outermost = (store: TestStore.TestStore, sessionId: string) =>
     Effect.provideService(Sessions.outermost(sessionId), SessionStore, store.service)
