@@ -6,6 +6,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as ModelFallback from "../../src/layers/ModelFallback.ts"
 import type * as Message from "../../src/run/Message.ts"
+import type { Hook } from "../../src/services/Hooks.ts"
 import type * as Model from "../../src/services/Model.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
@@ -182,6 +183,32 @@ describe("an answer that its provider pauses in", () => {
       assert.deepStrictEqual(shapeOf(asked?.messages[2]), ["text"])
       assert.strictEqual(asked?.continues, undefined)
       assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
+    }))
+
+  it.effect("goes on where a hook changes what was said before it, and not where a hook changes it", () =>
+    Effect.gen(function*() {
+      const change = (from: string, to: string): Hook => ({
+        name: "changes",
+        beforeModelCall: ({ messages }) =>
+          Effect.sync(() => ({ messages: JSON.parse(JSON.stringify(messages).replaceAll(from, to)) }))
+      })
+      const asked = Effect.fnUntraced(function*(hook: Hook) {
+        const { agent, script, store } = yield* TestAgent.make([first, rest], { agent: { hooks: [hook] } })
+        assert.strictEqual((yield* agent.run(go)).text, "42")
+        assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
+        const [, again] = yield* script.requests
+        return { said: Steering.said(again), shape: shapeOf(again?.messages[2]), continues: again?.continues }
+      })
+      assert.deepStrictEqual(yield* asked(change("go", "start")), {
+        said: ["start"],
+        shape: ["text", "tool-call srv_1"],
+        continues: true
+      })
+      assert.deepStrictEqual(yield* asked(change("Let me look.", "Hm.")), {
+        said: ["go", "Go on."],
+        shape: ["text"],
+        continues: undefined
+      })
     }))
 
   it.effect("stays apart from the answer of another model, which was told to go on", () =>

@@ -38,6 +38,7 @@ export const before = Effect.fnUntraced(function*(
   const given = Frozen.list(Transcript.messages(transcript, info, env.system))
   const all = Object.freeze(env.tools.map((tool) => tool.name))
   const turn = RunState.nextTurn(env.journal.state)
+  const isPaused = Transcript.isPausedFor(transcript, info)
   let messages = given
   let tools: ReadonlyArray<string> = all
   for (const hook of env.hooks.at.beforeModelCall) {
@@ -49,7 +50,7 @@ export const before = Effect.fnUntraced(function*(
       ask: () => hook.beforeModelCall(call),
       gives: Hooks.ModelChange
     })
-    if (change?.messages !== undefined) messages = Frozen.deep(Rewrite.legal(change.messages, messages))
+    if (change?.messages !== undefined) messages = Frozen.deep(Rewrite.legal(change.messages, messages, isPaused))
     if (change?.tools !== undefined) tools = Object.freeze(tools.filter((tool) => change.tools!.includes(tool)))
   }
   const isCut = tools.length < all.length

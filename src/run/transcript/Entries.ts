@@ -85,21 +85,25 @@ const toolResult = ({ id, name }: Calls.Call, { isFailure, result }: Result): Me
 
 /**
  * Messages from elsewhere, a history or a strategy's replacement, made legal: entries of `seq`, made of the event
- * `idSeq`, from which ids are derived. System messages after others become user messages; reasoning is shown to no
+ * `idSeq`, from which ids are derived; `isPaused`: the provider of the last one goes on with it. System messages after others become user messages; reasoning is shown to no
  * reader, since its model is not known.
  */
 export const fromMessages = (
   messages: ReadonlyArray<Message.Message>,
   seq: number,
   idSeq: number,
-  takenBefore: HashSet.HashSet<string>
+  takenBefore: HashSet.HashSet<string>,
+  isPaused = false
 ): { readonly entries: Array<Entry>; readonly taken: HashSet.HashSet<string> } => {
   const entries: Array<Entry> = []
   let taken = takenBefore
   let count = 0
   messages.forEach((message, at) => {
     if (message.role === "assistant") {
-      const { calls, content, renamed, taken: next } = Calls.prepare(idSeq, message.content, taken, { from: count })
+      const { calls, content, renamed, taken: next } = Calls.prepare(idSeq, message.content, taken, {
+        from: count,
+        isPaused: isPaused && at === messages.length - 1
+      })
       taken = next
       count += message.content.length
       const after = messages[at + 1]

@@ -12,11 +12,13 @@ import * as Notice from "./Notice.ts"
 /**
  * `messages` as they may be sent instead of `before`. Reasoning stays only if it is word for word in `before`, so that
  * it goes back unedited and to nobody else. Ids follow from places: if a longer conversation is rewritten in the same
- * way, it begins with the same bytes.
+ * way, it begins with the same bytes. If it `isPaused`, the last message of `before` is one that its model goes on with: so is
+ * that of the result, where it is left as it is.
  */
 export const legal = (
   messages: ReadonlyArray<Message.Message>,
-  before: ReadonlyArray<Message.Message>
+  before: ReadonlyArray<Message.Message>,
+  isPaused = false
 ): ReadonlyArray<Message.Message> => {
   const thoughts = new Set(before.flatMap((message) => reasoning(message).map((part) => JSON.stringify(part))))
   const given = messages.map((message): Message.Message =>
@@ -26,11 +28,17 @@ export const legal = (
     }
   )
   const out: Array<Message.Message> = []
-  for (const { message } of Entries.fromMessages(given, 0, 0, HashSet.empty()).entries) Entries.addMessage(out, message)
+  const goesOn = isPaused && isLeft(messages.at(-1), before.at(-1))
+  const { entries } = Entries.fromMessages(given, 0, 0, HashSet.empty(), goesOn)
+  for (const { message } of entries) Entries.addMessage(out, message)
   const last = out.at(-1)?.role
-  if (last !== "user" && last !== "tool") Entries.addMessage(out, goOn)
+  if (last !== "user" && last !== "tool" && !(goesOn && last === "assistant")) Entries.addMessage(out, goOn)
   return out
 }
+
+/** Whether a message that its model is to go on with stayed as it is. */
+const isLeft = (given: Message.Message | undefined, before: Message.Message | undefined): boolean =>
+  before?.role === "assistant" && JSON.stringify(given) === JSON.stringify(before)
 
 const goOn = Message.user(Notice.goOn)
 
