@@ -86,6 +86,25 @@ describe("a session", () => {
       assert.strictEqual(textOf(watch.seen), "b")
     }))
 
+  it.effect("is seen beside whoever starts a run, who sees all of it, however late", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { agent } = yield* TestAgent.make([
+        ScriptedModel.text("a"),
+        [ScriptedModel.text("b"), ScriptedModel.gate(gate), ScriptedModel.text("c")]
+      ])
+      yield* agent.run(go)
+      const run = yield* agent.start({ ...go, runId: "r2" })
+      yield* gate.started
+      const watch = yield* Watch.make(agent.follow("s"))
+      yield* watch.until("TextDelta")
+      yield* gate.release
+      yield* watch.until("RunCompleted", 2)
+      const seen = yield* Stream.runCollect(run.events)
+      assert.strictEqual(textOf(seen), "b|c")
+      assert.isNotEmpty(RunLog.only(seen, "StatusChanged"))
+    }))
+
   it.effect("that is unknown, and a place that is none, are refused", () =>
     Effect.gen(function*() {
       const { agent } = yield* TestAgent.make([ScriptedModel.text("a")])

@@ -71,8 +71,17 @@ export class Feed {
    * of the answer under way on. May be read by many, at any time; only the first reader, where one was announced, gets all deltas.
    */
   get events(): Stream.Stream<RunEvent.RunEvent, RunError.RunError> {
+    return this.#readBy(() => this.open())
+  }
+
+  /** The same for one who is not the first reader, however early it comes. */
+  get eventsBeside(): Stream.Stream<RunEvent.RunEvent, RunError.RunError> {
+    return this.#readBy(() => this.#openLater())
+  }
+
+  #readBy(open: () => FeedReader): Stream.Stream<RunEvent.RunEvent, RunError.RunError> {
     return Reading.stream({
-      open: Effect.sync(() => this.open()),
+      open: Effect.sync(open),
       close: (reader) => Effect.sync(() => this.leave(reader)),
       pull: (reader) => Effect.succeed(reader.pull)
     })
@@ -85,6 +94,10 @@ export class Feed {
       this.#firstReader = undefined
       return first
     }
+    return this.#openLater()
+  }
+
+  #openLater(): FeedReader {
     const reader = this.#enter()
     if (this.#last > 0) reader.lag(this.#first, this.#last)
     reader.catchUp(this.#soFar())

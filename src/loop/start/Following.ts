@@ -8,6 +8,8 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as RunError from "../../run/RunError.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
+import type * as Runs from "../../services/Runs.ts"
+import * as Live from "../drive/Live.ts"
 import type * as Env from "../env/Env.ts"
 
 type Services = Pick<Env.Services, "runs" | "store">
@@ -39,7 +41,10 @@ const onward = ({ runs, store }: Services, sessionId: string, fact: RunEvent.Dur
       run === undefined
         ? Stream.make(fact)
         // if the run fails, `RunFailed` has said so already
-        : Stream.concat(store.read(sessionId, { from: fact.seq }), Stream.catch(run.events, () => Stream.empty))))
+        : Stream.concat(store.read(sessionId, { from: fact.seq }), Stream.catch(eventsOf(run), () => Stream.empty))))
+
+/** Whoever started the run is its first reader. */
+const eventsOf = (run: Runs.LiveRun): Events => run instanceof Live.Live ? run.feed.eventsBeside : run.events
 
 /** Facts once and in order. Live events before a fact that the reader has are covered by that fact. */
 const isNewAfter = (after: number) => {
