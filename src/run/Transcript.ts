@@ -107,7 +107,9 @@ const openTurn = (self: Transcript, event: DurableEvent.Of<"AssistantMessage">):
   const takenBefore = resumed === undefined ? closed.taken : resumed.takenBefore
   const { calls, content, renamed, taken } = Calls.prepare(from, said, takenBefore)
   const results = SharedMap.empty<number, never>()
-  const open = { seq, from, runId, turn, model, content, calls, renamed, results, said, takenBefore, resumed }
+  // what was before that is in it
+  const before = resumed === undefined ? undefined : { ...resumed, resumed: undefined }
+  const open = { seq, from, runId, turn, model, content, calls, renamed, results, said, takenBefore, resumed: before }
   return { settled, tail, open, paused: undefined, calling: false, waiting, taken }
 }
 

@@ -44,10 +44,10 @@ export const take = (
 ): Json | undefined => {
   if (state.startSeq === 0) return undefined
   const kept = Transcript.entries(transcript).filter((entry) => entry.seq > upTo && entry.memory === undefined)
-  const openSeq = Transcript.openSeq(transcript) ?? 0
+  const { open } = transcript
   const first = kept.reduce((least: Entries.Origin, entry) => entry.from < least.from ? entry : least, {
-    // a turn that has said nothing yet holds back what comes during it
-    from: openSeq > upTo ? openSeq : state.seq + 1
+    // a turn that has said nothing yet holds back what comes during it, and has what was thought before its model paused
+    from: open !== undefined && open.seq > upTo ? open.from ?? open.seq : state.seq + 1
   })
   const { renamed, shown } = Entries.idsOf(kept)
   const { agent: _1, at: _2, input, parent: _3, seq: _4, ...known } = state

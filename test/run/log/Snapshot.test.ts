@@ -9,6 +9,7 @@ import * as Transcript from "../../../src/run/Transcript.ts"
 import * as Compactions from "../../support/Compactions.ts"
 import * as Draft from "../../support/Drafts.ts"
 import * as Logs from "../../support/Logs.ts"
+import * as Odd from "../../support/Odd.ts"
 
 const check = (runs: number) => ({ arbitrary: { runs, size: 60, seed: "snapshot" } })
 
@@ -38,6 +39,29 @@ describe("reading from a compaction", () => {
       Draft.notice("go on"),
       Draft.compacted(1, summary(1)),
       Draft.compacted(5, summary(5))
+    ))
+  })
+
+  it("in a turn that goes on with a paused one does, too, where both have only thought", () => {
+    const model = Odd.models[0]!
+    const thought = (text: string) => Draft.assistant([{ type: "reasoning", text }], { model })
+    const paused = (turn: number) => ({
+      ...Draft.turnFinished(turn),
+      decision: { _tag: "Continue" as const, reason: "pause" as const }
+    })
+    isSame(Draft.log(
+      Draft.started("go"),
+      Draft.turnStarted(1),
+      thought("hm"),
+      paused(1),
+      Draft.turnStarted(2),
+      thought("so"),
+      { ...Draft.aborted, reason: "crashed" },
+      Draft.compacted(1, [Message.user("go")]),
+      Draft.resumed(2),
+      paused(2),
+      Draft.turnStarted(3),
+      Draft.assistant([Message.text("42")], { turn: 3, model })
     ))
   })
 
