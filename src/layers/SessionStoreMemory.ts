@@ -86,6 +86,8 @@ export const make: Effect.Effect<Store> = Effect.map(Migrations, (steps) => {
           return Effect.succeed(false)
         }
         log.toAbort.add(runId)
+        // it has been asked itself now
+        writer.isAfterAborts = false
         return Effect.as(Effect.forkDetach(writer.onAbortAsked, { startImmediately: true }), true)
       })
   }

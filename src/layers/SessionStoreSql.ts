@@ -95,8 +95,10 @@ export const make = Effect.fnUntraced(function*(
     yield* Effect.forkScoped(Effect.andThen(claims.keep(claim), abort))
     if (options.onAbortAsked !== undefined) {
       yield* aborts.listen(claim.owner, onAbortAsked)
-      if (options.isAfterAborts === true) yield* asked(aborts.forget(claim))
-      else if (yield* asked(aborts.isDue(claim, options.runId))) yield* abort
+      if (options.isAfterAborts === true) {
+        return { sessionId, head: writer.head, append: forgetting(writer, asked(aborts.forget(claim))) }
+      }
+      if (yield* asked(aborts.isDue(claim, options.runId))) yield* abort
     }
     return { sessionId, head: writer.head, append: writer.append }
   })
@@ -130,3 +132,20 @@ export const make = Effect.fnUntraced(function*(
 
   return { open, read, lastOf, watch, list, info, fork, remove, askToAbort }
 })
+
+/** Appends, and forgets once something is stored; what fails to be forgotten is so after the next append. */
+const forgetting = (
+  { append }: Pick<SessionWriter, "append">,
+  forget: Effect.Effect<unknown, SessionStore.StoreError>
+): SessionStore.Session["append"] => {
+  let isForgotten = false
+  const once = Effect.suspend(() =>
+    isForgotten ? Effect.void : Effect.match(forget, {
+      onSuccess: () => {
+        isForgotten = true
+      },
+      onFailure: () => undefined
+    })
+  )
+  return (events) => Effect.tap(append(events), () => once)
+}

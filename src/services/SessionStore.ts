@@ -45,7 +45,10 @@ export interface OpenOptions {
    * is found to be another's, maybe more than once, until the scope closes; not waited for
    */
   readonly onAbortAsked?: Effect.Effect<void> | undefined
-  /** whether this owner comes after what was asked of owners before it: that is dropped, and asked of nobody any more */
+  /**
+   * whether this owner comes after what was asked of owners before it: it is not asked that, and once it has written something, nobody
+   * is any more
+   */
   readonly isAfterAborts?: boolean
 }
 

@@ -24,6 +24,8 @@ export interface MemoryLog {
 /** Its identity is the fence: only the log's current writer may append. */
 export interface Writer {
   readonly runId: string
+  /** what was asked of writers before it is dropped with its first append */
+  isAfterAborts: boolean
   readonly onAbortAsked: SessionStore.OpenOptions["onAbortAsked"]
   /** `seq` of the last event that it stored or found; another writer's later events are not its own */
   head: number

@@ -32,17 +32,15 @@ export const open = (
     }
     return Effect.flatMapEager(
       Scope.addFinalizerExit(scope, released),
-      () => Effect.as(hear(log, writer, options.isAfterAborts), sessionOf(signals, sessionId, log, writer))
+      () => Effect.as(hear(log, writer), sessionOf(signals, sessionId, log, writer))
     )
   })
 
-/** Asks a new writer for the abort that writers before it were asked for, or drops that where it comes after it. */
-const hear = ({ toAbort }: MemoryLog.MemoryLog, { onAbortAsked, runId }: MemoryLog.Writer, isAfterAborts = false) => {
-  if (onAbortAsked === undefined || !toAbort.has(runId)) return Effect.void
-  if (!isAfterAborts) return Effect.forkDetach(onAbortAsked, { startImmediately: true })
-  toAbort.delete(runId)
-  return Effect.void
-}
+/** Asks a new writer for the abort that writers before it were asked for, unless it comes after it. */
+const hear = ({ toAbort }: MemoryLog.MemoryLog, { isAfterAborts, onAbortAsked, runId }: MemoryLog.Writer) =>
+  onAbortAsked === undefined || isAfterAborts || !toAbort.has(runId)
+    ? Effect.void
+    : Effect.forkDetach(onAbortAsked, { startImmediately: true })
 
 const claim = (sessions: MemorySessions, sessionId: string, options: SessionStore.OpenOptions, now: number) => {
   const badId = SessionErrors.checkIds(sessionId, options.runId)
@@ -58,8 +56,13 @@ const claim = (sessions: MemorySessions, sessionId: string, options: SessionStor
     return Effect.fail(SessionErrors.newerVersion(sessionId, last))
   }
   sessions.put(sessionId, log)
-  const { onAbortAsked, runId } = options
-  const writer: MemoryLog.Writer = { runId, onAbortAsked, head: log.events.length }
+  const { isAfterAborts = false, onAbortAsked, runId } = options
+  const writer: MemoryLog.Writer = {
+    runId,
+    onAbortAsked,
+    isAfterAborts: isAfterAborts && onAbortAsked !== undefined,
+    head: log.events.length
+  }
   log.writer = writer
   return Effect.succeed({ log, writer })
 }
@@ -101,6 +104,10 @@ const append = (
   if (tooLarge !== undefined) return Effect.fail(tooLarge)
   for (let i = 0; i < events.length; i++) log.events.push(events[i]!)
   writer.head = log.events.length
+  if (writer.isAfterAborts) {
+    writer.isAfterAborts = false
+    log.toAbort.delete(writer.runId)
+  }
   signals.notify(sessionId)
   return Effect.void
 }

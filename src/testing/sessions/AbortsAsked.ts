@@ -86,17 +86,31 @@ export const abortsAsked = (name: string, test: Test): void => {
     )
 
     test(
-      "do not reach an owner that comes after them, nor anybody after that",
+      "do not reach an owner that comes after them, nor anybody after that once it has written",
+      Effect.gen(function*() {
+        const isKnown = yield* left
+        assert.deepStrictEqual(yield* passing({ isAfterAborts: true }), [])
+        assert.deepStrictEqual(yield* passing(), isKnown ? ["run-1"] : [])
+        yield* Effect.scoped(Effect.gen(function*() {
+          const { heard, session } = yield* listening({ isAfterAborts: true })
+          assert.deepStrictEqual(heard, [])
+          yield* session.append([notice({ seq: 2 })])
+        }))
+        assert.deepStrictEqual(yield* passing(), [])
+      })
+    )
+
+    test(
+      "reach an owner that comes after others, and whoever comes after it",
       Effect.gen(function*() {
         const isKnown = yield* left
         yield* Effect.scoped(Effect.gen(function*() {
-          const { heard } = yield* listening({ isAfterAborts: true })
-          assert.deepStrictEqual(heard, [])
+          const { heard, session } = yield* listening({ isAfterAborts: true })
           yield* ask("s", "run-1")
           assert.deepStrictEqual(heard, isKnown ? ["run-1"] : [])
+          yield* session.append([notice({ seq: 2 })])
         }))
-        assert.deepStrictEqual(yield* passing({ isAfterAborts: true }), [])
-        assert.deepStrictEqual(yield* passing(), [])
+        assert.deepStrictEqual(yield* passing(), isKnown ? ["run-1"] : [])
       })
     )
 
