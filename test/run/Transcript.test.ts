@@ -1,7 +1,7 @@
 /** A transcript is the fold of its log, whoever else appends to it; `size`, `entries` and `awaitsModel` agree. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Equal from "effect/Equal"
-import type * as Message from "../../src/run/Message.ts"
+import * as Message from "../../src/run/Message.ts"
 import * as Transcript from "../../src/run/Transcript.ts"
 import * as Logs from "../support/Logs.ts"
 import { dice, models } from "../support/Odd.ts"
@@ -102,13 +102,22 @@ describe("views", () => {
 
   it.prop("before its open turn is what its model was sent", [Logs.tidy], ([{ log }]) => {
     let last: { readonly model: object; readonly sent: ReadonlyArray<unknown> } | undefined
+    /** another model than the one that was paused is told to go on */
+    const sentTo = (transcript: Transcript.Transcript, reader: Message.ModelRef) => {
+      const messages = Transcript.messages(transcript, reader)
+      const isOthers = models.some((model) => Transcript.isPausedFor(transcript, model)) &&
+        !Transcript.isPausedFor(transcript, reader)
+      return messages.at(-1)?.role === "assistant" && isOthers
+        ? [...messages, Message.user("Go on.")]
+        : messages
+    }
     log.forEach((event, i) => {
       const transcript = Transcript.fromLog(log.slice(0, i + 1))
       if (event._tag === "AssistantMessage" && last !== undefined && Equal.equals(last.model, event.model)) {
         assert.deepStrictEqual(Transcript.messages(Transcript.beforeTurn(transcript), event.model), last.sent)
       }
       last = event._tag === "TurnStarted"
-        ? { model: event.model, sent: Transcript.messages(transcript, event.model) }
+        ? { model: event.model, sent: sentTo(transcript, event.model) }
         : undefined
     })
   }, check(150))
