@@ -85,8 +85,8 @@ const toolResult = ({ id, name }: Calls.Call, { isFailure, result }: Result): Me
 
 /**
  * Messages from elsewhere, a history or a strategy's replacement, made legal: entries of `seq`, made of the event
- * `idSeq`, from which ids are derived; `isPaused`: the provider of the last one goes on with it. System messages after others become user messages; reasoning is shown to no
- * reader, since its model is not known.
+ * `idSeq`, from which ids are derived; `isPaused`: the provider of the last one goes on with it. System messages after
+ * others become user messages; reasoning is shown to no reader, since its model is not known.
  */
 export const fromMessages = (
   messages: ReadonlyArray<Message.Message>,
