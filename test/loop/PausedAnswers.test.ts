@@ -36,6 +36,15 @@ const lastOf = (request: Model.ModelRequest | undefined) => request?.messages.at
 const first = [ScriptedModel.text("Let me look."), searches("srv_1"), pause]
 const rest = [finds("srv_1"), ScriptedModel.text("42")]
 
+/** An agent whose model pauses and then fails; another one takes over, and is `asked`. */
+const takenOver = Effect.fnUntraced(function*(...turns: ReadonlyArray<ScriptedModel.Turn>) {
+  const other = yield* Layer.build(ScriptedModel.layer(turns, { info: { provider: "scripted", name: "other" } }))
+  const paused = ScriptedModel.layer([first, Overloaded.fail()])
+  const model = ModelFallback.layer([paused, Layer.succeedContext(other)])
+  const made = yield* TestAgent.make([], { model, agent: { retry: RetryPolicy.make({ maxRetries: 0 }) } })
+  return { ...made, asked: Context.get(other, ScriptedModel.Script).requests }
+})
+
 describe("an answer that its provider pauses in", () => {
   it.effect("is sent back as it is, and goes on", () =>
     Effect.gen(function*() {
@@ -168,20 +177,12 @@ describe("an answer that its provider pauses in", () => {
 
   it.effect("is no answer to go on with for another model", () =>
     Effect.gen(function*() {
-      const other = yield* Layer.build(ScriptedModel.layer([ScriptedModel.text("42")], {
-        info: { provider: "scripted", name: "other" }
-      }))
-      const broken = ScriptedModel.layer([first, Overloaded.fail()])
-      const model = ModelFallback.layer([broken, Layer.succeedContext(other)])
-      const { agent, store } = yield* TestAgent.make([], {
-        model,
-        agent: { retry: RetryPolicy.make({ maxRetries: 0 }) }
-      })
+      const { agent, asked, store } = yield* takenOver(ScriptedModel.text("42"))
       assert.strictEqual((yield* agent.run(go)).text, "42")
-      const [asked] = yield* Context.get(other, ScriptedModel.Script).requests
-      assert.deepStrictEqual(Steering.said(asked), ["go", "Go on."])
-      assert.deepStrictEqual(shapeOf(asked?.messages[2]), ["text"])
-      assert.strictEqual(asked?.continues, undefined)
+      const [first] = yield* asked
+      assert.deepStrictEqual(Steering.said(first), ["go", "Go on."])
+      assert.deepStrictEqual(shapeOf(first?.messages[2]), ["text"])
+      assert.strictEqual(first?.continues, undefined)
       assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
     }))
 
@@ -214,20 +215,10 @@ describe("an answer that its provider pauses in", () => {
   it.effect("stays apart from the answer of another model, which was told to go on", () =>
     Effect.gen(function*() {
       const thinks = ScriptedModel.reasoning("hm", { anthropic: { signature: "s1" } })
-      const other = yield* Layer.build(
-        ScriptedModel.layer([[thinks, TestAgent.work(1)], ScriptedModel.text("42")], {
-          info: { provider: "scripted", name: "other" }
-        })
-      )
-      const broken = ScriptedModel.layer([first, Overloaded.fail()])
-      const model = ModelFallback.layer([broken, Layer.succeedContext(other)])
-      const { agent, store } = yield* TestAgent.make([], {
-        model,
-        agent: { retry: RetryPolicy.make({ maxRetries: 0 }) }
-      })
+      const { agent, asked, store } = yield* takenOver([thinks, TestAgent.work(1)], ScriptedModel.text("42"))
       assert.strictEqual((yield* agent.run(go)).text, "42")
-      const [asked, later] = yield* Context.get(other, ScriptedModel.Script).requests
-      assert.deepStrictEqual(later?.messages.slice(0, asked?.messages.length), asked?.messages)
+      const [before, later] = yield* asked
+      assert.deepStrictEqual(later?.messages.slice(0, before?.messages.length), before?.messages)
       // providers refuse a message with calls whose reasoning is not at its beginning
       assert.strictEqual(shapeOf(later?.messages.at(-2))[0], "reasoning")
       assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
