@@ -58,6 +58,8 @@ export interface ListOptions {
   readonly after?: SessionInfo | undefined
   /** only sessions with one of these ends, `undefined` for no end; a database does not look through the others */
   readonly ends?: ReadonlyArray<SessionInfo["end"]> | undefined
+  /** only sessions with one of these parents, `undefined` for none: those that no agent began for a call */
+  readonly parents?: ReadonlyArray<SessionInfo["parent"]> | undefined
   /** `true`: only sessions that `open` would not find busy */
   readonly unowned?: boolean | undefined
 }

@@ -17,6 +17,7 @@ import { forkLists } from "./sessions/ForkLists.ts"
 import { forkRefusals } from "./sessions/ForkRefusals.ts"
 import { landmarks } from "./sessions/Landmarks.ts"
 import { listing } from "./sessions/Listing.ts"
+import { parents } from "./sessions/Parents.ts"
 import { reading } from "./sessions/Reading.ts"
 import { removal } from "./sessions/Removal.ts"
 import * as TestRunner from "./sessions/TestRunner.ts"
@@ -32,6 +33,7 @@ const parts = [
   landmarks,
   watching,
   listing,
+  parents,
   removal,
   forkCopies,
   forkedRuns,

@@ -7,10 +7,12 @@ import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
 import { afterAll, beforeAll } from "vitest"
 import * as SessionStorePg from "../../src/layers/SessionStorePg.ts"
+import type * as SessionStore from "../../src/services/SessionStore.ts"
 import { aborted, started } from "../../src/testing/sessions/Fixtures.ts"
 import { suite } from "../../src/testing/SessionStoreSuite.ts"
 import * as PgDatabases from "../support/PgDatabases.ts"
 import * as Traces from "../support/Traces.ts"
+import * as BegunForCalls from "./BegunForCalls.ts"
 
 const scope = Scope.makeUnsafe()
 let url: string
@@ -42,36 +44,72 @@ it.effect("the spans of its statements name server and database", () =>
     }
   }))
 
-it.live("sessions with rare ends are found by an index, without scanning the others", () =>
-  Effect.gen(function*() {
+/** A store of 20,000 sessions, and what its server does for the queries of lists. */
+const many = Effect.gen(function*() {
+  const inSchema = yield* PgDatabases.schema(url)
+  const store = yield* SessionStorePg.make({ url: inSchema })
+  yield* PgDatabases.query(
+    inSchema,
+    `INSERT INTO fiberloop_sessions (id, epoch, lease, head, title, turns, ended, parent, created_at, updated_at)
+    SELECT 's' || n, 1, 0, 1, '', 1, CASE WHEN n <= 200 THEN 'RunSuspended' ELSE 'RunCompleted' END,
+      CASE WHEN n % 100 = 0 THEN NULL ELSE 's' || n - n % 100 END, n, n
+    FROM generate_series(1, 20000) AS n`
+  )
+  yield* PgDatabases.query(inSchema, "ANALYZE fiberloop_sessions")
+  const plansOf = Effect.fnUntraced(function*(asked: ReadonlyArray<SessionStore.ListOptions>) {
     const { spans, tracer } = Traces.make()
-    const inSchema = yield* PgDatabases.schema(url)
-    const store = yield* SessionStorePg.make({ url: inSchema })
-    yield* PgDatabases.query(
-      inSchema,
-      `INSERT INTO fiberloop_sessions (id, epoch, lease, head, title, turns, ended, created_at, updated_at)
-      SELECT 's' || n, 1, 0, 1, '', 1, CASE WHEN n <= 200 THEN 'RunSuspended' ELSE 'RunCompleted' END, n, n
-      FROM generate_series(1, 20000) AS n`
-    )
-    yield* PgDatabases.query(inSchema, "ANALYZE fiberloop_sessions")
-    const [after] = yield* store.list({ ends: ["RunSuspended"], limit: 1 })
-    assert.strictEqual(after?.sessionId, "s200")
-    const asked = [{ ends: [undefined] }, { ends: [undefined, "RunSuspended"] }, {
-      ends: ["RunSuspended"],
-      after
-    }] as const
     yield* Effect.withTracer(Effect.forEach(asked, (options) => store.list({ ...options, limit: 100 })), tracer)
     const texts = spans.flatMap(({ attributes }) => {
       const text = attributes.get("db.query.text")
       return typeof text === "string" ? [text] : []
     })
     assert.lengthOf(texts, asked.length)
-    for (const text of texts) {
-      const plan = yield* PgDatabases.query(inSchema, `EXPLAIN ${text.replaceAll(/\$\d+/g, "'1'")}`)
-      const lines = plan.map((row) => JSON.stringify(row)).join("\n")
-      assert.include(lines, "fiberloop_sessions_ended")
-      assert.notMatch(lines, /Seq Scan|fiberloop_sessions_newest|Filter/)
+    return yield* Effect.forEach(texts, (text) =>
+      Effect.map(
+        PgDatabases.query(inSchema, `EXPLAIN ${text.replaceAll(/\$\d+/g, "'1'")}`),
+        (plan) => plan.map((row) => JSON.stringify(row)).join("\n")
+      ))
+  })
+  return { store, plansOf }
+})
+
+it.live("sessions with rare ends are found by an index, without scanning the others", () =>
+  Effect.gen(function*() {
+    const { plansOf, store } = yield* many
+    const [after] = yield* store.list({ ends: ["RunSuspended"], limit: 1 })
+    assert.strictEqual(after?.sessionId, "s200")
+    const plans = yield* plansOf([
+      { ends: [undefined] },
+      { ends: [undefined, "RunSuspended"] },
+      { ends: ["RunSuspended"], after }
+    ])
+    for (const plan of plans) {
+      assert.include(plan, "fiberloop_sessions_ended")
+      assert.notMatch(plan, /Seq Scan|fiberloop_sessions_newest|Filter/)
     }
+  }))
+
+it.live("the sessions of a parent are found by an index, without scanning the others", () =>
+  Effect.gen(function*() {
+    const { plansOf } = yield* many
+    const [plan] = yield* plansOf([{ parents: ["s100"] }])
+    assert.include(plan, "fiberloop_sessions_parents")
+    assert.notMatch(plan!, /Seq Scan|fiberloop_sessions_newest|Filter/)
+  }))
+
+it.live("sessions of a database of version 6 get the parents that their first events name", () =>
+  Effect.gen(function*() {
+    const inSchema = yield* PgDatabases.schema(url)
+    yield* Effect.scoped(Effect.flatMap(SessionStorePg.make({ url: inSchema }), BegunForCalls.write))
+    for (
+      const statement of [
+        "ALTER TABLE fiberloop_sessions DROP COLUMN parent",
+        "DELETE FROM fiberloop_migrations WHERE migration_id >= 7",
+        `UPDATE fiberloop_events SET body = '{"parent":{' WHERE seq = 1 AND session = (
+          SELECT session FROM fiberloop_sessions WHERE id = '${BegunForCalls.damaged}')`
+      ]
+    ) yield* PgDatabases.query(inSchema, statement)
+    yield* BegunForCalls.check(yield* SessionStorePg.make({ url: inSchema }))
   }))
 
 it.live("a database of an earlier version is migrated, and sessions that were shut down then have no end", () =>
@@ -89,6 +127,7 @@ it.live("a database of an earlier version is migrated, and sessions that were sh
         "UPDATE fiberloop_sessions SET ended = 'RunAborted'",
         "DROP INDEX fiberloop_sessions_ended",
         "DROP TABLE fiberloop_aborts",
+        "ALTER TABLE fiberloop_sessions DROP COLUMN parent",
         "DELETE FROM fiberloop_migrations WHERE migration_id >= 4"
       ]
     ) yield* PgDatabases.query(inSchema, statement)

@@ -9,6 +9,7 @@ import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import type * as SessionStore from "../../src/services/SessionStore.ts"
 import { aborted, answer, completed, notice, notices, reasonOf, started } from "../../src/testing/sessions/Fixtures.ts"
 import { temporaryFolder } from "../support/Processes.ts"
+import * as BegunForCalls from "./BegunForCalls.ts"
 
 const dump = readFileSync(new URL("../golden/sqlite-v2.sql", import.meta.url), "utf8")
 const make = (filename: string) => SessionStoreSqlite.make({ filename })
@@ -25,6 +26,11 @@ const database = Effect.fnUntraced(function*(more = "") {
 
 const connection = (file: string) =>
   Effect.acquireRelease(Effect.sync(() => new DatabaseSync(file)), (db) => Effect.sync(() => db.close()))
+
+/** Takes back what version 7 added, but for its view: of an earlier one, a drop is enough. */
+const of6 = `DROP VIEW fiberloop_sessions_now; CREATE VIEW fiberloop_sessions_now AS SELECT 1;
+  DROP INDEX fiberloop_sessions_parents; ALTER TABLE fiberloop_sessions DROP COLUMN parent;
+  DELETE FROM fiberloop_migrations WHERE migration_id >= 7`
 
 const contents = (db: DatabaseSync) =>
   ["fiberloop_migrations", "fiberloop_sessions", "fiberloop_events"].map((table) =>
@@ -80,7 +86,7 @@ it.effect("a database of version 3 gets the index by ends, and sessions that wer
       }
     }))
     db.exec(`UPDATE fiberloop_sessions SET ended = 'RunAborted' WHERE id = 'shutdown';
-      DROP INDEX fiberloop_sessions_ended; DROP TABLE fiberloop_aborts;
+      DROP INDEX fiberloop_sessions_ended; DROP TABLE fiberloop_aborts; ${of6};
       DELETE FROM fiberloop_migrations WHERE migration_id >= 4`)
     const store = yield* make(file)
     assert.deepStrictEqual(yield* readAll(store, "whole"), whole)
@@ -99,7 +105,7 @@ it.effect("an abort that a database of version 5 has is heard by whoever goes on
       const session = yield* store.open("s", { runId: "run-1", create: true, onAbortAsked: Effect.void })
       yield* session.append([started({ seq: 1 })])
       yield* store.askToAbort!("s", "run-1")
-      db.exec(`ALTER TABLE fiberloop_aborts DROP COLUMN session;
+      db.exec(`ALTER TABLE fiberloop_aborts DROP COLUMN session; ${of6};
         DELETE FROM fiberloop_migrations WHERE migration_id >= 6`)
       yield* Effect.scoped(make(file))
     }))
@@ -153,4 +159,19 @@ it.effect("a process of version 2 that still has a migrated database open can no
     const session = yield* store.open("dead", { runId: "run-3", create: true })
     yield* session.append([notice({ seq: 4 })])
     assert.strictEqual(fence.run().changes, 0)
+  }))
+
+it.effect("sessions of a database of version 6 get the parents that their first events name", () =>
+  Effect.gen(function*() {
+    const { db, file } = yield* database()
+    yield* Effect.scoped(Effect.flatMap(make(file), BegunForCalls.write))
+    db.exec(`${of6}; UPDATE fiberloop_log SET body = '{"parent":{' WHERE seq = 1 AND session = (
+      SELECT session FROM fiberloop_sessions WHERE id = '${BegunForCalls.damaged}')`)
+    yield* BegunForCalls.check(yield* make(file))
+    // those in use are listed by the other half of the view
+    const reader = yield* make(file)
+    const store = yield* make(file)
+    yield* store.open("of 0", { runId: "run-1", create: false })
+    assert.strictEqual((yield* reader.info("of 0"))?.parent, "0")
+    assert.deepStrictEqual((yield* reader.list({ parents: ["0"] })).map(({ sessionId }) => sessionId), ["of 0"])
   }))

@@ -29,9 +29,12 @@ export class MemorySessions {
     this.#logs.delete(sessionId)
   }
 
-  list({ after, ends, limit, unowned = false }: SessionStore.ListOptions): ReadonlyArray<SessionStore.SessionInfo> {
+  list(options: SessionStore.ListOptions): ReadonlyArray<SessionStore.SessionInfo> {
+    const { after, ends, limit, parents, unowned = false } = options
     const logs = Array.from(this.#logs.values()).filter(({ writer }) => !unowned || writer === undefined)
-    const infos = logs.map(MemoryLog.infoOf).filter(({ end, head }) => head > 0 && (ends?.includes(end) ?? true))
+    const infos = logs.map(MemoryLog.infoOf).filter(({ end, head, parent }) =>
+      head > 0 && (ends?.includes(end) ?? true) && (parents?.includes(parent) ?? true)
+    )
     const following = infos.filter((info) => after === undefined || newestFirst(after, info) < 0)
     return following.sort(newestFirst).slice(0, Ranges.count(limit, following.length))
   }

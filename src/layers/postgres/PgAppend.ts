@@ -19,7 +19,7 @@ export const make = (sql: SqlClient.SqlClient): SessionAppend.Append => {
   const first = `
     WITH fence AS (${fence} RETURNING session), stored AS (
       INSERT INTO fiberloop_events (${columns})
-      SELECT fence.session, event.* FROM fence, ${eventsFrom(9)}
+      SELECT fence.session, event.* FROM fence, ${eventsFrom(10)}
     )
     SELECT session FROM fence`
   const more = `INSERT INTO fiberloop_events (${columns}) SELECT $1::bigint, event.* FROM ${eventsFrom(2)}`

@@ -39,11 +39,19 @@ export type Statements = Arr.NonEmptyReadonlyArray<Statement>
 /** Brings the row of a session up to date, with `rowValues` and the session as its parameters. */
 export const rowUpdate = (sql: SqlClient.SqlClient) =>
   sql`
-    UPDATE fiberloop_sessions SET head = ${0}, title = ${""}, turns = ${0}, ended = ${""}, updated_at = ${0}
+    UPDATE fiberloop_sessions
+    SET head = ${0}, title = ${""}, turns = ${0}, ended = ${""}, updated_at = ${0}, parent = ${""}
     WHERE session = ${0}`
 
 export const rowValues = (info: SessionStore.SessionInfo) =>
-  [info.head, SessionRows.toTitle(info.title), info.turns, info.end ?? null, info.updatedAt] as const
+  [
+    info.head,
+    SessionRows.toText(info.title),
+    info.turns,
+    info.end ?? null,
+    info.updatedAt,
+    SessionRows.toParent(info)
+  ] as const
 
 /** Statements that store events without a fence. */
 export const inserts = (sql: SqlClient.SqlClient) => {

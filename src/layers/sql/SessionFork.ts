@@ -50,8 +50,9 @@ export const make = (
     const place = yield* placeOf(row, at)
     const copy = yield* copyEvents(row, yield* claims.add(to, now), place)
     const last = yield* eventAt(copy, place)
-    const title = row.title === "" ? "" : SessionRows.toTitle(yield* titleOf(copy))
-    let info = SessionStore.evolveInfo({ ...SessionStore.newInfo(to, now), title, turns: copy.turns }, last)
+    const title = row.title === "" ? "" : SessionRows.toText(yield* titleOf(copy))
+    const begun = { ...SessionStore.newInfo(to, now), title, turns: copy.turns, ...SessionRows.parentOf(row) }
+    let info = SessionStore.evolveInfo(begun, last)
     const closing = Fork.isWhole(last) ? [] : Fork.closing(yield* stateAt(copy, place), last, now)
     if (Arr.isReadonlyArrayNonEmpty(closing)) {
       yield* log.add(copy.session, closing)
@@ -59,7 +60,7 @@ export const make = (
     }
     yield* sql`
       UPDATE fiberloop_sessions SET head = ${info.head}, title = ${title}, turns = ${info.turns},
-        ended = ${info.end ?? null}
+        ended = ${info.end ?? null}, parent = ${row.parent}
       WHERE session = ${copy.session}`
     return { ...info, updatedAt: now }
   })

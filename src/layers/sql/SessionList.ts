@@ -33,15 +33,25 @@ export const make = (sql: SqlClient.SqlClient, claims: SessionClaims.SessionClai
 
   const newestFirst = (limit: number) => sql`ORDER BY updated_at DESC, id DESC LIMIT ${limit}`
 
+  const isOneOf = (parents: NonNullable<SessionStore.ListOptions["parents"]>) => {
+    const named = parents.filter((parent) => parent !== undefined).map(SessionRows.toText)
+    const conditions = [
+      ...(parents.includes(undefined) ? [sql`parent IS NULL`] : []),
+      ...(named.length === 0 ? [] : [sql.in("parent", named)])
+    ]
+    return conditions.length === 0 ? sql`1 = 0` : sql.or(conditions)
+  }
+
   /** Selects the sessions of each end by themselves: databases cannot use an index for several ends at once. */
-  const pageOf = ({ after, ends }: SessionStore.ListOptions, limit: number, now: number) => {
+  const pageOf = ({ after, ends, parents }: SessionStore.ListOptions, limit: number, now: number) => {
+    const withParent = parents === undefined ? sql.literal("") : sql`AND ${isOneOf(parents)}`
     const before = after === undefined
       ? sql.literal("")
       : sql`AND (updated_at, id) < (${after.updatedAt}, ${after.sessionId})`
     const select = (withEnd: Statement.Fragment) =>
       sql`
-        SELECT id, head, title, turns, ended, created_at, updated_at, owner, lease > ${leaseTime(now)} AS leased
-        FROM ${sessions} WHERE head > 0 ${withEnd} ${before} ${newestFirst(limit)}`
+        SELECT id, head, title, turns, ended, created_at, updated_at, parent, owner, lease > ${leaseTime(now)} AS leased
+        FROM ${sessions} WHERE head > 0 ${withEnd} ${withParent} ${before} ${newestFirst(limit)}`
     if (ends === undefined) return sql<SessionRows.ListedRow>`${select(sql.literal(""))}`
     const [first, ...others] = new Set(ends).values().map((end) =>
       sql`SELECT * FROM (${select(end === undefined ? sql`AND ended IS NULL` : sql`AND ended = ${end}`)}) AS found`

@@ -4,6 +4,7 @@
  * Does not own the tables (`SessionTables`), nor how engines find rows in them (`SessionDialect`).
  */
 import * as Arr from "effect/Array"
+import type * as Pointer from "../../run/Pointer.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import type { Owner } from "../OwnerLiveness.ts"
@@ -17,6 +18,7 @@ interface InfoRow {
   readonly title: string
   readonly turns: number
   readonly ended: string | null
+  readonly parent: string | null
   readonly created_at: Integer
   readonly updated_at: Integer
 }
@@ -57,15 +59,30 @@ export const toInfo = (row: InfoRow): SessionStore.SessionInfo => ({
   updatedAt: Number(row.updated_at),
   head: row.head,
   turns: row.turns,
-  end: (row.ended ?? undefined) as SessionStore.SessionInfo["end"]
+  end: (row.ended ?? undefined) as SessionStore.SessionInfo["end"],
+  ...parentOf(row)
 })
+
+/** What `list` shows of a parent, if the session has one. */
+export const parentOf = ({ parent }: Pick<InfoRow, "parent">): Pick<SessionStore.SessionInfo, "parent"> =>
+  parent === null ? {} : { parent }
 
 /** `undefined` in a free session, and where the column is damaged: the fence protects the log. */
 export const toOwner = (row: Pick<SessionRow, "owner">): Owner | undefined =>
   row.owner === null ? undefined : parseObject(row.owner) as Owner | undefined
 
-/** A title that every database can keep. */
-export const toTitle = (title: string): string => title.replaceAll("\0", "\ufffd").toWellFormed()
+/** A title, or the id of a session of any store, that every database can keep. */
+export const toText = (text: string): string => text.replaceAll("\0", "\ufffd").toWellFormed()
+
+/** The parent of a session as it is in its row. */
+export const toParent = ({ parent }: Pick<SessionStore.SessionInfo, "parent">): string | null =>
+  parent === undefined ? null : toText(parent)
+
+/** The parent that the body of a session's first event names. */
+export const parentIn = (body: string): string | undefined => {
+  const { parent } = (parseObject(body) ?? {}) as { readonly parent?: Partial<Pointer.Parent> | null }
+  return typeof parent?.sessionId === "string" ? parent.sessionId : undefined
+}
 
 /** The fields that no column holds, as JSON, which leaves out those that are undefined. */
 const toBody = ({ _tag: _1, at: _2, runId: _3, seq: _4, version: _5, ...body }: RunEvent.Durable): string =>

@@ -22,6 +22,8 @@ export interface SessionInfo {
   readonly turns: number
   /** how the last run ended; `undefined` if it has not, or if only its process ended: it died or was shut down */
   readonly end: RunEvent.End["_tag"] | undefined
+  /** the session whose call its first run works for; left out where that works for none */
+  readonly parent?: string
 }
 
 /**
@@ -33,7 +35,9 @@ export const evolveInfo = (info: SessionInfo, event: RunEvent.Durable): SessionI
   switch (event._tag) {
     case "RunStarted": {
       const first = event.input.messages[0]
-      return { ...next, end: undefined, title: info.title !== "" || first === undefined ? info.title : titleOf(first) }
+      const title = info.title !== "" || first === undefined ? info.title : titleOf(first)
+      const began = { ...next, end: undefined, title }
+      return info.head > 0 || event.parent === undefined ? began : { ...began, parent: event.parent.sessionId }
     }
     case "RunResumed":
       return { ...next, end: undefined }

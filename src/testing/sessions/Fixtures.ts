@@ -23,6 +23,10 @@ const placed = (place: Place, draft: RunEvent.Draft): Durable => ({ ...draft, ..
 export const started = (place: Place, text = "hello"): Durable =>
   placed(place, Drafts.started(text, { limits: { maxTurns: 20 } }))
 
+/** The first event of a session that an agent began for a call of the session `parent`. */
+export const begunFor = (parent: string, place: Place): Durable =>
+  placed(place, { ...Drafts.started("look"), parent: { sessionId: parent, runId: "run-1", callId: "call-1" } })
+
 export const notice = (place: Place, text = "notice"): Durable => placed(place, Drafts.notice(text))
 
 export const answer = (place: Place, text = "answer"): Durable => placed(place, Drafts.assistant([Message.text(text)]))
