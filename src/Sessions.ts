@@ -16,6 +16,7 @@ import * as Fold from "./loop/log/Fold.ts"
 import * as Listing from "./loop/log/Listing.ts"
 import * as Outermost from "./loop/log/Outermost.ts"
 import * as Questions from "./loop/log/Questions.ts"
+import * as Removal from "./loop/log/Removal.ts"
 import * as RunError from "./run/RunError.ts"
 import type * as RunInput from "./run/RunInput.ts"
 import type * as RunResult from "./run/RunResult.ts"
@@ -64,6 +65,16 @@ export const outermost = (
   sessionId: string
 ): Effect.Effect<string, SessionStore.StoreError, SessionStore.SessionStore> =>
   SessionStore.SessionStore.use((store) => Outermost.of(store, sessionId))
+
+/**
+ * Deletes a session with all that it holds, and the sessions that agents began for its calls, for their calls, and so on. Where one
+ * of these is in use it stays, the others go, and it fails with `SessionBusy`, which names it: call it again. Nothing is deleted
+ * while the session itself is in use. `SessionNotFound` when there is neither.
+ */
+export const remove = (
+  sessionId: string
+): Effect.Effect<void, SessionStore.StoreError, SessionStore.SessionStore> =>
+  SessionStore.SessionStore.use((store) => Removal.remove(store, sessionId))
 
 /** A session with the questions asked in it, in call order. */
 export interface Asking {

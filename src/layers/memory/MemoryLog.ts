@@ -68,7 +68,7 @@ export const placeIn = (log: MemoryLog, at: number | undefined): Effect.Effect<n
 /** A new log that begins as `log` does; `read` is that beginning, upgraded to this version. */
 export const copyOf = (log: MemoryLog, read: ReadonlyArray<RunEvent.Durable>, to: string, now: number): MemoryLog => {
   const closing = Fork.closing(read.reduce(RunState.evolve, RunState.empty), read[read.length - 1]!, now)
-  const info = [...read, ...closing].reduce(SessionStore.evolveInfo, SessionStore.newInfo(to, now))
+  const { parent: _, ...info } = [...read, ...closing].reduce(SessionStore.evolveInfo, SessionStore.newInfo(to, now))
   return {
     info: { ...info, updatedAt: now },
     events: [...log.events.slice(0, read.length), ...closing],

@@ -51,8 +51,7 @@ export const make = (
     const copy = yield* copyEvents(row, yield* claims.add(to, now), place)
     const last = yield* eventAt(copy, place)
     const title = row.title === "" ? "" : SessionRows.toText(yield* titleOf(copy))
-    const begun = { ...SessionStore.newInfo(to, now), title, turns: copy.turns, ...SessionRows.parentOf(row) }
-    let info = SessionStore.evolveInfo(begun, last)
+    let info = SessionStore.evolveInfo({ ...SessionStore.newInfo(to, now), title, turns: copy.turns }, last)
     const closing = Fork.isWhole(last) ? [] : Fork.closing(yield* stateAt(copy, place), last, now)
     if (Arr.isReadonlyArrayNonEmpty(closing)) {
       yield* log.add(copy.session, closing)
@@ -60,7 +59,7 @@ export const make = (
     }
     yield* sql`
       UPDATE fiberloop_sessions SET head = ${info.head}, title = ${title}, turns = ${info.turns},
-        ended = ${info.end ?? null}, parent = ${row.parent}
+        ended = ${info.end ?? null}
       WHERE session = ${copy.session}`
     return { ...info, updatedAt: now }
   })

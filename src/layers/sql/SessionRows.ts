@@ -60,12 +60,8 @@ export const toInfo = (row: InfoRow): SessionStore.SessionInfo => ({
   head: row.head,
   turns: row.turns,
   end: (row.ended ?? undefined) as SessionStore.SessionInfo["end"],
-  ...parentOf(row)
+  ...(row.parent === null ? {} : { parent: row.parent })
 })
-
-/** What `list` shows of a parent, if the session has one. */
-export const parentOf = ({ parent }: Pick<InfoRow, "parent">): Pick<SessionStore.SessionInfo, "parent"> =>
-  parent === null ? {} : { parent }
 
 /** `undefined` in a free session, and where the column is damaged: the fence protects the log. */
 export const toOwner = (row: Pick<SessionRow, "owner">): Owner | undefined =>

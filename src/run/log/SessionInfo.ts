@@ -22,7 +22,7 @@ export interface SessionInfo {
   readonly turns: number
   /** how the last run ended; `undefined` if it has not, or if only its process ended: it died or was shut down */
   readonly end: RunEvent.End["_tag"] | undefined
-  /** the session whose call its first run works for; left out where that works for none */
+  /** the session whose call its first run works for; left out where that works for none, and in a fork, which no agent began */
   readonly parent?: string
 }
 

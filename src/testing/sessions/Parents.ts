@@ -81,13 +81,15 @@ export const parents = (name: string, test: Test): void => {
     )
 
     test(
-      "a fork has its original's parent",
+      "a fork has no parent: no agent began it",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         yield* family
-        assert.strictEqual((yield* store.fork("a's", { to: "copy" })).parent, "a")
-        assert.deepStrictEqual((yield* listed({ parents: ["a"] })).toSorted(), ["a's", "copy"])
-        assert.isFalse("parent" in (yield* store.fork("a", { to: "root" })))
+        assert.isFalse("parent" in (yield* store.fork("a's", { to: "copy" })))
+        assert.isUndefined((yield* store.info("copy"))?.parent)
+        assert.deepStrictEqual(yield* listed({ parents: ["a"] }), ["a's"])
+        yield* write("copy", [started({ seq: 3, runId: "run-2" })])
+        assert.isUndefined((yield* store.info("copy"))?.parent)
       })
     )
 
