@@ -67,13 +67,13 @@ export const outermost = (
   SessionStore.SessionStore.use((store) => Outermost.of(store, sessionId))
 
 /**
- * Deletes a session with all that it holds, and the sessions that agents began for its calls, for their calls, and so on. Where one
- * of these is in use it stays, the others go, and it fails with `SessionBusy`, which names it: call it again. Nothing is deleted
- * while the session itself is in use. `SessionNotFound` when there is neither.
+ * Deletes a session with all that it holds, and the sessions that agents began for its calls, for their calls, and so on; returns
+ * the ids of what it deleted. Where one of these is in use it stays, the others go, and it fails with `SessionBusy`, which names
+ * it: call it again. Nothing is deleted while the session itself is in use. `SessionNotFound` when there is neither.
  */
 export const remove = (
   sessionId: string
-): Effect.Effect<void, SessionStore.StoreError, SessionStore.SessionStore> =>
+): Effect.Effect<ReadonlyArray<string>, SessionStore.StoreError, SessionStore.SessionStore> =>
   SessionStore.SessionStore.use((store) => Removal.remove(store, sessionId))
 
 /** A session with the questions asked in it, in call order. */

@@ -140,6 +140,7 @@ const byCommand: Record<string, Sections> = {
   fork: kept,
   export: kept,
   import: kept,
+  remove: kept,
   approvals: kept,
   approve: kept,
   deny: kept,

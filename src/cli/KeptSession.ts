@@ -1,4 +1,5 @@
 /** Finds a session of the database by its id, the beginning of its id, or as the last one. Never makes a database. */
+import type * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as InputCheck from "../run/InputCheck.ts"
@@ -50,9 +51,35 @@ const findIn = Effect.fnUntraced(function*(
   { db }: Pick<Settings, "db">,
   typed: string
 ): Effect.fn.Return<Kept, Refusal, Scope.Scope> {
-  if (typed.trim() === "") return yield* badInput("the session is empty: give an id that fiberloop sessions lists")
+  yield* notEmpty(typed)
   const store = yield* open({ db })
-  if (store === undefined) return yield* Database.noDatabase(typed, db)
+  return store === undefined ? yield* Database.noDatabase(typed, db) : yield* locate(store, typed)
+})
+
+const notEmpty = (typed: string): Effect.Effect<void, Refusal> =>
+  typed.trim() === ""
+    ? Effect.fail(badInput("the session is empty: give an id that fiberloop sessions lists"))
+    : Effect.void
+
+/** Several sessions, each once, in a database to write to. */
+export const findEach = Effect.fnUntraced(function*(
+  { db }: Pick<Settings, "db">,
+  [first, ...more]: Arr.NonEmptyReadonlyArray<string>
+): Effect.fn.Return<Arr.NonEmptyReadonlyArray<Kept>, Refusal, Scope.Scope> {
+  const kept = yield* find({ db }, first)
+  const found = new Map([[kept.info.sessionId, kept]])
+  for (const typed of more) {
+    yield* notEmpty(typed)
+    const other = yield* locate(kept.store, typed)
+    found.set(other.info.sessionId, other)
+  }
+  return [...found.values()] as never
+})
+
+const locate = Effect.fnUntraced(function*(
+  store: Kept["store"],
+  typed: string
+): Effect.fn.Return<Kept, Refusal> {
   // wins even over a session with this id, which may come from elsewhere
   const isLast = typed === last
   const info = isLast ? undefined : yield* Effect.mapError(store.info(typed), Messages.refusal)

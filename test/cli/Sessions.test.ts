@@ -6,6 +6,7 @@ import { execFileSync } from "node:child_process"
 import { existsSync, readdirSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import * as SessionStore from "../../src/services/SessionStore.ts"
+import { begunFor } from "../../src/testing/sessions/Fixtures.ts"
 import * as Child from "./Child.ts"
 import { idOf, invoke, withSession, workplace } from "./Invoke.ts"
 import { sandbox } from "./tools/files/Sandbox.ts"
@@ -84,6 +85,23 @@ describe("fiberloop sessions", () => {
       assert.strictEqual(stdout.split("\n").length, 2)
       assert.strictEqual(stderr, `There are more: fiberloop sessions --limit 2 --db ${db}\n`)
       assert.strictEqual((yield* on("sessions", ["--limit", "2"])).stderr, "")
+    }))
+
+  it.effect("shows what agents began for calls only when asked for all", () =>
+    Effect.gen(function*() {
+      const { db, id, on, store } = yield* withSession()
+      yield* Effect.scoped(Effect.gen(function*() {
+        const session = yield* (yield* SessionStore.SessionStore).open("below", { runId: "run-1", create: true })
+        yield* session.append([begunFor(id, { seq: 1 })])
+      })).pipe(Effect.provide(store))
+      const ids = (text: string) => text.trimEnd().split("\n").map((line) => line.split(" ")[0])
+      assert.deepStrictEqual(ids((yield* on("sessions")).stdout), [id])
+      assert.sameMembers(ids((yield* on("sessions", ["--all"])).stdout), [id, "below"])
+      const parents = (text: string) => text.trimEnd().split("\n").map((line) => JSON.parse(line).parent)
+      assert.deepStrictEqual(parents((yield* on("sessions", ["--json"])).stdout), [undefined])
+      assert.sameMembers(parents((yield* on("sessions", ["--json", "--all"])).stdout), [undefined, id])
+      const { stderr } = yield* on("sessions", ["--all", "--limit", "1"])
+      assert.strictEqual(stderr, `There are more: fiberloop sessions --limit 2 --all --db ${db}\n`)
     }))
 
   it.effect("prints a line of JSON for each", () =>

@@ -1,4 +1,4 @@
-/** The command line of the commands that copy kept sessions. What a command needs is loaded only when it is used. */
+/** The command line of the commands that copy and delete kept sessions. What a command needs is loaded only when it is used. */
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"
@@ -88,4 +88,32 @@ const importing = Command.make(
   ])
 )
 
-export const commands = [fork, exporting, importing] as const
+const removing = Command.make(
+  "remove",
+  {
+    sessions: Place.session.pipe(Argument.variadic({ min: 1 })),
+    yes: Flags.switched("yes", "Delete without asking; needed where there is no terminal"),
+    json: Flags.switched("json", "Print each deleted session as a line of JSON, as sessions does"),
+    db,
+    noColor
+  },
+  Effect.fnUntraced(function*({ sessions: [first, ...more], yes, ...typed }) {
+    const place = yield* Place.settingsOf(typed)
+    const RemoveCommand = yield* Effect.promise(() => import("./RemoveCommand.ts"))
+    yield* RemoveCommand.run({ place, sessions: [first!, ...more], yes })
+  })
+).pipe(
+  Command.withShortDescription("Delete sessions"),
+  Command.withDescription(
+    "Deletes sessions for good, with those of agents below their calls; shows them and asks first. Forks of them stay."
+  ),
+  Command.withExamples([
+    { command: "fiberloop remove <session> <session>", description: "After a look at them" },
+    {
+      command: "fiberloop sessions --json | jq -r 'select(.turns == 0).sessionId' | xargs fiberloop remove --yes",
+      description: "Those in which no model has answered"
+    }
+  ])
+)
+
+export const commands = [fork, exporting, importing, removing] as const

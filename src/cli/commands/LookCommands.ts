@@ -12,14 +12,15 @@ const sessions = Command.make(
   "sessions",
   {
     limit: Flags.text("limit", "<n>", "Show at most this many; default: 20, with --json all"),
+    all: Flags.switched("all", "Show also those that agents began for a call of another session"),
     json: Flags.switched("json", "Print every session as a line of JSON"),
     db,
     noColor
   },
-  Effect.fnUntraced(function*({ limit, ...typed }) {
+  Effect.fnUntraced(function*({ all, limit, ...typed }) {
     const place = yield* Place.settingsOf(typed)
     const SessionsCommand = yield* Effect.promise(() => import("./SessionsCommand.ts"))
-    yield* SessionsCommand.run({ place, limit: Option.getOrUndefined(limit) })
+    yield* SessionsCommand.run({ place, limit: Option.getOrUndefined(limit), all })
   })
 ).pipe(
   Command.withShortDescription("List the sessions"),

@@ -17,20 +17,25 @@ import type { Signals } from "../Signals.ts"
 export interface Options {
   readonly place: Settings.Settings
   readonly limit: string | undefined
+  /** with those that agents began for calls */
+  readonly all: boolean
 }
 
 /** As many as people read at once; programs get all of them. */
 const defaultLimit = 20
 
 const list = Effect.fnUntraced(function*(
-  { limit, place }: Options
+  { all, limit, place }: Options
 ): Effect.fn.Return<void, Ended | Refusal, Output | Scope.Scope> {
   const { stderr } = yield* Output
   const most = (yield* Settings.whole("--limit", limit)) ?? (place.json ? undefined : defaultLimit)
   const store = yield* Database.readable(place)
   const found = store === undefined
     ? []
-    : yield* Effect.mapError(store.list(most === undefined ? {} : { limit: most + 1 }), Messages.refusal)
+    : yield* Effect.mapError(
+      store.list({ ...(all ? {} : { parents: [undefined] }), ...(most === undefined ? {} : { limit: most + 1 }) }),
+      Messages.refusal
+    )
   if (found.length === 0) return yield* stderr.write(`${Messages.line(Database.noSessions(place))}\n`)
   const shown = found.slice(0, most)
   const look = {
@@ -40,7 +45,11 @@ const list = Effect.fnUntraced(function*(
   }
   yield* Print.print(place.json ? shown.map(RenderSessions.json).join("") : RenderSessions.lines(shown, look))
   if (shown.length < found.length) {
-    const more = Invocation.of("sessions", ["--limit", String(2 * shown.length)], place.flags)
+    const more = Invocation.of(
+      "sessions",
+      ["--limit", String(2 * shown.length), ...(all ? ["--all"] : [])],
+      place.flags
+    )
     yield* stderr.write(`There are more: ${more}\n`)
   }
 })

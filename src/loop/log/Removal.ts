@@ -36,14 +36,17 @@ const below = Effect.fnUntraced(function*(
 export const remove = Effect.fnUntraced(function*(
   store: Store,
   sessionId: string
-): Effect.fn.Return<void, SessionStore.StoreError> {
+): Effect.fn.Return<ReadonlyArray<string>, SessionStore.StoreError> {
   const others = yield* below(store, sessionId)
-  const isGone = yield* Effect.result(store.remove(sessionId))
-  if (isGone._tag === "Failure" && (!isUnknown(isGone.failure) || others.length === 0)) return yield* isGone.failure
-  const results = yield* Effect.forEach(others, (other) => Effect.result(store.remove(other)))
+  const deleted: Array<string> = []
+  const drop = (id: string) => Effect.result(Effect.tap(store.remove(id), () => Effect.sync(() => deleted.push(id))))
+  const own = yield* drop(sessionId)
+  if (own._tag === "Failure" && (!isUnknown(own.failure) || others.length === 0)) return yield* own.failure
+  const results = yield* Effect.forEach(others, drop)
   // another process may have been faster
   const stayed = results.find((result) => result._tag === "Failure" && !isUnknown(result.failure))
-  if (stayed !== undefined) return yield* Effect.fromResult(stayed)
+  if (stayed !== undefined) yield* Effect.fromResult(stayed)
+  return deleted
 })
 
 const isUnknown = ({ reason }: SessionStore.StoreError): boolean => reason._tag === "SessionNotFound"

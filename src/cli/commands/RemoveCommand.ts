@@ -1,0 +1,78 @@
+/** `fiberloop remove`: deletes sessions for good, those of agents below their calls too, once a person has said yes. */
+import type * as Arr from "effect/Array"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { count } from "../../run/Quantity.ts"
+import * as SessionStore from "../../services/SessionStore.ts"
+import * as Sessions from "../../Sessions.ts"
+import { Input } from "../Input.ts"
+import * as KeptSession from "../KeptSession.ts"
+import * as Messages from "../Messages.ts"
+import { Output } from "../Output.ts"
+import { badInput, codes, Ended, type Refusal } from "../Refusal.ts"
+import * as Paint from "../render/Paint.ts"
+import * as Print from "../render/Print.ts"
+import * as RenderSessions from "../render/RenderSessions.ts"
+import * as TerminalText from "../render/TerminalText.ts"
+import type { Settings } from "../Settings.ts"
+import type { Signals } from "../Signals.ts"
+
+export interface Options {
+  readonly place: Settings
+  /** ids, or the beginnings of some */
+  readonly sessions: Arr.NonEmptyReadonlyArray<string>
+  /** delete without asking */
+  readonly yes: boolean
+}
+
+/** All are found before any is deleted. */
+const remove = Effect.fnUntraced(function*(
+  { place, sessions, yes }: Options
+): Effect.fn.Return<void, Ended | Refusal, Input | Output | Scope.Scope> {
+  const found = yield* KeptSession.findEach(place, sessions)
+  if (!yes) yield* ask(place, found)
+  const gone = new Set<string>()
+  for (const { info, store } of found) {
+    // it was below one before it
+    if (gone.has(info.sessionId)) continue
+    const deleted = yield* Sessions.remove(info.sessionId).pipe(
+      Effect.provideService(SessionStore.SessionStore, store),
+      Effect.mapError(Messages.refusal)
+    )
+    for (const id of deleted) gone.add(id)
+    yield* Print.print(place.json ? RenderSessions.json(info) : said(info, deleted.length - 1))
+  }
+})
+
+const said = ({ sessionId }: SessionStore.SessionInfo, below: number): string => {
+  const more = below === 0 ? "" : ` and ${count(below, "session")} below it`
+  return `✓ deleted session ${TerminalText.line(sessionId)}${more}\n`
+}
+
+/** Shows what would be deleted. Only a clear yes is one. */
+const ask = Effect.fnUntraced(function*(
+  place: Settings,
+  found: Arr.NonEmptyReadonlyArray<KeptSession.Kept>
+): Effect.fn.Return<void, Ended | Refusal, Input | Output> {
+  const { answer, isTerminal } = yield* Input
+  const { stderr } = yield* Output
+  if (!isTerminal || !stderr.isTerminal) {
+    return yield* badInput("nothing was deleted: there is no terminal to ask at, and --yes deletes without asking")
+  }
+  const paint = Paint.of(stderr, place.isPlain)
+  const look = { paint, columns: stderr.columns(), now: yield* Clock.currentTimeMillis }
+  yield* stderr.write(RenderSessions.lines(found.map(({ info }) => info), look))
+  const question = "Delete for good, with the sessions of agents below? y = yes, n = no"
+  for (;;) {
+    const line = yield* answer(stderr.write(`${paint.yellow(question)} › `))
+    if (/^\s*(?:y|yes)\s*$/i.test(line ?? "")) return
+    if (line === undefined) yield* stderr.write("\n")
+    else if (!/^\s*(?:n|no)\s*$/i.test(line)) continue
+    yield* stderr.write("Nothing was deleted.\n")
+    return yield* new Ended({ code: codes.failed })
+  }
+})
+
+export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Input | Output | Signals> =>
+  Print.untilSignal(Effect.scoped(remove(options)))
