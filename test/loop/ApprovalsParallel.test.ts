@@ -86,7 +86,7 @@ describe("parallel calls", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* made.store.log("s")), ["1.0 Succeeded", "1.1 Succeeded"])
     }))
 
-  it.effect("are not held up by questions: a call that waits takes no place", () =>
+  it.effect("are not held up by questions: a call that waits takes no slot", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
       const made = yield* Approvals.make([[work(1, "a"), work(2, "b"), look(3, "c")], ScriptedModel.text("ok")], {

@@ -94,7 +94,7 @@ describe("calls of one message", () => {
       })
       const run = yield* agent.start({ sessionId: "s", input: "go" })
       yield* full
-      // the third waits for a place by then
+      // the third waits for a slot by then
       yield* Effect.yieldNow
       for (const n of [0, 1, 2]) yield* letGo(n)
       yield* run.result

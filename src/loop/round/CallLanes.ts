@@ -2,7 +2,7 @@
  * Runs the open calls of a round: one by one, or as many at once as the policy allows.
  *
  * Does not own what a call needs (`Judging`), how it gets a person's decision (`Permission`), its steps (`CallStep`), which of the
- * calls that run at once runs when (`Places`), nor what becomes of calls that may not run (`ToolRound`).
+ * calls that run at once runs when (`Slots`), nor what becomes of calls that may not run (`ToolRound`).
  */
 import * as Effect from "effect/Effect"
 import * as OpenCall from "../../run/state/OpenCall.ts"
@@ -11,32 +11,32 @@ import type * as Env from "../env/Env.ts"
 import * as CallStep from "./CallStep.ts"
 import * as Judging from "./Judging.ts"
 import * as Permission from "./Permission.ts"
-import { Places } from "./Places.ts"
 import type { RoundProgress } from "./RoundProgress.ts"
+import { Slots } from "./Slots.ts"
 
 type Steps = Effect.fn.Return<void, SessionStore.StoreError>
 type Calls = ReadonlyArray<OpenCall.OpenCall>
 type Next = Judging.Judged | CallStep.Runnable
 
 /**
- * Runs calls, at most `maxParallel` at once; a call that waits for a person takes no place. Where nobody here answers for a call:
+ * Runs calls, at most `maxParallel` at once; a call that waits for a person takes no slot. Where nobody here answers for a call:
  * if calls run one by one, later ones are asked about too, and wait with it unless a person has decided about them; otherwise the
  * others go on, and it waits for a decision from elsewhere until they are over. Calls that may no longer run, all of them where a
  * limit was reached before, stay open for the round to settle.
  */
 export const runAll = function*(env: Env.Env, progress: RoundProgress, calls: Calls): Steps {
   if (calls.length === 0 || !progress.mayRun()) return
-  const places = Math.max(1, Math.min(env.policy.maxParallel ?? 1, calls.length))
+  const slots = Math.max(1, Math.min(env.policy.maxParallel ?? 1, calls.length))
   const first: Array<Next> = []
   // the intents of calls that run at once are stored together; a verdict that takes its time holds up no sibling
-  for (const call of calls.slice(0, places)) {
+  for (const call of calls.slice(0, slots)) {
     const judged = Judging.judge(env, call)
     if (judged._tag === "Run") CallStep.start(env, judged.call)
     first.push(judged._tag === "Run" ? { _tag: "Started", call: judged.call } : judged)
   }
   yield* env.journal.commit
-  if (places === 1) return yield* oneByOne(env, progress, calls, first)
-  const all = new Places(env, progress, places, calls.length)
+  if (slots === 1) return yield* oneByOne(env, progress, calls, first)
+  const all = new Slots(env, progress, slots, calls.length)
   yield* Effect.forEach(calls, (call, i) => all.letIn(first[i] ?? Judging.judge(env, call)), {
     concurrency: "unbounded",
     discard: true

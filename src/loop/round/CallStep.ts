@@ -1,7 +1,7 @@
 /**
  * The steps of one tool call: the intent, the handler, the outcome.
  *
- * Does not own whether it may run (`Judging`), nor which call takes which step when (`CallLanes`, `Places`).
+ * Does not own whether it may run (`Judging`), nor which call takes which step when (`CallLanes`, `Slots`).
  */
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"

@@ -2,7 +2,7 @@
  * What a tool call needs next: to run, a person's decision, or an outcome without running. That is decided by hooks and by the rules
  * of its tool and of the run; for a call that has started before, by what is known of it.
  *
- * Does not own what is done then (`CallStep`, `Permission`), nor when a call is judged (`CallLanes`, `Places`).
+ * Does not own what is done then (`CallStep`, `Permission`), nor when a call is judged (`CallLanes`, `Slots`).
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

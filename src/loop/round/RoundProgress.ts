@@ -3,7 +3,7 @@
  * waiting for a person.
  *
  * A round that an earlier drive began goes on where that drive left it. Does not own which call is next (`CallLanes`,
- * `Places`), nor its steps (`CallStep`).
+ * `Slots`), nor its steps (`CallStep`).
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"

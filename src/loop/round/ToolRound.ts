@@ -75,7 +75,7 @@ const runOpen = function*(env: Env.Env, progress: RoundProgress): Effect.fn.Retu
   while (true) {
     const taken = open
     yield* CallLanes.runAll(env, progress, taken.filter(canGoOn))
-    // a call that was denied leaves its place to another
+    // the limits allow another call for one that was denied
     const left = withinLimits(env, journal.state.openCalls)
     open = left.allowed
     // a decision that came after its call gave up waiting is taken up before the round is over
@@ -132,8 +132,8 @@ const withinLimits = (env: Env.Env, calls: ReadonlyArray<OpenCall.OpenCall>) => 
   const { count, reason } = RunDecision.callsLeft(journal.state)
   if (count >= within.length) return { beyond, allowed: within, cutBy: undefined }
   if (reason !== "toolCalls") return { beyond, allowed: within.slice(0, count), cutBy: reason }
-  let places = count
-  // a call without a tool takes no place
-  const allowed = within.filter((call) => !Env.isOffered(env, call.tool) || places-- > 0)
+  let left = count
+  // a call without a tool does not count
+  const allowed = within.filter((call) => !Env.isOffered(env, call.tool) || left-- > 0)
   return { beyond, allowed, cutBy: allowed.length < within.length ? reason : undefined }
 }

@@ -1,4 +1,4 @@
-/** Answers that come while siblings hold all places, limits that are reached meanwhile, and rules that take their time. */
+/** Answers that come while siblings hold all slots, limits that are reached meanwhile, and rules that take their time. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -18,7 +18,7 @@ const go = { sessionId: "s", runId: "r", input: "go" }
 const atOnce = (maxParallel: number) => ({ toolkit: Approvals.kit, toolPolicy: { maxParallel } })
 const ok = ScriptedModel.text("ok")
 
-/** One call that asks beside two that hold both places until `letGo`; the answer is yes. */
+/** One call that asks beside two that hold both slots until `letGo`; the answer is yes. */
 const crowded = Effect.gen(function*() {
   const approver = Approvals.desk()
   const letGo = yield* Latch.make(false)
@@ -43,7 +43,7 @@ const crowded = Effect.gen(function*() {
   return { ...made, letGo, run, watch }
 })
 
-describe("an answer that comes while all places are taken", () => {
+describe("an answer that comes while all slots are taken", () => {
   it.effect("is stored at once", () =>
     Effect.gen(function*() {
       const { run, store } = yield* crowded
@@ -51,7 +51,7 @@ describe("an answer that comes while all places are taken", () => {
       yield* run.abort
     }))
 
-  it.effect("is stored at once, even when a sibling has a place and is not running yet", () =>
+  it.effect("is stored at once, even when a sibling has a slot and is not running yet", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
       const held = TestStore.holding((_, events) =>
@@ -115,7 +115,7 @@ describe("an answer that comes while all places are taken", () => {
       yield* second.open
     }))
 
-  it.effect("lets the call run once a place is free", () =>
+  it.effect("lets the call run once a slot is free", () =>
     Effect.gen(function*() {
       const { letGo, ran, run, store } = yield* crowded
       assert.deepStrictEqual(ran, [2, 3])

@@ -1,8 +1,8 @@
 /**
- * Calls of a round that run at once, each in one of a fixed number of places: a call without one waits for one. A call that waits
- * for a person takes no place.
+ * Calls of a round that run at once, each in one of a fixed number of slots: a call without one waits for one. A call that waits
+ * for a person takes no slot.
  *
- * Does not own how many places there are, nor calls that run one by one (`CallLanes`).
+ * Does not own how many slots there are, nor calls that run one by one (`CallLanes`).
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -17,12 +17,12 @@ import type { RoundProgress } from "./RoundProgress.ts"
 type Running = Effect.Effect<void, SessionStore.StoreError>
 type Steps = Effect.fn.Return<void, SessionStore.StoreError>
 
-export class Places {
+export class Slots {
   readonly #env: Env.Env
   readonly #progress: RoundProgress
-  /** places that nobody has */
+  /** slots that no call has */
   #free: number
-  /** calls that may run, and wait for a place */
+  /** calls that may run, and wait for a slot */
   readonly #waiting: Array<CallStep.Runnable> = []
   /** calls that are neither over nor wait for all others */
   #busy: number
@@ -31,14 +31,14 @@ export class Places {
   #idle: Deferred.Deferred<void> | undefined
 
   /** `calls` is how many there are; each is let in once. */
-  constructor(env: Env.Env, progress: RoundProgress, places: number, calls: number) {
+  constructor(env: Env.Env, progress: RoundProgress, slots: number, calls: number) {
     this.#env = env
     this.#progress = progress
-    this.#free = places
+    this.#free = slots
     this.#busy = calls
   }
 
-  /** What is done with a call; an `Exit` where there is nothing to wait for: it is over, or a call that has a place takes it up. */
+  /** What is done with a call; an `Exit` where there is nothing to wait for: it is over, or a call that has a slot takes it up. */
   letIn(next: Judging.Judged | CallStep.Runnable): Running {
     switch (next._tag) {
       case "Wait":
@@ -54,7 +54,7 @@ export class Places {
         return Effect.gen(() => this.#ask(next.call))
       case "Run":
       case "Started":
-        return this.#place(next)
+        return this.#takeSlot(next)
     }
   }
 
@@ -71,10 +71,10 @@ export class Places {
     if (decided === undefined) return yield* this.#leave()
     // what a person said is stored now, where it is not stored with the intent
     if (this.#free === 0) yield* this.#env.journal.commit
-    yield* this.#place({ _tag: "Run", call: decided })
+    yield* this.#takeSlot({ _tag: "Run", call: decided })
   }
 
-  #place(next: CallStep.Runnable): Running {
+  #takeSlot(next: CallStep.Runnable): Running {
     if (this.#free === 0) {
       this.#waiting.push(next)
       return Effect.void
@@ -84,7 +84,7 @@ export class Places {
     return Effect.gen(() => this.#run(next))
   }
 
-  /** Runs a call in its place, and then those that wait for one. */
+  /** Runs a call in its slot, and then those that wait for one. */
   *#run(first: CallStep.Runnable): Steps {
     yield* CallStep.perform(this.#env, this.#progress, first)
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
