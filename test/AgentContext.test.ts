@@ -33,7 +33,7 @@ import {
   ToolCall
 } from "../src/index.ts"
 import type { Budget } from "../src/loop/env/Budget.ts"
-import * as Place from "../src/loop/env/Place.ts"
+import * as CallAround from "../src/loop/env/CallAround.ts"
 import { ScriptedModel } from "../src/testing/index.ts"
 import * as Family from "./support/Family.ts"
 import * as Overloaded from "./support/Overloaded.ts"
@@ -222,8 +222,8 @@ describe("an agent", () => {
 
   it.effect("made while a call is running does not keep the budget of that call's run", () =>
     Effect.gen(function*() {
-      const around = AgentContext.surround(Context.make(Place.Around, {} as Budget), {})
-      assert.isUndefined(yield* around(Effect.service(Place.Around)))
+      const around = AgentContext.surround(Context.make(CallAround.DriveBudget, {} as Budget), {})
+      assert.isUndefined(yield* around(Effect.service(CallAround.DriveBudget)))
     }))
 
   it.effect("gets its layer's service when the service's name only begins like a setting's", () =>

@@ -15,10 +15,10 @@ import * as RunState from "../../run/RunState.ts"
 import * as Alarm from "../../services/fibers/Alarm.ts"
 import * as Grace from "../../services/Grace.ts"
 import * as LeaveBehind from "../../services/LeaveBehind.ts"
+import * as CallAround from "../env/CallAround.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
 import * as Env from "../env/Env.ts"
 import * as LeftBehind from "../env/LeftBehind.ts"
-import * as Place from "../env/Place.ts"
 import * as Observing from "../observe/Observing.ts"
 import * as AfterCrash from "../open/AfterCrash.ts"
 import * as Cost from "../open/Cost.ts"
@@ -95,7 +95,7 @@ const observe = ({ live, request: { brief, runId, sessionId, settings }, service
 const contextOf = (driving: Driving) => (around: Context.Context<never>): Context.Context<never> => {
   const traced = Context.add(around, Tracer.ParentSpan, driving.observing.span)
   const heard = Context.add(traced, LeaveBehind.LeaveBehind, LeftBehind.listener(driving.leftBehind))
-  return Context.add(heard, Place.Around, driving.live.budget)
+  return Context.add(heard, CallAround.DriveBudget, driving.live.budget)
 }
 
 /** Works, and then ends. Called by code that the drive's fiber runs. */

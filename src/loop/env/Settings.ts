@@ -19,10 +19,10 @@ import * as Prices from "../../services/Prices.ts"
 import * as Timeouts from "../../services/Timeouts.ts"
 import * as Tokenizer from "../../services/Tokenizer.ts"
 import * as Telemetry from "../observe/Telemetry.ts"
+import * as CallAround from "./CallAround.ts"
 import type * as Definition from "./Definition.ts"
 import * as HookCheck from "./HookCheck.ts"
 import * as HookRun from "./HookRun.ts"
-import * as Place from "./Place.ts"
 
 export interface Settings {
   readonly clock: Clock.Clock
@@ -35,8 +35,8 @@ export interface Settings {
   readonly hooks: HookRun.ByPoint
   readonly observers: ReadonlyArray<Observers.Observer>
   readonly telemetry: Telemetry.Telemetry
-  /** the call that the code which starts a drive works for */
-  readonly place: Place.Place | undefined
+  /** the call that the code which starts a drive runs for */
+  readonly callAround: CallAround.CallAround | undefined
 }
 
 type Own = Pick<Definition.Definition, "limits" | "name" | "timeouts">
@@ -79,6 +79,6 @@ const make = ({ limits, name, timeouts }: Own): Effect.Effect<Settings, RunError
       hooks: HookRun.byPoint(hooks.success),
       observers: observers.success,
       telemetry,
-      place: Place.of(fiber.context)
+      callAround: CallAround.of(fiber.context)
     }))
   })

@@ -10,22 +10,22 @@ import * as Ends from "./Ends.ts"
 import * as Sink from "./Sink.ts"
 
 /** Where a drive is now, in words; `attempt` counts the model's tries in this turn. */
-export interface Place {
+export interface Position {
   readonly drive: Omit<Sink.Drive, "runId">
   readonly turn: string | undefined
   readonly attempt: string
 }
 
 /** `undefined` for an event that is no step. */
-export const of = (event: RunEvent.RunEvent, place: Place): string | undefined => {
+export const of = (event: RunEvent.RunEvent, position: Position): string | undefined => {
   const fields: Say<never> | undefined = says[event._tag]
-  return fields === undefined ? undefined : format(fields(event as never, place))
+  return fields === undefined ? undefined : format(fields(event as never, position))
 }
 
 /** In the order of the line; what is undefined is left out. */
 type Fields = Readonly<Record<string, string | number | undefined>>
 
-type Say<Event> = (event: Event, place: Place) => Fields
+type Say<Event> = (event: Event, position: Position) => Fields
 
 const format = (fields: Fields): string =>
   Object.entries(fields).flatMap(([name, value]) =>

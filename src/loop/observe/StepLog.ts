@@ -46,14 +46,14 @@ export const make = (
 ): Sink.Sink | undefined => {
   const write = writer(fiber, clock)
   if (write === undefined) return undefined
-  const place = new Place(drive, before, model, fiber.getRef(RetryPolicy.RetryPolicy))
+  const position = new Position(drive, before, model, fiber.getRef(RetryPolicy.RetryPolicy))
   return {
     name: "logs",
     see: (events) => {
       for (const event of events) {
-        place.follow(event)
+        position.follow(event)
         // a message may settle calls of the run before it
-        write(RunEvent.isDurable(event) ? event.runId : drive.runId, StepLine.of(event, place))
+        write(RunEvent.isDurable(event) ? event.runId : drive.runId, StepLine.of(event, position))
       }
     }
   }
@@ -61,19 +61,19 @@ export const make = (
 
 /** A line for each step that is appended while no drive has the session, headed by the id of the step's run. */
 export const besideDrives = (
-  drive: StepLine.Place["drive"],
+  drive: StepLine.Position["drive"],
   fiber: Fiber.Fiber<unknown, unknown>,
   clock: Clock.Clock
 ): Sink.See | undefined => {
   const write = writer(fiber, clock)
-  const place = { drive, turn: undefined, attempt: "" }
+  const position = { drive, turn: undefined, attempt: "" }
   return write && ((events) => {
-    for (const event of events) if (RunEvent.isDurable(event)) write(event.runId, StepLine.of(event, place))
+    for (const event of events) if (RunEvent.isDurable(event)) write(event.runId, StepLine.of(event, position))
   })
 }
 
 /** Follows a drive by its events. */
-class Place implements StepLine.Place {
+class Position implements StepLine.Position {
   readonly drive: Sink.Drive
   readonly #before: Pick<RunState.RunState, "turn">
   readonly #policy: RetryPolicy.RetryPolicy

@@ -11,8 +11,8 @@ import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as Usage from "../../run/Usage.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Budget from "../env/Budget.ts"
+import * as CallAround from "../env/CallAround.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
-import * as Place from "../env/Place.ts"
 import * as Fold from "../log/Fold.ts"
 import type * as Opening from "./Opening.ts"
 
@@ -22,14 +22,14 @@ type Found = Effect.Effect<void, SessionStore.StoreError>
 /** Ties a run to the call that it works for, and to the runs that work for its own. Where no open call has started, nothing is read. */
 export const tie = (
   store: Store,
-  { runId, sessionId, settings: { place } }: Pick<DriveRequest.DriveRequest, "runId" | "sessionId" | "settings">,
+  { runId, sessionId, settings: { callAround } }: Pick<DriveRequest.DriveRequest, "runId" | "sessionId" | "settings">,
   budget: Budget.Budget,
   opened: Opening.Opened
 ): Found => {
   if (opened._tag === "Replay") {
     const { parent, totals } = opened.past.state
-    if (place !== undefined && parent !== undefined && Pointer.isSameCall(parent, place.call)) {
-      place.budget?.tell(parent, { sessionId, runId }, totals.usage)
+    if (callAround !== undefined && parent !== undefined && Pointer.isSameCall(parent, callAround.call)) {
+      callAround.budget?.tell(parent, { sessionId, runId }, totals.usage)
     }
     return Effect.void
   }
@@ -38,8 +38,8 @@ export const tie = (
   // A run counts for the call that began it. Another call that continues it does not spend by that, and does not limit it.
   if (begin._tag === "Resume") {
     budget.parent = state.parent
-    Place.tieAgain(place, budget)
-  } else if (place !== undefined) budget.workFor(place.call, place.budget)
+    CallAround.tieAgain(callAround, budget)
+  } else if (callAround !== undefined) budget.workFor(callAround.call, callAround.budget)
   return state.openCalls.some(OpenCall.hasStarted) ? recall(store, sessionId, budget, state) : Effect.void
 }
 

@@ -123,7 +123,7 @@ const wasLeft = ({ end }: RunState.RunState): boolean => end !== undefined && Ru
 /** How a start asks for a run in the log; fails where it is another request. */
 const asked = (past: Fold.Known, request: DriveRequest.DriveRequest, begin: Start) => {
   const { agent, end, parent } = past.state
-  const isOfCall = SameRequest.isOfCall(parent, request, request.settings.place)
+  const isOfCall = SameRequest.isOfCall(parent, request, request.settings.callAround)
   const refusal = SameRequest.refusal({ agent, input: past.input }, request, begin, isOfCall)
   // the call waits for what comes of it
   const isAwaited = isOfCall && end !== undefined && RunEvent.isUnwanted(end)

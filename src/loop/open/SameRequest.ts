@@ -9,8 +9,8 @@ import * as Canonical from "../../run/Canonical.ts"
 import * as Pointer from "../../run/Pointer.ts"
 import * as RunError from "../../run/RunError.ts"
 import * as RunInput from "../../run/RunInput.ts"
+import type * as CallAround from "../env/CallAround.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
-import type * as Place from "../env/Place.ts"
 
 /** A run that there is: its agent, and what it was started with. */
 interface Known {
@@ -44,10 +44,10 @@ export const newData = (input: RunInput.Effective | undefined, begin: Start): Ru
 export const isOfCall = (
   parent: Pointer.Parent | undefined,
   run: Pointer.Run,
-  place: Place.Place | undefined
+  around: CallAround.CallAround | undefined
 ): boolean => {
-  if (place === undefined) return false
-  const { budget, call } = place
+  if (around === undefined) return false
+  const { budget, call } = around
   return (parent !== undefined && Pointer.isSameCall(parent, call)) || budget?.waitsFor(call, run) === true
 }
 

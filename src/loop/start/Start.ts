@@ -10,9 +10,9 @@ import * as Drive from "../drive/Drive.ts"
 import * as Live from "../drive/Live.ts"
 import * as Telling from "../drive/Telling.ts"
 import type * as Track from "../drive/Track.ts"
+import * as CallAround from "../env/CallAround.ts"
 import * as DriveRequest from "../env/DriveRequest.ts"
 import type * as Env from "../env/Env.ts"
-import * as Place from "../env/Place.ts"
 import * as Kin from "../open/Kin.ts"
 import * as Opening from "../open/Opening.ts"
 import * as SameRequest from "../open/SameRequest.ts"
@@ -52,14 +52,14 @@ const startNow = (
 
 /** The run that is live with the same ids. It goes on working for the call that began it when that call is made again. */
 const attach = (live: Runs.LiveRun, request: DriveRequest.DriveRequest): Started.Starting => {
-  const { begin, runId, sessionId, settings: { place } } = request
+  const { begin, runId, sessionId, settings: { callAround } } = request
   // a resume that brings its own limits and data cannot attach
   if (begin._tag === "Resume") return Effect.fail(RunError.sessionBusy(sessionId, runId))
   const budget = live instanceof Live.Live ? live.budget : undefined
-  const refusal = SameRequest.refusal(live, request, begin, SameRequest.isOfCall(budget?.parent, live, place))
+  const refusal = SameRequest.refusal(live, request, begin, SameRequest.isOfCall(budget?.parent, live, callAround))
   if (refusal !== undefined) return Effect.fail(refusal)
   return Effect.map(Effect.interruptible(live.begun), () => {
-    if (budget !== undefined) Place.tieAgain(place, budget)
+    if (budget !== undefined) CallAround.tieAgain(callAround, budget)
     return { run: live, isAttached: true }
   })
 }

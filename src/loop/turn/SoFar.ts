@@ -21,12 +21,12 @@ export interface Block {
 export const joined = (
   blocks: ReadonlyArray<Block>,
   end: number,
-  place: Pick<RunEvent.Delta, "runId" | "turn" | "attempt">
+  attempt: Pick<RunEvent.Delta, "runId" | "turn" | "attempt">
 ): ReadonlyArray<RunEvent.Delta> => {
   const shown = merged(blocks).filter(isShown).sort((one, other) => one.index - other.index)
   return shown.map(({ _tag, block, deltas, index, tool = "" }, at) => {
     const count = (shown[at + 1]?.index ?? end) - index
-    const event = { ...place, index, count, block, delta: whole(deltas.join("")) }
+    const event = { ...attempt, index, count, block, delta: whole(deltas.join("")) }
     return _tag === "ToolParamsDelta" ? { _tag, ...event, tool } : { _tag, ...event }
   })
 }

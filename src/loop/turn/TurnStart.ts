@@ -24,13 +24,13 @@ const goOn = { _tag: "NoticeAdded", kind: "resume", text: Notice.goOn } as const
 
 /** The transcript as it will be once these inputs are received, and the model has something to answer; nothing is recorded. */
 export const planned = ({ runId, state, transcript }: Journal.Journal, due: Queue.Queue): Transcript.Transcript => {
-  const place = (after: number) => ({ seq: state.seq + 1 + after, at: state.at, runId, version: RunEvent.version })
+  const placed = (after: number) => ({ seq: state.seq + 1 + after, at: state.at, runId, version: RunEvent.version })
   const received = due.reduce(
     (next, { kind, messages, seq: queued }, i) =>
-      Transcript.append(next, { _tag: "InputReceived", ...place(i), kind, messages, queued }),
+      Transcript.append(next, { _tag: "InputReceived", ...placed(i), kind, messages, queued }),
     transcript
   )
-  return Transcript.awaitsModel(received) ? received : Transcript.append(received, { ...goOn, ...place(due.length) })
+  return Transcript.awaitsModel(received) ? received : Transcript.append(received, { ...goOn, ...placed(due.length) })
 }
 
 /** The next turn begins; `isCut`: with fewer tools than the run may use. `messages` are those that hooks made. */
