@@ -14,25 +14,37 @@ import type * as Fold from "../log/Fold.ts"
 import type * as Rules from "./Rules.ts"
 import type * as Settings from "./Settings.ts"
 
-/** How a drive is to begin; `input` is what its run was started with, `given` what of that came from the caller. */
-export type Begin =
-  & { readonly input: RunInput.Effective }
-  & (
-    | { readonly _tag: "Start"; readonly create: boolean; readonly given: RunInput.Given }
-    | {
-      readonly _tag: "Resume"
-      readonly limits: RunPolicy.Limits | undefined
-      readonly data: Json | undefined
-      /** of a run that was found: it goes on only if this is still the last event of its log and nobody has asked to abort it */
-      readonly foundAt?: number
-    }
-  )
+/** A run is to begin. */
+export interface Start {
+  readonly _tag: "Start"
+  readonly input: RunInput.Effective
+  /** what of the input came from the caller */
+  readonly given: RunInput.Given
+  /** whether an unknown session is created */
+  readonly create: boolean
+}
+
+/** A run that is in the log is to go on. */
+export interface Resume {
+  readonly _tag: "Resume"
+  /** what it was started with */
+  readonly input: RunInput.Effective
+  readonly limits: RunPolicy.Limits | undefined
+  readonly data: Json | undefined
+  /** of a run that was found: it goes on only if this is still the last event of its log and nobody has asked to abort it */
+  readonly foundAt?: number
+}
+
+export type Begin = Start | Resume
 
 /** Whether the run was found, and not asked for by a caller. */
 export const isFound = (begin: Begin): boolean => begin._tag === "Resume" && begin.foundAt !== undefined
 
-/** Resumed by somebody who can know how the run ended, and not found, nor asked for as if for the first time. */
-export const isByHand = ({ begin }: Pick<DriveRequest, "begin">): boolean => begin._tag === "Resume" && !isFound(begin)
+/**
+ * Whether a caller has asked to resume the run, and so can know how it ended. As a caller asked: a start of a run that is in the log
+ * already may become a resume, but not by hand.
+ */
+export const isByHand = (asked: Begin): boolean => asked._tag === "Resume" && !isFound(asked)
 
 /** What a turn is offered besides the conversation. */
 export interface Offer {

@@ -34,7 +34,8 @@ export const recovered = Effect.fnUntraced(function*(
   yield* Recovery.recover(env, isResumed)
   const state = env.journal.state
   const wasAborted = state.end?._tag === "RunAborted" && !RunEvent.isCrash(state.end)
-  const isOver = isResumed && (state.end?._tag === "RunLimited" || (wasAborted && !DriveRequest.isByHand(request)))
+  const isOver = isResumed &&
+    (state.end?._tag === "RunLimited" || (wasAborted && !DriveRequest.isByHand(request.begin)))
   if (!isOver) return { ...opened, session: second, state, transcript: env.journal.transcript }
   yield* flush
   return { _tag: "Replay", past: { from: opened.from, to: state.seq, state } }
@@ -45,4 +46,4 @@ export const recovered = Effect.fnUntraced(function*(
  * has written to the session meanwhile. Who resumes it by hand knows of that.
  */
 export const isParked = (request: DriveRequest.DriveRequest, found: Opening.Ready): boolean =>
-  found.begin._tag === "Resume" && !DriveRequest.isByHand(request) && RunDrive.isCrashLoop(found.state)
+  found.begin._tag === "Resume" && !DriveRequest.isByHand(request.begin) && RunDrive.isCrashLoop(found.state)

@@ -33,7 +33,7 @@ export const write = (
 
 const start = (
   { budget: { parent }, journal }: Env.Env,
-  { input }: Extract<DriveRequest.Begin, { _tag: "Start" }>,
+  { input }: DriveRequest.Start,
   { agent, instructionsDigest }: DriveRequest.Brief,
   before: RunState.RunState
 ): void => {
@@ -48,7 +48,7 @@ const start = (
 
 const resume = (
   { journal }: Env.Env,
-  { data, limits }: Extract<DriveRequest.Begin, { _tag: "Resume" }>,
+  { data, limits }: DriveRequest.Resume,
   before: RunState.RunState
 ): void => {
   journal.record({

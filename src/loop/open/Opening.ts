@@ -52,7 +52,7 @@ export const open = (
       create: begin._tag === "Start" && begin.create,
       onAbortAsked,
       // who resumes it by hand comes after what was asked before
-      isAfterAborts: DriveRequest.isByHand(request)
+      isAfterAborts: DriveRequest.isByHand(begin)
     }),
     (session) =>
       session.head() === 0 && begin._tag === "Start"
@@ -121,7 +121,7 @@ const look = Effect.fnUntraced(function*(
 const wasLeft = ({ end }: RunState.RunState): boolean => end !== undefined && RunEvent.isOfProcess(end)
 
 /** How a start asks for a run in the log; fails where it is another request. */
-const asked = (past: Fold.Known, request: DriveRequest.DriveRequest, begin: Start) => {
+const asked = (past: Fold.Known, request: DriveRequest.DriveRequest, begin: DriveRequest.Start) => {
   const { agent, end, parent } = past.state
   const isOfCall = SameRequest.isOfCall(parent, request, request.settings.callAround)
   const refusal = SameRequest.refusal({ agent, input: past.input }, request, begin, isOfCall)
@@ -143,8 +143,6 @@ export const past = Effect.fnUntraced(function*(
   if (wasLeft(found.state) && (yield* store.lastOf(sessionId, "RunStarted")) === found.state.startSeq) return undefined
   return (yield* asked(found, request, begin)).isAwaited ? undefined : found
 })
-
-type Start = Extract<DriveRequest.Begin, { _tag: "Start" }>
 
 export const nothingToResume = (sessionId: string, runId: string | undefined, state: RunState.RunState) =>
   new RunError.NonRetryableError({

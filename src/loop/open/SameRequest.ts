@@ -18,8 +18,6 @@ interface Known {
   readonly input: RunInput.Effective
 }
 
-type Start = Extract<DriveRequest.Begin, { _tag: "Start" }>
-
 /**
  * The refusal of a request that is another one. `isOfCall`: the run works for the call that asks, which hands on the data that the
  * run around it has been resumed with.
@@ -27,7 +25,7 @@ type Start = Extract<DriveRequest.Begin, { _tag: "Start" }>
 export const refusal = (
   { agent, input }: Known,
   { brief, runId }: Pick<DriveRequest.DriveRequest, "brief" | "runId">,
-  begin: Start,
+  begin: DriveRequest.Start,
   isOfCall: boolean
 ): RunError.NonRetryableError | undefined => {
   if (agent !== undefined && agent !== brief.agent) return RunError.runConflict(runId, agent)
@@ -37,7 +35,7 @@ export const refusal = (
 }
 
 /** The data that a call hands on to its run; `undefined` where the run has it already. */
-export const newData = (input: RunInput.Effective | undefined, begin: Start): RunInput.Effective["data"] =>
+export const newData = (input: RunInput.Effective | undefined, begin: DriveRequest.Start): RunInput.Effective["data"] =>
   isEqual(input?.data, begin.input.data) ? undefined : begin.input.data
 
 /** It is asked for from the call that it works for, or that paused for it. */

@@ -76,7 +76,9 @@ export const make = (services: Env.Services, definition: Definition.Definition):
   const recovering = new Recovering.Recovering({
     store: services.store,
     agent: definition.name,
-    takeUp: takeUp(launcher)
+    // a run that was found goes on as it was found; its readers come later, if any do
+    takeUp: (sessionId, foundAt) =>
+      goOn(launcher, { sessionId, runId: undefined, foundAt, limits: undefined, data: undefined, isWatched: false })
   })
   return {
     start: (input, isWatched) => start(launcher, input, isWatched),
@@ -127,7 +129,7 @@ const launch = (
   if (Result.isFailure(checked)) return Effect.fail(checked.failure)
   if (Result.isFailure(timeouts)) return Effect.fail(timeouts.failure)
   const { effective, given } = checked.success
-  const begin: DriveRequest.Begin = { _tag: "Start", input: effective, given, create: input.createSession ?? true }
+  const begin: DriveRequest.Start = { _tag: "Start", input: effective, given, create: input.createSession ?? true }
   return Effect.flatMapEager(Brief.make(definition, effective, timeouts.success), (brief) => {
     const request = { sessionId, runId, begin, brief, settings, folded: Fold.nothing, isWatched }
     return Start.start(services, request, track)
@@ -145,41 +147,33 @@ const resume = Effect.fnUntraced(function*(
   if (noText !== undefined) return yield* noText
   const limits = input.limits === undefined ? undefined : yield* Effect.fromResult(InputCheck.limits(input.limits))
   const data = input.data === undefined ? undefined : yield* Effect.fromResult(InputCheck.json("data", input.data))
-  const folded = yield* Effect.interruptible(Fold.fold(launcher.services.store, sessionId, Fold.nothing))
-  const runId = input.runId ?? folded.state.runId
-  return yield* goOn(launcher, { sessionId, runId, folded, limits, data, isWatched })
+  return yield* goOn(launcher, { sessionId, runId: input.runId, limits, data, isWatched })
 })
 
-/** What is known of a run that is to go on. */
-interface GoingOn extends Omit<Extract<DriveRequest.Begin, { _tag: "Resume" }>, "_tag" | "input"> {
+/** Which run is to go on, and how. */
+interface GoingOn extends Omit<DriveRequest.Resume, "_tag" | "input"> {
   readonly sessionId: string
+  /** undefined: the session's last run */
   readonly runId: string | undefined
-  readonly folded: Fold.Folded
   readonly isWatched: boolean
 }
 
 const goOn = Effect.fnUntraced(function*(
   { definition, services, settings: shared, track }: Launcher,
-  { folded, isWatched, runId, sessionId, ...resume }: GoingOn
+  { isWatched, runId: asked, sessionId, ...resume }: GoingOn
 ): Effect.fn.Return<Started.Started, RunError.RunError> {
-  const { state } = folded
-  const started = yield* Effect.interruptible(Fold.inputOf(services.store, sessionId, state))
-  if (runId === undefined || started === undefined) {
-    return yield* Opening.nothingToResume(sessionId, runId, state)
+  const { store } = services
+  const folded = yield* Effect.interruptible(Fold.fold(store, sessionId, Fold.nothing))
+  const input = yield* Effect.interruptible(Fold.inputOf(store, sessionId, folded.state))
+  const runId = asked ?? folded.state.runId
+  if (runId === undefined || input === undefined) {
+    return yield* Opening.nothingToResume(sessionId, runId, folded.state)
   }
   const settings = yield* shared
-  const brief = yield* Brief.ofLog(definition, started, yield* Effect.fromResult(settings.timeouts))
-  const begin: DriveRequest.Begin = { _tag: "Resume", input: started, ...resume }
+  const brief = yield* Brief.ofLog(definition, input, yield* Effect.fromResult(settings.timeouts))
+  const begin: DriveRequest.Resume = { _tag: "Resume", input, ...resume }
   return yield* Start.start(services, { sessionId, runId, begin, brief, settings, folded, isWatched }, track)
 })
-
-/** A run that was found goes on as it was found; its readers come later, if any do. */
-const takeUp = (launcher: Launcher) => (sessionId: string, foundAt: number): Started.Starting =>
-  Effect.flatMap(Effect.interruptible(Fold.fold(launcher.services.store, sessionId, Fold.nothing)), (folded) => {
-    const { runId } = folded.state
-    const found = { sessionId, runId, folded, foundAt, limits: undefined, data: undefined }
-    return goOn(launcher, { ...found, isWatched: false })
-  })
 
 const resumeNames: Record<keyof RunInput.ResumeInput, true> = { sessionId: true, runId: true, limits: true, data: true }
 
