@@ -1,23 +1,34 @@
 /**
- * A call into the application's own code, besides its tools and its model: a hook, a rule, an approver, a reconciler, a context
- * strategy. An abort waits for it at most the grace period; then it is left behind, and the end of the run names it.
+ * The application's own code: what it is told of a turn or a tool call, and how it is called, besides tools and models: a hook, a
+ * rule, an approver, a reconciler, a context strategy. An abort waits for such a call at most the grace period; then it is left
+ * behind, and the end of the run names it.
  *
  * Does not own how that is done (`Leavable`), nor how long it may take: each caller says so.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as Leavable from "../../services/fibers/Leavable.ts"
 import * as Stopwatch from "../../services/fibers/Stopwatch.ts"
 import type * as Env from "./Env.ts"
 
-/** What application code is told of the turn that it is asked about. */
+/** What hooks and rules are told of the turn that they are asked about. */
 export const inTurn = ({ journal, sessionId }: Pick<Env.Env, "journal" | "sessionId">, turn: number) => ({
   sessionId,
   runId: journal.runId,
   turn,
   data: journal.state.input?.data
 })
+
+/** What a handler, a hook and a reconciler are told of a tool call: all of them get the same idempotency key. */
+export const ofCall = ({ journal, sessionId }: Pick<Env.Env, "journal" | "sessionId">, callId: string) => {
+  const { state } = journal
+  // the run that made the call, which may be an older one than this drive's
+  const { runId = journal.runId } = state
+  const idempotencyKey = OpenCall.idempotencyKey(sessionId, runId, callId)
+  return { sessionId, runId, callId, idempotencyKey, data: state.input?.data }
+}
 
 /** `subject` names the call or turn that it is about, if any. Everything else that is ready runs first. */
 export const run = <A, E, R>(

@@ -14,9 +14,9 @@ import * as Stopwatch from "../../services/fibers/Stopwatch.ts"
 import * as Pausing from "../../services/Pausing.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
+import * as AppCode from "../env/AppCode.ts"
 import type * as Env from "../env/Env.ts"
 import * as ToolSpan from "../observe/ToolSpan.ts"
-import * as CallIdentity from "./CallIdentity.ts"
 import * as Outcomes from "./Outcomes.ts"
 import type { RoundProgress } from "./RoundProgress.ts"
 import * as Told from "./Told.ts"
@@ -134,7 +134,7 @@ const executable = (env: Env.Env, call: Call): ToolExecutor.Call => {
     name: tool,
     params: OpenCall.final(call),
     timeout: RunPolicy.callTimeout(env.timeouts, tool),
-    identity: { ...CallIdentity.of(env, callId), attempt: tries + 1, data: env.journal.state.input?.data }
+    identity: { ...AppCode.ofCall(env, callId), attempt: tries + 1 }
   }
 }
 

@@ -15,7 +15,6 @@ import * as Reconciler from "../../services/Reconciler.ts"
 import * as Warning from "../../services/Warning.ts"
 import * as AppCode from "../env/AppCode.ts"
 import type * as Env from "../env/Env.ts"
-import * as CallIdentity from "./CallIdentity.ts"
 import * as Outcomes from "./Outcomes.ts"
 import * as ToolHooks from "./ToolHooks.ts"
 
@@ -23,16 +22,12 @@ import * as ToolHooks from "./ToolHooks.ts"
 type Known = ToolOutcome.ToolOutcome | undefined
 
 /** Asks what became of a call; if anything goes wrong in asking, nothing is known. */
-export const ask = (
-  env: Env.Env,
-  call: OpenCall.OpenCall
-): Effect.Effect<Known> => {
+export const ask = (env: Env.Env, call: OpenCall.OpenCall): Effect.Effect<Known> => {
   const { callId, params, startedAt = 0, tool } = call
   const limit = RunPolicy.callTimeout(env.timeouts, tool)
-  const { data } = env.journal.state.input ?? {}
   const asked = Effect.flatMap(
     Reconciler.Reconciler,
-    (reconciler) => reconciler.reconcile({ ...CallIdentity.of(env, callId), tool, params, data, startedAt })
+    (reconciler) => reconciler.reconcile({ ...AppCode.ofCall(env, callId), tool, params, startedAt })
   )
   return AppCode.within(env, `reconciler of ${tool}`, callId, limit, asked).pipe(
     Effect.flatMap(Option.match({

@@ -11,10 +11,10 @@ import * as Bounds from "../../run/log/Bounds.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Hooks from "../../services/Hooks.ts"
+import * as AppCode from "../env/AppCode.ts"
 import type * as Env from "../env/Env.ts"
 import * as HookRun from "../env/HookRun.ts"
 import * as TooLarge from "../log/TooLarge.ts"
-import * as CallIdentity from "./CallIdentity.ts"
 import * as Outcomes from "./Outcomes.ts"
 
 type Call = OpenCall.OpenCall
@@ -153,6 +153,5 @@ const look = (
 
 const describe = (env: Around, call: Call): Hooks.ToolCall => {
   const { callId, tool, turn } = call
-  const { data } = env.journal.state.input ?? {}
-  return { ...CallIdentity.of(env, callId), turn, tool, params: OpenCall.final(call), data }
+  return { ...AppCode.ofCall(env, callId), turn, tool, params: OpenCall.final(call) }
 }
