@@ -10,7 +10,7 @@ import * as AttemptResult from "../../run/AttemptResult.ts"
 import type * as Message from "../../run/Message.ts"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
-import type * as RetryStep from "../../services/attempts/RetryStep.ts"
+import type * as Backoff from "../../services/attempts/Backoff.ts"
 import * as Tries from "../../services/attempts/Tries.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
 import * as Model from "../../services/Model.ts"
@@ -170,7 +170,7 @@ const discard = (
 const wait = Effect.fnUntraced(function*(
   journal: Journal.Journal,
   failure: Pick<Extract<RunEvent.RunEvent, { _tag: "RetryScheduled" }>, "turn" | "attempt" | "error">,
-  { duration, source }: RetryStep.Delay
+  { duration, source }: Backoff.Delay
 ): Effect.fn.Return<void, RunError.RunError> {
   journal.emit({ _tag: "RetryScheduled", ...failure, delay: Duration.toMillis(duration), source })
   yield* journal.commit

@@ -11,7 +11,6 @@ import * as RunError from "../../run/RunError.ts"
 import * as Model from "../Model.ts"
 import * as RetryPolicy from "../RetryPolicy.ts"
 import * as Backoff from "./Backoff.ts"
-import type * as RetryStep from "./RetryStep.ts"
 
 export interface Tries {
   readonly model: Model.Model["Service"]
@@ -30,7 +29,7 @@ export type Verdict =
 export interface Retry {
   readonly _tag: "Retry"
   readonly error: RunError.RetryableError<RunError.ProviderReason>
-  readonly delay: RetryStep.Delay
+  readonly delay: Backoff.Delay
 }
 
 export interface Failed {
