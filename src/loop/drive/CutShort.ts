@@ -12,8 +12,8 @@ import type * as Ended from "../turn/Ended.ts"
 import type * as Ending from "./Ending.ts"
 import * as Live from "./Live.ts"
 
-/** A drive that took its session up: what it works with, and the session as it was found. */
-export interface TakenUp {
+/** What a drive that has its session works with, and the session as it was found. */
+export interface Taken {
   readonly env: Env.Env
   readonly found: Opening.Ready
 }
@@ -26,7 +26,7 @@ type Failure = Cause.Cause<RunError.RunError>
  */
 export const firstEventOf = (
   { env }: Live.Live,
-  taken: TakenUp | undefined,
+  taken: Taken | undefined,
   cause: Failure
 ): "told" | "stored" | "pending" | "nowhere" => {
   if (env !== undefined) return "told"

@@ -50,7 +50,7 @@ interface Beginning {
 interface Driving extends Beginning {
   readonly observing: Observing.Observing
   /** set once the session is this drive's */
-  taken: CutShort.TakenUp | undefined
+  taken: CutShort.Taken | undefined
   /** cuts the run off when its time is over */
   timer: Fiber.Fiber<void> | undefined
 }
@@ -130,7 +130,7 @@ const work = (driving: Driving): Effect.Effect<Worked, RunError.RunError> => {
     (found) =>
       Effect.flatMapEager(
         prepared(driving, found),
-        (opened): ReturnType<typeof work> => opened._tag === "Replay" ? Effect.succeed(opened) : takeUp(driving, opened)
+        (opened): ReturnType<typeof work> => opened._tag === "Replay" ? Effect.succeed(opened) : begin(driving, opened)
       )
   )
 }
@@ -152,7 +152,7 @@ const prepared = (
   )
 
 /** Stores the first event and takes turns; all of it is observed. */
-const takeUp = (driving: Driving, found: Opening.Ready): Effect.Effect<Ended.Ended, RunError.RunError> => {
+const begin = (driving: Driving, found: Opening.Ready): Effect.Effect<Ended.Ended, RunError.RunError> => {
   const { leftBehind, live, observing, request, services } = driving
   // where a store made a success of its interruption, nothing more begins
   if (live.stopped !== undefined) return Effect.interrupt

@@ -1,7 +1,7 @@
 /**
  * The call that a run works for, and those above it, as their logs have them.
  *
- * Does not own what a run that is left below a call may still do (`start/Left`, `Questions`).
+ * Does not own what a run that is left below a call may still do (`start/TakingUp`, `Questions`).
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

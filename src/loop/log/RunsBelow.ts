@@ -1,7 +1,7 @@
 /**
  * The runs that a run's calls wait for, the runs that their calls wait for, and so on, according to their logs.
  *
- * Does not own what is asked there (`Questions`), nor whether answers let a run go on (`start/Answers`).
+ * Does not own what is asked there (`Questions`), nor whether answers let a run go on (`start/TakingUp`).
  */
 import * as Effect from "effect/Effect"
 import * as Pointer from "../../run/Pointer.ts"

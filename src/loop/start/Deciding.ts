@@ -70,9 +70,9 @@ const stored = Effect.fnUntraced(function*(
   const { definition: { handlers }, services: { executor, store } } = visitor
   const { sessionId } = decision
   const before = yield* Fold.lastRun(store, sessionId)
-  const isOver = Approval.waiting(before.state, decision.approvalId) !== undefined &&
+  const isCutOff = Approval.waiting(before.state, decision.approvalId) !== undefined &&
     (yield* CallAbove.isCutOff(store, before.state))
-  if (isOver) return yield* Approval.notOpen(sessionId, decision.approvalId, "cutOff")
+  if (isCutOff) return yield* Approval.notOpen(sessionId, decision.approvalId, "cutOff")
   const checked = yield* Answering.check({ executor, handlers }, store, before.state, decision)
   yield* Effect.scoped(Effect.gen(function*() {
     const env = yield* Effect.catchReason(

@@ -1,7 +1,7 @@
 /**
  * Looks for the runs of an agent that nobody drives, and takes each up.
  *
- * Does not own which runs those are (`Left`), how one is taken up (`Launch`), nor what a drive that died has left open (`Recovery`).
+ * Does not own which runs those are (`TakingUp`), how one is taken up (`Launch`), nor what a drive that died has left open (`Recovery`).
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -14,8 +14,8 @@ import * as RunDrive from "../../run/state/RunDrive.ts"
 import type * as Runs from "../../services/Runs.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Listing from "../log/Listing.ts"
-import * as Left from "./Left.ts"
 import type * as Started from "./Started.ts"
+import * as TakingUp from "./TakingUp.ts"
 
 /** What became of the runs that were found. */
 export interface Recovered {
@@ -137,7 +137,7 @@ class Look {
     const { _tag } = error.reason
     this.#failures = _tag === "StoreUnavailable" ? this.#failures + 1 : 0
     if (_tag === "ShuttingDown" || this.#failures >= mostFailures) return Effect.fail(error)
-    if (!isOver(_tag)) this.#refused.push({ sessionId, error })
+    if (!isOthers(_tag)) this.#refused.push({ sessionId, error })
     return Effect.succeed(true)
   }
 
@@ -146,7 +146,7 @@ class Look {
     pass: (seq: number) => void
   ): Effect.Effect<Started.Started | undefined, RunError.RunError> {
     const { agent, store, takeUp } = this.#options
-    return Effect.flatMap(Left.judge(store, sessionId, agent), (judged) => {
+    return Effect.flatMap(TakingUp.judge(store, sessionId, agent), (judged) => {
       const { deaths, seq, verdict } = judged
       if (verdict === "never") pass(seq)
       if (verdict !== "takeUp" || this.#waits(judged)) return Effect.undefined
@@ -162,7 +162,7 @@ class Look {
    * A run may be what kills its process again and again, with everything else in that process. So it waits longer each time, and
    * from the third death on also for the end of the suspect before it.
    */
-  #waits({ at, deaths }: Left.Judged): boolean {
+  #waits({ at, deaths }: TakingUp.Judged): boolean {
     const { alone, waits } = RunDrive.suspicious
     if (deaths < waits) return false
     const isSuspected = this.suspect !== undefined && !this.suspect.isOver()
@@ -172,7 +172,7 @@ class Look {
 }
 
 /** Somebody else was faster to continue, end, abort or remove the run: the next look finds what they left. */
-const isOver = (reason: RunError.RunError["reason"]["_tag"]): boolean =>
+const isOthers = (reason: RunError.RunError["reason"]["_tag"]): boolean =>
   reason === "SessionBusy" || reason === "StaleWriter" || reason === "SessionNotFound" ||
   reason === "NothingToResume" ||
   reason === "AbortedBeforeStart"

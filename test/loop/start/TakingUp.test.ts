@@ -1,7 +1,7 @@
-/** Whether a suspended run continues when it is resumed, and what is read to know that. */
+/** Whether a suspended run is taken up, and what is read to know that. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Answers from "../../../src/loop/start/Answers.ts"
+import * as TakingUp from "../../../src/loop/start/TakingUp.ts"
 import * as RunState from "../../../src/run/RunState.ts"
 import * as Drafts from "../../support/Drafts.ts"
 import * as TestStore from "../../support/TestStore.ts"
@@ -12,9 +12,9 @@ it.effect.each([[true, 0], [false, 1]])(
     Effect.gen(function*() {
       const { service } = yield* TestStore.make()
       let count = 0
-      const read: typeof service.read = (...args) => {
-        count++
-        return service.read(...args)
+      const read: typeof service.read = (sessionId, ...args) => {
+        if (sessionId === "below") count++
+        return service.read(sessionId, ...args)
       }
       const log = Drafts.log(
         Drafts.started("go"),
@@ -25,8 +25,11 @@ it.effect.each([[true, 0], [false, 1]])(
         ...isAsked ? [Drafts.approvalRequested("1.1")] : [Drafts.settled("1.1", "found")],
         Drafts.suspended
       )
-      const state = log.reduce(RunState.evolve, RunState.empty)
-      assert.isFalse(yield* Answers.areThere({ ...service, read }, "s", state))
+      const session = yield* service.open("s", { runId: log[0].runId, create: true })
+      yield* session.append(log)
+      const { agent = "" } = log.reduce(RunState.evolve, RunState.empty)
+      const { verdict } = yield* TakingUp.judge({ ...service, read }, "s", agent)
+      assert.strictEqual(verdict, "later")
       assert.strictEqual(count, reads)
     })
 )

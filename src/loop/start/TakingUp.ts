@@ -1,0 +1,98 @@
+/**
+ * Whether an agent is to take up, unasked, the last run of a session that nobody has: according to the session's log, to that of the
+ * call which the run works for, and to those of the runs that its own calls wait for.
+ *
+ * Does not own how it is found and taken up (`Recovering`), nor which questions wait (`log/Questions`).
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as RunEvent from "../../run/RunEvent.ts"
+import type * as RunState from "../../run/RunState.ts"
+import * as RunDrive from "../../run/state/RunDrive.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import * as CallAbove from "../log/CallAbove.ts"
+import * as Fold from "../log/Fold.ts"
+import * as RunsBelow from "../log/RunsBelow.ts"
+
+type Store = SessionStore.SessionStore["Service"]
+
+/** Take it up; look again later; or never look again, unless its log grows. */
+type Verdict = "takeUp" | "later" | "never"
+
+export interface Judged {
+  readonly verdict: Verdict
+  /** of the last event that the verdict is about; so is `at`, in milliseconds since the epoch */
+  readonly seq: number
+  readonly at: number
+  /** how often in a row its process has died, with no turn finished between */
+  readonly deaths: number
+}
+
+export const judge = Effect.fnUntraced(function*(
+  store: Store,
+  sessionId: string,
+  agent: string
+): Effect.fn.Return<Judged, SessionStore.StoreError> {
+  const { state } = yield* Fold.lastRun(store, sessionId)
+  const { at, end, parent, seq } = state
+  const of = { seq, at, deaths: RunDrive.deaths(state) }
+  if (state.agent !== agent || (end !== undefined && RunEvent.isOver(end))) return { ...of, verdict: "never" }
+  const verdict = parent === undefined ? "takeUp" : byCall[yield* CallAbove.standing(store, parent)]
+  if (verdict !== "takeUp" || end?._tag !== "RunSuspended") return { ...of, verdict }
+  return { ...of, verdict: (yield* isAnswered(store, sessionId, state, end)) ? "takeUp" : "later" }
+})
+
+/**
+ * A run that works for a call is asked for again by the run that made the call. Once the call's handler has returned, it is on its
+ * own and goes on by itself; below a call that was cut off, or is not there, it is nobody's.
+ */
+const byCall: Record<CallAbove.Standing, Verdict> = {
+  open: "later",
+  returned: "takeUp",
+  cutOff: "never",
+  unknown: "never"
+}
+
+/**
+ * Whether a suspended run would go on if it were resumed: no question is left to answer, and something came of one that the run has
+ * not seen yet, an answer or its expiry; for a call that waits for another run, something came since the call was last made. False
+ * where this is not known, as for runs in another store: the run would only be suspended again.
+ */
+const isAnswered = Effect.fnUntraced(function*(
+  store: Store,
+  sessionId: string,
+  state: RunState.RunState,
+  end: RunEvent.End
+): Effect.fn.Return<boolean, SessionStore.StoreError> {
+  const now = yield* Clock.currentTimeMillis
+  // a question of its own says enough: every look at the suspended runs of a store would read the others' logs too
+  if (!state.openCalls.every((call) => isKnown(ofCall({ call, below: [] }, now)))) return false
+  const calls = yield* RunsBelow.of(store, sessionId, state)
+  const news = calls.map((call) => ofCall(call, now))
+  return news.every(isKnown) &&
+    (state.seq > end.seq || calls.some(({ call: { startedAt = 0 } }, i) => news[i]! >= startedAt - mostSkew))
+})
+
+/** How far the clocks of machines may differ, in milliseconds; where they differ by more, a run may not go on by itself. */
+const mostSkew = 300_000
+
+/** When something last happened, in milliseconds since the epoch; `undefined` where a question waits, or the time is not known. */
+type News = number | undefined
+
+const ofCall = ({ below, call: { expiresAt = Infinity, phase } }: RunsBelow.Call, now: number): News => {
+  if (phase === "awaiting") return now < expiresAt ? undefined : expiresAt
+  return latest(below.map((run) => ofRun(run, now)))
+}
+
+const ofRun = (run: RunsBelow.Below, now: number): News => {
+  if (run._tag === "Unknown") return undefined
+  if (run._tag === "Followed") return run.at
+  const { calls, state } = run
+  // a run that goes on, or has ended otherwise, has no open questions
+  return state.end?._tag === "RunSuspended" ? latest([state.at, ...calls.map((call) => ofCall(call, now))]) : state.at
+}
+
+const isKnown = (news: News): news is number => news !== undefined
+
+/** `-Infinity` where there is none. */
+const latest = (news: ReadonlyArray<News>): News => news.every(isKnown) ? Math.max(-Infinity, ...news) : undefined
