@@ -16,8 +16,8 @@ import * as Pace from "../../services/fibers/Pace.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as Env from "../env/Env.ts"
 import * as Chat from "../observe/Chat.ts"
-import { Incoming } from "./Incoming.ts"
 import * as Offer from "./Offer.ts"
+import { Showing } from "./Showing.ts"
 
 /** The model that is asked, with the messages that are legal for it. */
 export interface Asked {
@@ -61,7 +61,7 @@ export const ask = function*(
   })
   // others go first: if they abort the call, it is not made
   const tried = Effect.flatMap(Pace.letOthersGo, () => {
-    const incoming = new Incoming(metadata, journal, Context.get(Detached.contextHere(), Clock.Clock))
+    const incoming = new Showing(metadata, journal, Context.get(Detached.contextHere(), Clock.Clock))
     return Attempt.of(model.stream(request), incoming, patience, onLeftBehind)
   })
   const result = yield* Chat.around(telemetry, model.info, request, tried)

@@ -2,7 +2,7 @@
  * Folds the parts of one attempt into the settled content, and each array of parts into the deltas to show. Keeps
  * strings and counters only.
  *
- * Does not own where parts come from and when deltas are shown (`Incoming`), nor what becomes of the content (`Attempt`).
+ * Does not own where parts come from and when deltas are shown (`Showing`), nor what becomes of the content (`Attempt`).
  */
 import type * as AttemptResult from "../../run/AttemptResult.ts"
 import type * as Message from "../../run/Message.ts"

@@ -1,5 +1,5 @@
 /**
- * What comes in of an attempt of a turn is shown: the deltas of each array of parts as one array, as it comes.
+ * Shows what comes in of an attempt of a turn, as it comes: the deltas of each array of parts as one array.
  *
  * Does not own when it came (`attempts/Incoming`), nor what parts add up to (`Collector`).
  */
@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import type * as AttemptResult from "../../run/AttemptResult.ts"
 import type * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
-import * as Timed from "../../services/attempts/Incoming.ts"
+import { Incoming } from "../../services/attempts/Incoming.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as Journal from "../log/Journal.ts"
 import * as TooLarge from "../log/TooLarge.ts"
@@ -21,7 +21,7 @@ import { Collector } from "./Collector.ts"
  */
 const mostUnread = 896
 
-export class Incoming extends Timed.Incoming {
+export class Showing extends Incoming {
   readonly collector: Collector
   readonly #journal: Journal.Journal
   #unread: number
