@@ -27,13 +27,13 @@ import * as Kin from "../open/Kin.ts"
 import * as Opening from "../open/Opening.ts"
 import * as Ended from "../turn/Ended.ts"
 import * as Turn from "../turn/Turn.ts"
+import * as AgentRuns from "./AgentRuns.ts"
 import * as CutShort from "./CutShort.ts"
 import * as DurationLimit from "./DurationLimit.ts"
 import * as Ending from "./Ending.ts"
 import * as Live from "./Live.ts"
 import * as Stoppable from "./Stoppable.ts"
 import * as Telling from "./Telling.ts"
-import * as Track from "./Track.ts"
 
 /** What a drive begins with. */
 interface Beginning {
@@ -66,8 +66,8 @@ export const drive = (
   forget: Effect.Effect<void>
 ): Effect.Effect<void> =>
   Effect.uninterruptible(Effect.suspend(() => {
-    live.track.runs.add(live)
-    if (Track.isClosed(live.track)) Live.cutOff(live, { _tag: "Abort", reason: "shutdown" })
+    live.agentRuns.all.add(live)
+    if (AgentRuns.isClosed(live.agentRuns)) Live.cutOff(live, { _tag: "Abort", reason: "shutdown" })
     const leftBehind = new LeftBehind.LeftBehind()
     const beginning: Beginning = { services, request, live, forget, leftBehind, scope: Scope.makeUnsafe() }
     const whole = Effect.flatMapEager(observe(beginning), (observing) => {

@@ -9,7 +9,7 @@
  *        |                                                                             |
  *        +--it cannot begin, or is in the log already--> Over <--its end is told-------+
  *
- * Over: `Telling` has taken the run off `track` and completed `ended` and, where that was still open, `firstEvent`; `waiting` is set
+ * Over: `Telling` has taken the run off `agentRuns` and completed `ended` and, where that was still open, `firstEvent`; `waiting` is set
  * before. A defect of ours leads there from any state. In any state `cutOff` sets `stopped`, for good, and calls what
  * `Stoppable` has put in `interrupt`, which is set while a part of the drive is waited for. Unbegun, an abort that a log may have to
  * show sets `isAbortDue` first, and cuts off once the run has begun.
@@ -35,7 +35,7 @@ import * as Feed from "../log/Feed.ts"
 import * as Questions from "../log/Questions.ts"
 import type * as Observing from "../observe/Observing.ts"
 import * as Answering from "../round/Answering.ts"
-import type * as Track from "./Track.ts"
+import type * as AgentRuns from "./AgentRuns.ts"
 
 /** Why a run was cut off from outside. */
 type Stop =
@@ -54,8 +54,8 @@ export class Live implements Runs.LiveRun {
   /** completes once the drive's first event is stored, or fails with why there is none */
   readonly firstEvent = Deferred.makeUnsafe<void, RunError.RunError>()
   readonly ended = Deferred.makeUnsafe<RunResult.RunResult<unknown>, RunError.RunError>()
-  /** holds the run until its end is told */
-  readonly track: Track.Track
+  /** hold the run until its end is told */
+  readonly agentRuns: AgentRuns.AgentRuns
   /** the typed answer of a final text */
   readonly decodeOutput: (text: string) => unknown
   /** hears of the result before anyone is told; set while the run is driven */
@@ -77,13 +77,13 @@ export class Live implements Runs.LiveRun {
   constructor(
     { store }: Env.Services,
     { begin, brief, isWatched, runId, sessionId }: DriveRequest.DriveRequest,
-    track: Track.Track
+    agentRuns: AgentRuns.AgentRuns
   ) {
     this.runId = runId
     this.sessionId = sessionId
     this.budget = new Budget.Budget({ sessionId, runId })
     this.feed = new Feed.Feed(store, sessionId, isWatched, () => this.env?.journal.comingIn?.soFar() ?? [])
-    this.track = track
+    this.agentRuns = agentRuns
     this.decodeOutput = brief.decodeOutput
     this.#store = store
     this.agent = brief.agent

@@ -46,7 +46,7 @@ export const tell = (live: Live.Live, result: Result): Effect.Effect<void> =>
   Effect.mapEager(live.observing?.end(result) ?? Effect.void, () => {
     live.feed.end(Exit.asVoid(result))
     if (Exit.isFailure(result)) live.inbox.fail(RunError.fromCause(result.cause))
-    live.track.runs.delete(live)
+    live.agentRuns.all.delete(live)
     Deferred.doneUnsafe(live.ended, result)
     Deferred.doneUnsafe(live.firstEvent, Exit.asVoid(result))
   })

@@ -19,11 +19,11 @@ import * as Journal from "../log/Journal.ts"
 import type * as Telemetry from "../observe/Telemetry.ts"
 import type * as Budget from "./Budget.ts"
 import * as Counter from "./Counter.ts"
-import * as Desk from "./Desk.ts"
 import type * as DriveRequest from "./DriveRequest.ts"
 import type * as HookRun from "./HookRun.ts"
 import * as Inbox from "./Inbox.ts"
 import * as LeftBehind from "./LeftBehind.ts"
+import * as WaitingCalls from "./WaitingCalls.ts"
 
 export interface Services {
   readonly model: Model.Model["Service"]
@@ -47,7 +47,7 @@ export interface Env extends
   readonly journal: Journal.Journal
   readonly inbox: Inbox.Inbox
   readonly budget: Budget.Budget
-  readonly desk: Desk.Desk
+  readonly waitingCalls: WaitingCalls.WaitingCalls
   readonly prices: Prices.Prices
   readonly counter: Counter.Counter
   readonly patience: Patience.Patience
@@ -113,7 +113,7 @@ export const make = (
     hooks: { at: settings.hooks, times: undefined },
     leftBehind,
     telemetry: settings.telemetry,
-    desk: new Desk.Desk(),
+    waitingCalls: new WaitingCalls.WaitingCalls(),
     inbox,
     budget,
     journal

@@ -124,7 +124,7 @@ const pastOf = Effect.fnUntraced(function*(
  * `EventTooLarge`, which leaves the question open.
  */
 export const record = (
-  { desk, journal }: Pick<Env.Env, "desk" | "journal">,
+  { journal, waitingCalls }: Pick<Env.Env, "journal" | "waitingCalls">,
   store: Store,
   decision: Decision,
   onFailure: OnFailure = () => Effect.void
@@ -134,13 +134,13 @@ export const record = (
     // what became of the question must be in the log to be read there
     if (call === undefined) return Effect.andThen(journal.commit, refuse(store, decision, call))
     if (OpenCall.isExpired(call, journal.now())) return refuse(store, decision, call)
-    if (!desk.isOpen) return Effect.succeed(false)
+    if (!waitingCalls.isOpen) return Effect.succeed(false)
     journal.record(Approval.resolved(call, decision))
     // an answer that is too large is left out, and the question is open as before
     const failed = (error: SessionStore.StoreError) =>
       error.reason._tag === "EventTooLarge" ? Effect.void : onFailure(error)
     return Effect.map(Effect.tapError(journal.commit, failed), () => {
-      desk.tell(call.callId)
+      waitingCalls.tell(call.callId)
       return true
     })
   }))

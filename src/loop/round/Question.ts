@@ -58,7 +58,7 @@ export const answered = (env: Env.Env, question: Approver.Question, word: Effect
     if (OpenCall.isExpired(question, env.journal.now())) return Effect.sync(() => expire(env, question))
     return Effect.raceAllFirst([
       word,
-      env.desk.decided(question.callId, isDecided),
+      env.waitingCalls.decided(question.callId, isDecided),
       ...(expiresAt === undefined ? [] : [expiring(env, question, expiresAt)])
     ])
   })

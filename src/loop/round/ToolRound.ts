@@ -90,9 +90,9 @@ const close = function*(
   { spent, toolError }: RoundProgress,
   { cutBy, open }: Left
 ): Effect.fn.Return<Round, RunError.RunError> {
-  const { desk, journal } = env
+  const { journal, waitingCalls } = env
   if (open.length > 0 && toolError === undefined && spent === undefined) {
-    desk.close()
+    waitingCalls.close()
     return { ...none, cutBy, isWaiting: true }
   }
   if (open.length > 0) yield* settleAnswered(env)

@@ -15,7 +15,7 @@ import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
 import * as Fold from "../log/Fold.ts"
 import * as Unsettled from "../round/Unsettled.ts"
-import type * as Pens from "./Pens.ts"
+import type * as SessionLocks from "./SessionLocks.ts"
 import * as Visit from "./Visit.ts"
 
 /**
@@ -24,7 +24,7 @@ import * as Visit from "./Visit.ts"
  */
 export const abort = Effect.fnUntraced(function*(
   visitor: Visit.Visitor,
-  pens: Pens.Pens,
+  locks: SessionLocks.SessionLocks,
   sessionId: string
 ): Effect.fn.Return<void, RunError.RunError> {
   const { runs, store } = visitor.services
@@ -41,7 +41,7 @@ export const abort = Effect.fnUntraced(function*(
     const before = yield* isNew ? Fold.lastRun(store, sessionId) : ifThere(Fold.lastRun(store, sessionId))
     runId ??= before?.state.runId
     if (before === undefined || before.state.runId !== runId || isOver(before.state)) return
-    const busy = yield* pens.with(sessionId, endHere(visitor, sessionId, before))
+    const busy = yield* locks.with(sessionId, endHere(visitor, sessionId, before))
     if (busy === undefined) return
     // a run that is over may still hold its session, and a new run may have begun
     if (live !== undefined || (yield* runs.inSession(sessionId)) !== undefined) continue

@@ -12,7 +12,7 @@ import * as CallAbove from "../log/CallAbove.ts"
 import * as Fold from "../log/Fold.ts"
 import * as Questions from "../log/Questions.ts"
 import * as Answering from "../round/Answering.ts"
-import type * as Pens from "./Pens.ts"
+import type * as SessionLocks from "./SessionLocks.ts"
 import * as Visit from "./Visit.ts"
 
 /**
@@ -21,13 +21,13 @@ import * as Visit from "./Visit.ts"
  */
 export const decide = Effect.fnUntraced(function*(
   visitor: Visit.Visitor,
-  pens: Pens.Pens,
+  locks: SessionLocks.SessionLocks,
   decision: RunInput.DecideInput
 ): Effect.fn.Return<void, RunError.RunError> {
   while (true) {
     const run = yield* visitor.services.runs.inSession(decision.sessionId)
     const answer = run === undefined
-      ? Effect.as(pens.with(decision.sessionId, stored(visitor, decision)), true)
+      ? Effect.as(locks.with(decision.sessionId, stored(visitor, decision)), true)
       : run.decide(decision)
     const isRecorded = yield* Effect.catchReason(
       answer,

@@ -13,7 +13,7 @@ import type * as RunInput from "../../run/RunInput.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as RunResult from "../../run/RunResult.ts"
 import type * as Runs from "../../services/Runs.ts"
-import * as Track from "../drive/Track.ts"
+import * as AgentRuns from "../drive/AgentRuns.ts"
 import type * as Definition from "../env/Definition.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
 import type * as Env from "../env/Env.ts"
@@ -26,8 +26,8 @@ import * as Brief from "./Brief.ts"
 import * as CompactByHand from "./CompactByHand.ts"
 import * as Deciding from "./Deciding.ts"
 import * as Identity from "./Identity.ts"
-import * as Pens from "./Pens.ts"
 import * as Recovering from "./Recovering.ts"
+import * as SessionLocks from "./SessionLocks.ts"
 import * as Start from "./Start.ts"
 import type * as Started from "./Started.ts"
 import type * as Visit from "./Visit.ts"
@@ -58,7 +58,7 @@ interface Launcher {
   readonly settings: Effect.Effect<Settings.Settings, RunError.RunError>
   /** what holds where an input says nothing */
   readonly defaults: Omit<InputCheck.Defaults, "limits">
-  readonly track: Track.Track
+  readonly agentRuns: AgentRuns.AgentRuns
 }
 
 export const make = (services: Env.Services, definition: Definition.Definition): Launch => {
@@ -69,10 +69,10 @@ export const make = (services: Env.Services, definition: Definition.Definition):
     definition,
     settings: Settings.shared(definition),
     defaults: { toolPolicy: RunPolicy.narrow(toolPolicy, {}), tools: Object.keys(handlers.tools) },
-    track: Track.make()
+    agentRuns: AgentRuns.make()
   }
-  const { track } = launcher
-  const pens = new Pens.Pens()
+  const { agentRuns } = launcher
+  const locks = new SessionLocks.SessionLocks()
   const recovering = new Recovering.Recovering({
     store: services.store,
     agent: definition.name,
@@ -87,26 +87,26 @@ export const make = (services: Env.Services, definition: Definition.Definition):
       Effect.flatMap(Effect.fromResult(InputCheck.recovery(input)), (checked) => recovering.look(checked)),
     approvals: (sessionId) =>
       Effect.flatMap(Identity.ofSession(sessionId), () => Questions.waiting(services.store, sessionId)),
-    decide: (decision) => visit(launcher, decision.sessionId, (visitor) => Deciding.decide(visitor, pens, decision)),
+    decide: (decision) => visit(launcher, decision.sessionId, (visitor) => Deciding.decide(visitor, locks, decision)),
     abort: (sessionId) =>
-      visit(launcher, sessionId, (visitor) => whileOpen(track, Aborting.abort(visitor, pens, sessionId))),
+      visit(launcher, sessionId, (visitor) => whileOpen(agentRuns, Aborting.abort(visitor, locks, sessionId))),
     compact: (sessionId) =>
-      visit(launcher, sessionId, (visitor) => whileOpen(track, CompactByHand.compact(visitor, sessionId))),
+      visit(launcher, sessionId, (visitor) => whileOpen(agentRuns, CompactByHand.compact(visitor, sessionId))),
     shutdown: Effect.suspend(() => {
-      Track.close(track)
+      AgentRuns.close(agentRuns)
       const aborted = (run: Runs.LiveRun) => run.abort("shutdown")
-      return Effect.forEach(track.runs, aborted, { concurrency: "unbounded", discard: true })
+      return Effect.forEach(agentRuns.all, aborted, { concurrency: "unbounded", discard: true })
     })
   }
 }
 
 /** Interrupts `self` when the agent is closed, and fails with `ShuttingDown`. */
 const whileOpen = <A>(
-  track: Track.Track,
+  agentRuns: AgentRuns.AgentRuns,
   self: Effect.Effect<A, RunError.RunError>
 ): Effect.Effect<A, RunError.RunError> => {
-  const closed = Deferred.await(track.closed)
-  return Track.isClosed(track) ? closed : Effect.raceFirst(self, closed)
+  const closed = Deferred.await(agentRuns.closed)
+  return AgentRuns.isClosed(agentRuns) ? closed : Effect.raceFirst(self, closed)
 }
 
 /** Does not yield where nothing has to be waited for. */
@@ -118,7 +118,7 @@ const start = (launcher: Launcher, input: RunInput.RunInput, isWatched: boolean)
   )
 
 const launch = (
-  { definition, defaults, services, track }: Launcher,
+  { agentRuns, definition, defaults, services }: Launcher,
   input: RunInput.RunInput,
   isWatched: boolean,
   settings: Settings.Settings,
@@ -132,7 +132,7 @@ const launch = (
   const begin: DriveRequest.Start = { _tag: "Start", input: effective, given, create: input.createSession ?? true }
   return Effect.flatMapEager(Brief.make(definition, effective, timeouts.success), (brief) => {
     const request = { sessionId, runId, begin, brief, settings, folded: Fold.nothing, isWatched }
-    return Start.start(services, request, track)
+    return Start.start(services, request, agentRuns)
   })
 }
 
@@ -159,7 +159,7 @@ interface GoingOn extends Omit<DriveRequest.Resume, "_tag" | "input"> {
 }
 
 const goOn = Effect.fnUntraced(function*(
-  { definition, services, settings: shared, track }: Launcher,
+  { agentRuns, definition, services, settings: shared }: Launcher,
   { isWatched, runId: asked, sessionId, ...resume }: GoingOn
 ): Effect.fn.Return<Started.Started, RunError.RunError> {
   const { store } = services
@@ -172,7 +172,7 @@ const goOn = Effect.fnUntraced(function*(
   const settings = yield* shared
   const brief = yield* Brief.ofLog(definition, input, yield* Effect.fromResult(settings.timeouts))
   const begin: DriveRequest.Resume = { _tag: "Resume", input, ...resume }
-  return yield* Start.start(services, { sessionId, runId, begin, brief, settings, folded, isWatched }, track)
+  return yield* Start.start(services, { sessionId, runId, begin, brief, settings, folded, isWatched }, agentRuns)
 })
 
 const resumeNames: Record<keyof RunInput.ResumeInput, true> = { sessionId: true, runId: true, limits: true, data: true }

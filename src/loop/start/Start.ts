@@ -6,10 +6,10 @@
 import * as Effect from "effect/Effect"
 import * as RunError from "../../run/RunError.ts"
 import type * as Runs from "../../services/Runs.ts"
+import type * as AgentRuns from "../drive/AgentRuns.ts"
 import * as Drive from "../drive/Drive.ts"
 import * as Live from "../drive/Live.ts"
 import * as Telling from "../drive/Telling.ts"
-import type * as Track from "../drive/Track.ts"
 import * as CallAround from "../env/CallAround.ts"
 import * as DriveRequest from "../env/DriveRequest.ts"
 import type * as Env from "../env/Env.ts"
@@ -20,23 +20,23 @@ import * as Started from "./Started.ts"
 
 /**
  * Starts a drive in the scope of `Runs` and returns once its first event is stored. A run with equal input that is live or in the
- * log is attached to instead; a live run is not resumed. Interrupted before the first event is stored, it aborts the run. `track`
- * holds the run until its end is told.
+ * log is attached to instead; a live run is not resumed. Interrupted before the first event is stored, it aborts the run. `agentRuns`
+ * hold the run until its end is told.
  */
 export const start = (
   services: Env.Services,
   request: DriveRequest.DriveRequest,
-  track: Track.Track
+  agentRuns: AgentRuns.AgentRuns
 ): Started.Starting =>
   // an interruption between the start and the wait would leave the run to itself
-  Effect.uninterruptibleMask(() => startNow(services, request, track))
+  Effect.uninterruptibleMask(() => startNow(services, request, agentRuns))
 
 const startNow = (
   services: Env.Services,
   request: DriveRequest.DriveRequest,
-  track: Track.Track
+  agentRuns: AgentRuns.AgentRuns
 ): Started.Starting => {
-  const run = new Live.Live(services, request, track)
+  const run = new Live.Live(services, request, agentRuns)
   const started = Effect.flatMap(
     services.runs.start(run, (forget) => Drive.drive(services, request, run, forget)),
     (known): Started.Starting => {
@@ -46,7 +46,7 @@ const startNow = (
   )
   return Effect.catch(started, (error) => {
     if (error.reason._tag !== "SessionBusy") return Effect.fail(error)
-    return Effect.interruptible(replay(services, request, new Live.Live(services, request, track), error))
+    return Effect.interruptible(replay(services, request, new Live.Live(services, request, agentRuns), error))
   })
 }
 

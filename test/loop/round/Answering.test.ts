@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Desk from "../../../src/loop/env/Desk.ts"
+import * as WaitingCalls from "../../../src/loop/env/WaitingCalls.ts"
 import * as Fold from "../../../src/loop/log/Fold.ts"
 import * as Journal from "../../../src/loop/log/Journal.ts"
 import * as Answering from "../../../src/loop/round/Answering.ts"
@@ -14,18 +14,18 @@ it.effect("an answer to a drive that takes up nothing more is not recorded throu
     const session = yield* store.service.open("s", { runId: "r", create: false })
     const folded = yield* Fold.fold(store.service, "s", Fold.nothing)
     const clock = yield* Clock.Clock
-    const desk = new Desk.Desk()
+    const waitingCalls = new WaitingCalls.WaitingCalls()
     const journal = Journal.make({ session, runId: "r", ...folded, feed: { publish: () => {} }, clock })
-    const record = Answering.record({ desk, journal }, store.service, {
+    const record = Answering.record({ waitingCalls, journal }, store.service, {
       sessionId: "s",
       approvalId: "r/1.0",
       approved: true
     })
-    desk.close()
+    waitingCalls.close()
     const head = store.head("s")
     assert.isFalse(yield* record)
     assert.strictEqual(journal.state.seq, head)
-    desk.isOpen = true
+    waitingCalls.isOpen = true
     assert.isTrue(yield* record)
     assert.strictEqual(store.head("s"), head + 1)
   }))

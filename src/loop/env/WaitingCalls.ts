@@ -1,12 +1,12 @@
 /**
- * Tells the calls of a live drive that wait for a person that somebody elsewhere has decided; what was decided is in the log.
+ * The calls of a drive that wait for a person: they are told that somebody elsewhere has decided. What was decided is in the log.
  *
  * Does not own what may be decided, nor how that is recorded (`Answering`).
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 
-export class Desk {
+export class WaitingCalls {
   /** a decision that is recorded now is taken up by this drive */
   isOpen = true
   readonly #waiting = new Map<string, Deferred.Deferred<void>>()

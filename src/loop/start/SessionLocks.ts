@@ -7,31 +7,31 @@
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
 
-interface Pen {
-  readonly turn: Semaphore.Semaphore
-  /** how many have it or wait for it; a pen without any is forgotten */
+interface Lock {
+  readonly semaphore: Semaphore.Semaphore
+  /** how many hold it or wait for it; a lock without any is forgotten */
   users: number
 }
 
-export class Pens {
-  readonly #pens = new Map<string, Pen>()
+export class SessionLocks {
+  readonly #locks = new Map<string, Lock>()
 
   /** Runs `self` once all that came before it are done. */
   with<A, E, R>(sessionId: string, self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
     return Effect.acquireUseRelease(
       Effect.sync(() => this.#take(sessionId)),
-      ({ turn }) => turn.withPermit(self),
-      (pen) =>
+      ({ semaphore }) => semaphore.withPermit(self),
+      (lock) =>
         Effect.sync(() => {
-          if (--pen.users === 0) this.#pens.delete(sessionId)
+          if (--lock.users === 0) this.#locks.delete(sessionId)
         })
     )
   }
 
-  #take(sessionId: string): Pen {
-    const pen = this.#pens.get(sessionId) ?? { turn: Semaphore.makeUnsafe(1), users: 0 }
-    pen.users++
-    this.#pens.set(sessionId, pen)
-    return pen
+  #take(sessionId: string): Lock {
+    const lock = this.#locks.get(sessionId) ?? { semaphore: Semaphore.makeUnsafe(1), users: 0 }
+    lock.users++
+    this.#locks.set(sessionId, lock)
+    return lock
   }
 }
