@@ -6,7 +6,7 @@
 import * as Cause from "effect/Cause"
 import * as Predicate from "effect/Predicate"
 import * as InputCheck from "../run/InputCheck.ts"
-import type * as Pointer from "../run/Pointer.ts"
+import * as Pointer from "../run/Pointer.ts"
 
 const TypeId = "~fiberloop/services/Pausing"
 
@@ -36,7 +36,7 @@ export const known = (given: unknown): ReadonlyArray<Pointer.Run> => {
   for (const run of Array.isArray(given) ? given : []) {
     if (!isRun(run)) continue
     const { runId, sessionId } = run
-    runs.set(JSON.stringify([sessionId, runId]), { sessionId, runId })
+    runs.set(Pointer.keyOf(run), { sessionId, runId })
   }
   return [...runs.values()]
 }

@@ -31,12 +31,7 @@ interface Found {
 const unsettled = (standing: "open" | "unknown"): Found => ({ standing, at: 0 })
 
 const find = (store: Store, call: Pointer.Parent): Effect.Effect<Found, SessionStore.StoreError> =>
-  Effect.catchReason(
-    inLog(store, call),
-    "NonRetryableError",
-    "SessionNotFound",
-    () => Effect.succeed(unsettled("unknown"))
-  )
+  Fold.ifThere(inLog(store, call), unsettled("unknown"))
 
 const inLog = Effect.fnUntraced(function*(
   store: Store,
@@ -62,11 +57,7 @@ const inLog = Effect.fnUntraced(function*(
 export const isCutOff = (
   store: Store,
   state: RunState.RunState
-): Effect.Effect<boolean, SessionStore.StoreError> =>
-  Effect.catchReasons(isCutOffAbove(store, state), "NonRetryableError", {
-    StoreRefused: () => Effect.succeed(false),
-    SessionNotFound: () => Effect.succeed(false)
-  })
+): Effect.Effect<boolean, SessionStore.StoreError> => Fold.ifReadable(isCutOffAbove(store, state), false)
 
 const isCutOffAbove = Effect.fnUntraced(function*(
   store: Store,

@@ -185,3 +185,14 @@ const eventAt = (store: Store, sessionId: string, seq: number) =>
     Stream.runCollect(store.read(sessionId, { from: seq, to: seq })),
     (events): RunEvent.Durable | undefined => events[0]
   )
+
+/** `otherwise` where there is no such session, or no longer. */
+export const ifThere = <A, B>(self: Effect.Effect<A, SessionStore.StoreError>, otherwise: B) =>
+  Effect.catchReason(self, "NonRetryableError", "SessionNotFound", () => Effect.succeed(otherwise))
+
+/** `otherwise` where a log cannot be read: there is no such session, or a newer version wrote it. */
+export const ifReadable = <A, B>(self: Effect.Effect<A, SessionStore.StoreError>, otherwise: B) =>
+  Effect.catchReasons(self, "NonRetryableError", {
+    StoreRefused: () => Effect.succeed(otherwise),
+    SessionNotFound: () => Effect.succeed(otherwise)
+  })

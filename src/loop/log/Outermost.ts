@@ -6,6 +6,7 @@
 import * as Effect from "effect/Effect"
 import type * as Pointer from "../../run/Pointer.ts"
 import type * as RunState from "../../run/RunState.ts"
+import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Fold from "./Fold.ts"
 
@@ -37,9 +38,10 @@ const lastRun = (
   store: Store,
   { callId, runId, sessionId }: Pointer.Parent
 ): Effect.Effect<RunState.RunState | undefined, SessionStore.StoreError> =>
-  Fold.lastRun(store, sessionId).pipe(
-    Effect.map(({ state }) =>
-      state.runId === runId && state.openCalls.some((call) => call.callId === callId) ? state : undefined
-    ),
-    Effect.catchReason("NonRetryableError", "SessionNotFound", () => Effect.succeed(undefined))
+  Effect.map(
+    Fold.ifThere(Fold.lastRun(store, sessionId), undefined),
+    (folded) =>
+      folded?.state.runId === runId && OpenCall.find(folded.state.openCalls, callId) !== undefined
+        ? folded.state
+        : undefined
   )

@@ -54,20 +54,14 @@ const ofCalls = Effect.fnUntraced(function*(
       const key = Pointer.keyOf(run)
       if (seen.has(key)) continue
       seen.add(key)
-      below.push(yield* ofRun(store, run, seen))
+      below.push(yield* Fold.ifReadable(ofRun(store, run, seen), unknown))
     }
     calls.push({ call, below })
   }
   return calls
 })
 
-const ofRun = (store: Store, run: Pointer.Run, seen: Set<string>): Effect.Effect<Below, SessionStore.StoreError> =>
-  Effect.catchReasons(ofLast(store, run, seen), "NonRetryableError", {
-    StoreRefused: () => unknown,
-    SessionNotFound: () => unknown
-  })
-
-const ofLast = Effect.fnUntraced(function*(
+const ofRun = Effect.fnUntraced(function*(
   store: Store,
   { runId, sessionId }: Pointer.Run,
   seen: Set<string>
@@ -77,4 +71,4 @@ const ofLast = Effect.fnUntraced(function*(
   return { _tag: "Last", sessionId, state, calls: yield* ofCalls(store, state, seen) }
 })
 
-const unknown: Effect.Effect<Below> = Effect.succeed({ _tag: "Unknown" })
+const unknown: Below = { _tag: "Unknown" }

@@ -54,12 +54,9 @@ export const recall = Effect.fnUntraced(function*(
   { openCalls, runId }: RunState.RunState
 ): Effect.fn.Return<void, SessionStore.StoreError> {
   if (runId === undefined) return
-  for (const open of openCalls.filter(OpenCall.hasStarted)) {
-    const call = { sessionId, runId, callId: open.callId }
-    for (const run of runsOf(call, open)) {
-      const usage = yield* spentFor(store, call, run)
-      if (usage !== undefined) budget.tell(call, run, usage)
-    }
+  for (const { call, run } of runsBelow({ sessionId, runId }, openCalls)) {
+    const usage = yield* spentFor(store, call, run)
+    if (usage !== undefined) budget.tell(call, run, usage)
   }
 })
 
@@ -67,43 +64,35 @@ export const recall = Effect.fnUntraced(function*(
 const spentFor = (store: Store, call: Pointer.Parent, run: Pointer.Run, seen = new Set<string>()): Spent => {
   const key = Pointer.keyOf(run)
   // somebody else's log may say that a run works for itself
-  if (seen.has(key)) return unknown
+  if (seen.has(key)) return Effect.undefined
   seen.add(key)
   // a session below that cannot be read, or is removed, does not keep the runs around it from going on
-  return Effect.catchReasons(spentOf(store, call, run, seen), "NonRetryableError", {
-    StoreRefused: () => unknown,
-    SessionNotFound: () => unknown
-  })
+  return Fold.ifReadable(spentOf(store, call, run, seen), undefined)
 }
 
 const spentOf = Effect.fnUntraced(function*(
   store: Store,
   call: Pointer.Parent,
-  { runId, sessionId }: Pointer.Run,
+  self: Pointer.Run,
   seen: Set<string>
 ): Effect.fn.Return<Usage.Usage | undefined, SessionStore.StoreError> {
-  const state = yield* Fold.run(store, sessionId, runId)
+  const state = yield* Fold.run(store, self.sessionId, self.runId)
   if (state?.parent === undefined || !Pointer.isSameCall(state.parent, call)) return undefined
   let { usage } = state.totals
-  for (const open of state.openCalls.filter(OpenCall.hasStarted)) {
-    const below = { sessionId, runId, callId: open.callId }
-    for (const run of runsOf(below, open)) {
-      const more = yield* spentFor(store, below, run, seen)
-      if (more !== undefined) usage = Usage.add(usage, more)
-    }
+  for (const { call, run } of runsBelow(self, state.openCalls)) {
+    const more = yield* spentFor(store, call, run, seen)
+    if (more !== undefined) usage = Usage.add(usage, more)
   }
   return usage
 })
 
 type Spent = Effect.Effect<Usage.Usage | undefined, SessionStore.StoreError>
 
-const unknown: Spent = Effect.succeed(undefined)
-
-/** Where to look for runs that work for a call; a run that is listed twice counts once. */
-const runsOf = (
-  call: Pointer.Parent,
-  { beside = [], waitsFor = [] }: OpenCall.OpenCall
-): ReadonlyArray<Pointer.Run> => {
-  const key = OpenCall.idempotencyKey(call.sessionId, call.runId, call.callId)
-  return [...waitsFor, ...beside, { sessionId: key, runId: key }]
-}
+/** Runs that may work for calls which have started and have no outcome; one that is listed twice counts once. */
+const runsBelow = ({ runId, sessionId }: Pointer.Run, openCalls: ReadonlyArray<OpenCall.OpenCall>) =>
+  openCalls.filter(OpenCall.hasStarted).flatMap(({ beside = [], callId, waitsFor = [] }) => {
+    const call: Pointer.Parent = { sessionId, runId, callId }
+    const key = OpenCall.idempotencyKey(sessionId, runId, callId)
+    const own: Pointer.Run = { sessionId: key, runId: key }
+    return [...waitsFor, ...beside, own].map((run) => ({ call, run }))
+  })

@@ -38,7 +38,9 @@ export const abort = Effect.fnUntraced(function*(
     }
     // a run cut off before its first event may have no session, and a session may be removed meanwhile
     const isNew = live === undefined && runId === undefined
-    const before = yield* isNew ? Fold.lastRun(store, sessionId) : ifThere(Fold.lastRun(store, sessionId))
+    const before = yield* isNew
+      ? Fold.lastRun(store, sessionId)
+      : Fold.ifThere(Fold.lastRun(store, sessionId), undefined)
     runId ??= before?.state.runId
     if (before === undefined || before.state.runId !== runId || isOver(before.state)) return
     const busy = yield* locks.with(sessionId, endHere(visitor, sessionId, before))
@@ -87,7 +89,7 @@ const endElsewhere = Effect.fnUntraced(function*(
     Stream.filter(RunEvent.isEnd),
     Stream.runHead,
     Effect.timeoutOption("5 seconds"),
-    ifThere
+    (end) => Fold.ifThere(end, undefined)
   )
   const isEnd = end !== undefined && Option.isSome(end) && Option.isSome(end.value)
   return isEnd && isOver({ ...state, end: end.value.value }) ? "over" : "again"
@@ -95,11 +97,6 @@ const endElsewhere = Effect.fnUntraced(function*(
 
 /** Waits until the run begins: it follows the run that is to end, is refused, or replays one that is over. */
 const begun = (live: Runs.LiveRun): Effect.Effect<void> => Effect.asVoid(Effect.exit(live.begun))
-
-const ifThere = <A>(
-  self: Effect.Effect<A, SessionStore.StoreError>
-): Effect.Effect<A | undefined, SessionStore.StoreError> =>
-  Effect.catchReason(self, "NonRetryableError", "SessionNotFound", () => Effect.undefined)
 
 const inUse = (busy: Busy): RunError.RunError =>
   new RunError.RetryableError({
