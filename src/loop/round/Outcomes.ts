@@ -16,6 +16,12 @@ export const denied = ({ reason }: OpenCall.Decision): Outcome => ({
   reason: reason ?? "the user did not allow this call"
 })
 
+/** What a person has given as the result. */
+export const answered = ({ decision }: OpenCall.OpenCall): Outcome => ({
+  _tag: "Succeeded",
+  result: decision?.result ?? null
+})
+
 /** The outcome; or, where it is more than a store holds together with `beside`, one that says so instead. */
 export const storable = (outcome: Outcome, beside: object = {}): Outcome => {
   const bytes = TooLarge.bytesOf({ ...beside, outcome })

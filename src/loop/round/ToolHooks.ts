@@ -101,7 +101,7 @@ const leave = Effect.fnUntraced(function*(
 
 /** The outcome of a call whose result a person gave; known at once where no hook is asked. */
 export const answered = (env: Around, call: Call): Effect.Effect<Outcome> => {
-  const outcome: Outcome = { _tag: "Succeeded", result: call.decision?.result ?? null }
+  const outcome = Outcomes.answered(call)
   return env.hooks.at.afterToolCall.length === 0
     ? Effect.succeed(outcome)
     : Effect.map(after(env, call, outcome, 0, "answered"), Outcomes.storable)

@@ -64,7 +64,7 @@ export const ofIdle = (call: Call, reason: Reason): ToolOutcome.ToolOutcome => {
   const { decision, phase } = call
   if (phase === "paused") return reason === "superseded" ? left : { _tag: "Interrupted" }
   if (reason === "superseded" && phase === "awaiting") return superseded
-  if (OpenCall.isAnswered(call)) return { _tag: "Succeeded", result: decision?.result ?? null }
+  if (OpenCall.isAnswered(call)) return Outcomes.answered(call)
   return decision?.approved === false ? Outcomes.denied(decision) : { _tag: "NotExecuted", reason }
 }
 

@@ -90,7 +90,7 @@ export const settleCall = (next: RunState.Next, event: DurableEvent.Of<"ToolSett
   if (call === undefined) return
   const { callId, params, phase, tool, turn } = call
   const hasStarted = OpenCall.hasStarted(call)
-  const isAnswered = !hasStarted && OpenCall.isAnswered(call) && event.outcome._tag !== "NotExecuted"
+  const isAnswered = OpenCall.isAnswered(call) && event.outcome._tag !== "NotExecuted"
   const isMade = hasStarted || isAnswered
   next.hasRun ||= isMade
   if (isAnswered) next.started = CallQuota.start(next.started, tool)
