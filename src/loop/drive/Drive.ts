@@ -126,7 +126,7 @@ type Worked = Ended.Ended | Replay
 const work = (driving: Driving): Effect.Effect<Worked, RunError.RunError> => {
   const { live, request, scope, services: { store } } = driving
   return Effect.flatMap(
-    Scope.provide(Opening.open(store, request, onAbortAsked(live)), scope),
+    Scope.provide(Opening.open(store, request, Effect.suspend(() => live.abortAsked())), scope),
     (found) =>
       Effect.flatMapEager(
         prepared(driving, found),
@@ -134,9 +134,6 @@ const work = (driving: Driving): Effect.Effect<Worked, RunError.RunError> => {
       )
   )
 }
-
-/** Somebody who does not drive the run wants it aborted. */
-const onAbortAsked = (live: Live.Live) => Effect.suspend(() => live.abortAsked())
 
 /** What was found, once its kin is known, its cost can be known, and a drive that died before this one has its end. */
 const prepared = (

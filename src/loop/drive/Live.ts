@@ -151,31 +151,30 @@ export class Live implements Runs.LiveRun {
    * take it does not hold it up. All other reasons cut off at once.
    */
   abort(reason: RunEvent.AbortedReason): Effect.Effect<void> {
-    return this.#abort(reason, this.#isFound)
+    return reason === "requested" ? this.#request(this.#isFound) : Effect.suspend(() => this.end(reason))
   }
 
-  /** The same for somebody who knows the run from its log. */
+  /** Somebody who knows the run from its log wants it aborted. */
   abortAsked(): Effect.Effect<void> {
-    return this.#abort("requested", true)
+    return this.#request(true)
   }
 
-  #abort(reason: RunEvent.AbortedReason, isInLog: boolean): Effect.Effect<void> {
+  #request(isInLog: boolean): Effect.Effect<void> {
+    const accepted = Effect.suspend(() => {
+      if (!isInLog || this.env !== undefined) return this.#carryOut()
+      // an abort before the first event is not stored, and the run would be found again: it waits, for the grace period
+      this.isAbortDue = true
+      return Effect.andThen(Grace.within(this.begun), Effect.suspend(() => this.#carryOut()))
+    })
     // an interrupted caller has announced the abort or has not: the next caller does not wait for one that never comes
-    const said = Effect.uninterruptible(Effect.suspend(() => this.#stop(reason, isInLog)))
-    return Effect.andThen(said, Effect.suspend(() => this.#over()))
+    return Effect.andThen(Effect.uninterruptible(accepted), Effect.suspend(() => this.#over()))
   }
 
-  #stop(reason: RunEvent.AbortedReason, isInLog: boolean): Effect.Effect<void> {
-    if (!isInLog || this.env !== undefined || reason !== "requested") return this.#stopNow(reason)
-    // an abort before the first event is not stored, and the run would be found again: it waits, for the grace period
-    this.isAbortDue = true
-    return Effect.andThen(Grace.within(this.begun), Effect.suspend(() => this.#stopNow(reason)))
-  }
-
-  #stopNow(reason: RunEvent.AbortedReason): Effect.Effect<void> {
-    const cut = () => cutOff(this, { _tag: "Abort", reason })
+  /** Announces a requested abort, and cuts the run off. */
+  #carryOut(): Effect.Effect<void> {
+    const cut = () => cutOff(this, { _tag: "Abort", reason: "requested" })
     const isStopped = this.stopped !== undefined && !isShutdown(this.stopped)
-    if (reason !== "requested" || this.env === undefined || isStopped) return Effect.sync(cut)
+    if (this.env === undefined || isStopped) return Effect.sync(cut)
     if (this.#isAnnounced) return Effect.void
     this.#isAnnounced = true
     // the run may have ended by itself before this runs
