@@ -14,6 +14,19 @@ export const make = (): AgentRuns => ({ all: new Set(), closed: Deferred.makeUns
 
 export const isClosed = ({ closed }: AgentRuns): boolean => Deferred.isDoneUnsafe(closed)
 
-export const close = ({ closed }: AgentRuns): void => {
-  Deferred.doneUnsafe(closed, Effect.fail(RunError.shuttingDown))
+/** Interrupts `work` when the agent is closed, and fails with `ShuttingDown`. */
+export const whileOpen = <A>(
+  self: AgentRuns,
+  work: Effect.Effect<A, RunError.RunError>
+): Effect.Effect<A, RunError.RunError> => {
+  const closed = Deferred.await(self.closed)
+  return isClosed(self) ? closed : Effect.raceFirst(work, closed)
 }
+
+/** Aborts all runs, and awaits their ends. From then on no run and no compaction begins. */
+export const close = (self: AgentRuns): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    Deferred.doneUnsafe(self.closed, Effect.fail(RunError.shuttingDown))
+    const aborted = (run: Runs.LiveRun) => run.abort("shutdown")
+    return Effect.forEach(self.all, aborted, { concurrency: "unbounded", discard: true })
+  })

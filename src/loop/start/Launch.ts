@@ -4,7 +4,6 @@
  * Does not own the ids of a run (`Identity`), the drive, what is done to a session that no drive has (`Deciding`, `Aborting`,
  * `CompactByHand`), nor the context that any of it runs in, which the front door sets.
  */
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as InputCheck from "../../run/InputCheck.ts"
@@ -12,7 +11,6 @@ import type * as RunError from "../../run/RunError.ts"
 import type * as RunInput from "../../run/RunInput.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as RunResult from "../../run/RunResult.ts"
-import type * as Runs from "../../services/Runs.ts"
 import * as AgentRuns from "../drive/AgentRuns.ts"
 import type * as Definition from "../env/Definition.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
@@ -89,24 +87,19 @@ export const make = (services: Env.Services, definition: Definition.Definition):
       Effect.flatMap(Identity.ofSession(sessionId), () => Questions.waiting(services.store, sessionId)),
     decide: (decision) => visit(launcher, decision.sessionId, (visitor) => Deciding.decide(visitor, locks, decision)),
     abort: (sessionId) =>
-      visit(launcher, sessionId, (visitor) => whileOpen(agentRuns, Aborting.abort(visitor, locks, sessionId))),
+      visit(
+        launcher,
+        sessionId,
+        (visitor) => AgentRuns.whileOpen(agentRuns, Aborting.abort(visitor, locks, sessionId))
+      ),
     compact: (sessionId) =>
-      visit(launcher, sessionId, (visitor) => whileOpen(agentRuns, CompactByHand.compact(visitor, sessionId))),
-    shutdown: Effect.suspend(() => {
-      AgentRuns.close(agentRuns)
-      const aborted = (run: Runs.LiveRun) => run.abort("shutdown")
-      return Effect.forEach(agentRuns.all, aborted, { concurrency: "unbounded", discard: true })
-    })
+      visit(
+        launcher,
+        sessionId,
+        (visitor) => AgentRuns.whileOpen(agentRuns, CompactByHand.compact(visitor, sessionId))
+      ),
+    shutdown: AgentRuns.close(agentRuns)
   }
-}
-
-/** Interrupts `self` when the agent is closed, and fails with `ShuttingDown`. */
-const whileOpen = <A>(
-  agentRuns: AgentRuns.AgentRuns,
-  self: Effect.Effect<A, RunError.RunError>
-): Effect.Effect<A, RunError.RunError> => {
-  const closed = Deferred.await(agentRuns.closed)
-  return AgentRuns.isClosed(agentRuns) ? closed : Effect.raceFirst(self, closed)
 }
 
 /** Does not yield where nothing has to be waited for. */
