@@ -90,10 +90,8 @@ const tryAgain = Effect.fnUntraced(function*(
   while (true) {
     const { asked, attempt, env, result } = tried
     const verdict = yield* judge(tried)
-    if (verdict._tag === "Counts") {
-      return settled(env, asked, attempt, verdict.answer)
-    }
-    discard(env, asked, attempt, result, verdict)
+    if (verdict._tag === "Counts") return settled(env, asked, attempt, verdict.answer)
+    discard(tried, verdict)
     const next = verdict._tag === "Retry" ? yield* retry(tried, verdict) : yield* fallBack(policies, tried, verdict)
     if (next._tag !== "Again") return next
     const { again } = next
@@ -107,11 +105,13 @@ const tryAgain = Effect.fnUntraced(function*(
 })
 
 /** What follows; where the policy breaks on it, the cost of the attempt is recorded all the same. */
-const judge = ({ asked, attempt, env, mayBeEmpty, result, tries }: Tried): Effect.Effect<Tries.Verdict> =>
-  Effect.onError(
-    Effect.gen(() => Tries.judge(tries, attempt, result, mayBeEmpty, env.journal.now(), env.journal.state)),
-    () => Effect.sync(() => discard(env, asked, attempt, result, { _tag: "Failed", error: Tries.failureOf(result) }))
+const judge = (tried: Tried): Effect.Effect<Tries.Verdict> => {
+  const { attempt, env: { journal }, mayBeEmpty, result, tries } = tried
+  return Effect.onError(
+    Effect.gen(() => Tries.judge(tries, attempt, result, mayBeEmpty, journal.now(), journal.state)),
+    () => Effect.sync(() => discard(tried, { _tag: "Failed", error: Tries.failureOf(result) }))
   )
+}
 
 /** Waits for another try at the same model. */
 const retry = function*(
@@ -149,10 +149,7 @@ const fallBack = function*(
 
 /** Records what an attempt that does not count has cost, even where one of the application's rules that is asked about it throws. */
 const discard = (
-  { journal, prices }: Env.Env,
-  { model }: Asking.Asked,
-  attempt: number,
-  { duration, usage }: AttemptResult.AttemptResult,
+  { asked: { model }, attempt, env: { journal, prices }, result: { duration, usage } }: Tried,
   verdict: Tries.Retry | Pick<Tries.Failed, "_tag" | "error">
 ): void =>
   journal.record({

@@ -41,8 +41,9 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
     const prompt = hooks.at.beforeModelCall.length > 0
       ? yield* ModelHooks.before(prepared, TurnStart.planned(journal, due))
       : undefined
+    const messages = prompt?.messages
     const turn: Env.Env = prompt === undefined ? prepared : { ...prepared, ...prompt.offer }
-    const added = prompt === undefined ? undefined : Fitting.tooMuch(turn, prompt.messages)
+    const added = prompt === undefined ? undefined : Fitting.tooMuch(turn, messages)
     if (added !== undefined) {
       ended = yield* Fitting.makeRoom(turn, added, "contextMustShrink")
       continue
@@ -50,16 +51,16 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
     const model = CurrentModel.of(turn)
     env.inbox.receive(journal, due)
     TurnStart.awaitModel(journal)
-    TurnStart.first(turn, model, turn.tools.length < env.tools.length, prompt?.messages)
+    TurnStart.first(turn, model, turn.tools.length < env.tools.length, messages)
     journal.move("messagesReady")
     yield* journal.commit
     env.inbox.tell()
-    const result = yield* ModelCall.run(turn, model, prompt?.messages)
+    const result = yield* ModelCall.run(turn, model, messages)
     if (result._tag === "Settled") {
       const asked = result.tools === turn.tools ? turn : { ...turn, tools: result.tools }
       settle(asked, result)
       ended = yield* Concluding.conclude(asked, { firstPart: result.firstPart, model: result.duration })
-    } else ended = yield* unanswered(turn, result, prompt?.messages)
+    } else ended = yield* unanswered(turn, result, messages)
   }
   return ended
 })
