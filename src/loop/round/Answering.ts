@@ -40,7 +40,7 @@ export const check = Effect.fnUntraced(function*(
   yield* Effect.fromResult(InputCheck.noOthers("a decision", decision, decisionNames))
   if (typeof approved !== "boolean") return yield* RunError.invalidInput("approved", "approved must be true or false")
   const call = Approval.waiting(state, approvalId)
-  if (call === undefined) return yield* refuse(store, decision, call)
+  if (call === undefined) return yield* refuse(store, decision)
   if (tool !== undefined && tool !== call.tool) {
     return yield* RunError.invalidInput(
       "tool",
@@ -92,15 +92,12 @@ const missing = ({ tool }: OpenCall.OpenCall) =>
     `result is missing: "${tool}" is answered by a person, so a yes is not enough; give its result`
   )
 
-/** Says why a question takes no answer: `call` is set where it still waits, but has expired. */
+/** Says why a question that does not wait takes no answer. */
 const refuse = Effect.fnUntraced(function*(
   store: Store,
-  { approvalId, sessionId }: RunInput.DecideInput,
-  call: OpenCall.OpenCall | undefined
+  { approvalId, sessionId }: RunInput.DecideInput
 ): Effect.fn.Return<never, RunError.RunError> {
-  return yield* call === undefined
-    ? Approval.refusal(sessionId, approvalId, yield* pastOf(store, sessionId, approvalId))
-    : Approval.notOpen(sessionId, approvalId, "expired")
+  return yield* Approval.refusal(sessionId, approvalId, yield* pastOf(store, sessionId, approvalId))
 })
 
 /** What the log says of a question; reads only its run. */
@@ -130,10 +127,11 @@ export const record = (
   onFailure: OnFailure = () => Effect.void
 ): Effect.Effect<boolean, RunError.RunError> =>
   Effect.uninterruptible(Effect.suspend(() => {
-    const call = Approval.waiting(journal.state, decision.approvalId)
+    const { approvalId, sessionId } = decision
+    const call = Approval.waiting(journal.state, approvalId)
     // what became of the question must be in the log to be read there
-    if (call === undefined) return Effect.andThen(journal.commit, refuse(store, decision, call))
-    if (OpenCall.isExpired(call, journal.now())) return refuse(store, decision, call)
+    if (call === undefined) return Effect.andThen(journal.commit, refuse(store, decision))
+    if (OpenCall.isExpired(call, journal.now())) return Effect.fail(Approval.notOpen(sessionId, approvalId, "expired"))
     if (!waitingCalls.isOpen) return Effect.succeed(false)
     journal.record(Approval.resolved(call, decision))
     // an answer that is too large is left out, and the question is open as before
