@@ -21,7 +21,7 @@ export const resultIn = (live: Live.Live, state: RunState.RunState): Result => {
   const { end } = state
   if (end === undefined) return Exit.die(new Error("fiberloop: a run without an end has no result"))
   if (end._tag === "RunFailed") return Exit.fail(RunError.fromStored(end.error))
-  if (end._tag === "RunSuspended" && Questions.isBelow(state)) live.waiting = state
+  if (end._tag === "RunSuspended" && Questions.mayBeBelow(state)) live.waiting = state
   try {
     return Exit.succeed(RunResult.fromState(live.sessionId, state, end, live.decodeOutput))
   } catch (error) {

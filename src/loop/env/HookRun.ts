@@ -25,8 +25,6 @@ export interface Hooking {
   times: Map<string, RunEvent.HookTime> | undefined
 }
 
-type Around = Pick<Env.Env, "clock" | "hooks" | "leftBehind">
-
 export const byPoint = (hooks: ReadonlyArray<Hooks.Hook>): ByPoint => {
   const at = <P extends Hooks.Point>(point: P) =>
     hooks.filter((hook): hook is Hooks.Hook & Required<Pick<Hooks.Hook, P>> => hook[point] !== undefined)
@@ -67,7 +65,7 @@ export interface Asked<P extends Hooks.Point, A> {
  * Never fails; only our interruption passes through. The hook runs on a fiber of its own, so that it may throw or return what is no
  * effect, and so that one that does not stop when told to can be left behind, and named.
  */
-export const run = <P extends Hooks.Point, A>(env: Around, asked: Asked<P, A>): Effect.Effect<Word<A>> =>
+export const run = <P extends Hooks.Point, A>(env: Env.Env, asked: Asked<P, A>): Effect.Effect<Word<A>> =>
   Effect.suspend(() => {
     const { hook, on, subject } = asked
     const elapsed = Stopwatch.start(env.clock)
@@ -138,7 +136,7 @@ const read = <A>(
     : { _tag: "Given", value: usable }
 }
 
-const addTime = ({ hooks }: Around, hook: string, on: Hooks.Point, duration: number): void => {
+const addTime = ({ hooks }: Env.Env, hook: string, on: Hooks.Point, duration: number): void => {
   const times = hooks.times ??= new Map()
   const key = `${on} ${hook}`
   const before = times.get(key)
@@ -146,9 +144,7 @@ const addTime = ({ hooks }: Around, hook: string, on: Hooks.Point, duration: num
 }
 
 /** The times of the turn that is over, for its trace; there are none where no hook ran. */
-export const takeTimes = (
-  { hooks }: Pick<Env.Env, "hooks">
-): { readonly hooks?: Array<RunEvent.HookTime> } => {
+export const takeTimes = ({ hooks }: Env.Env): { readonly hooks?: Array<RunEvent.HookTime> } => {
   const { times } = hooks
   if (times === undefined) return {}
   hooks.times = undefined

@@ -34,8 +34,8 @@ export const waiting = Effect.fnUntraced(function*(
 export const of = (store: Store, sessionId: string, state: RunState.RunState): Found =>
   Effect.map(RunsBelow.of(store, sessionId, state), (calls) => ofCalls(sessionId, state, calls))
 
-/** A call waits for another run. */
-export const isBelow = ({ openCalls }: RunState.RunState): boolean => openCalls.some(RunsBelow.isPaused)
+/** Whether questions of other runs may keep this one from going on: a call of it waits for another run. */
+export const mayBeBelow = ({ openCalls }: RunState.RunState): boolean => openCalls.some(RunsBelow.isPaused)
 
 const ofCalls = (
   sessionId: string,

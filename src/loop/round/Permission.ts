@@ -16,7 +16,7 @@ import type { RoundProgress } from "./RoundProgress.ts"
 type Call = OpenCall.OpenCall
 type Steps<A> = Effect.fn.Return<A, SessionStore.StoreError>
 
-interface Around {
+interface Round {
   readonly env: Env.Env
   readonly progress: RoundProgress
   /** how long a call waits that nobody here answers for */
@@ -27,7 +27,7 @@ interface Around {
  * The call as a person has allowed it to run, which is recorded and not yet stored; nothing where the decision gives it its
  * outcome, or it still waits. `n` counts the questions from 1.
  */
-export const obtain = function*(round: Around, asked: Call, n = 1): Steps<Call | undefined> {
+export const obtain = function*(round: Round, asked: Call, n = 1): Steps<Call | undefined> {
   const { env, progress } = round
   const decided = yield* decision(round, asked)
   if (decided === undefined) return undefined
@@ -45,7 +45,7 @@ export const obtain = function*(round: Around, asked: Call, n = 1): Steps<Call |
 }
 
 /** The call once somebody has decided about it; nothing where nobody does, or no other call of the round may run any more. */
-const decision = function*({ env, nobody, progress }: Around, call: Call): Steps<Call | undefined> {
+const decision = function*({ env, nobody, progress }: Round, call: Call): Steps<Call | undefined> {
   if (!progress.mayRun()) return undefined
   // one after the other, in call order, except for calls whose hooks or rule took their time
   const question = yield* progress.line.withPermit(Question.pose(env, call))

@@ -19,7 +19,6 @@ import * as Outcomes from "./Outcomes.ts"
 
 type Call = OpenCall.OpenCall
 type Outcome = ToolOutcome.ToolOutcome
-type Around = Pick<Env.Env, "clock" | "hooks" | "journal" | "leftBehind" | "sessionId">
 
 /** A call with the arguments it goes on with, or what it is settled as, and by which hook. */
 type Prepared =
@@ -27,12 +26,12 @@ type Prepared =
   | { readonly _tag: "Settle"; readonly outcome: Outcome; readonly hook: string }
 
 /** A call that a person has refused, or given the result of, is no longer a hook's to decide. */
-export const isAsked = ({ hooks }: Pick<Env.Env, "hooks">, call: Call): boolean =>
+export const isAsked = ({ hooks }: Env.Env, call: Call): boolean =>
   hooks.at.beforeToolCall.length > 0 && call.phase !== "started" && call.decision?.approved !== false &&
   !OpenCall.isAnswered(call)
 
 /** Asks the hooks about a call that has not started. */
-export const before = Effect.fnUntraced(function*(env: Around, call: Call): Effect.fn.Return<Prepared> {
+export const before = Effect.fnUntraced(function*(env: Env.Env, call: Call): Effect.fn.Return<Prepared> {
   let params = OpenCall.final(call)
   for (const hook of env.hooks.at.beforeToolCall) {
     const seen = { ...describe(env, call), params }
@@ -74,7 +73,7 @@ const withParams = (call: Call, params: Schema.Json): Call => {
 
 /** What the hooks leave of an outcome. */
 export const after = (
-  env: Around,
+  env: Env.Env,
   call: Call,
   outcome: Outcome,
   duration: number,
@@ -83,7 +82,7 @@ export const after = (
   env.hooks.at.afterToolCall.length === 0 ? Effect.succeed(outcome) : leave(env, call, outcome, duration, how)
 
 const leave = Effect.fnUntraced(function*(
-  env: Around,
+  env: Env.Env,
   call: Call,
   outcome: Outcome,
   duration: number,
@@ -100,7 +99,7 @@ const leave = Effect.fnUntraced(function*(
 })
 
 /** The outcome of a call whose result a person gave; known at once where no hook is asked. */
-export const answered = (env: Around, call: Call): Effect.Effect<Outcome> => {
+export const answered = (env: Env.Env, call: Call): Effect.Effect<Outcome> => {
   const outcome = Outcomes.answered(call)
   return env.hooks.at.afterToolCall.length === 0
     ? Effect.succeed(outcome)
@@ -117,7 +116,7 @@ const withheld = (outcome: Outcome, how: "ran" | "answered", words: string): Out
 
 /** What may be shown of a preliminary result; nothing where a guard leaves none. */
 export const preliminary = Effect.fnUntraced(function*(
-  env: Around,
+  env: Env.Env,
   call: Call,
   value: Schema.Json,
   duration: number
@@ -136,7 +135,7 @@ export const preliminary = Effect.fnUntraced(function*(
 })
 
 const look = (
-  env: Around,
+  env: Env.Env,
   hook: HookRun.Hooking["at"]["afterToolCall"][number],
   call: Call,
   ended: Pick<Hooks.ToolEnded, "outcome" | "duration" | "isPreliminary">
@@ -151,7 +150,7 @@ const look = (
   })
 }
 
-const describe = (env: Around, call: Call): Hooks.ToolCall => {
+const describe = (env: Env.Env, call: Call): Hooks.ToolCall => {
   const { callId, tool, turn } = call
   return { ...AppCode.ofCall(env, callId), turn, tool, params: OpenCall.final(call) }
 }
