@@ -27,7 +27,7 @@ const decode = Schema.decodeUnknownResult(Schema.Struct({
 }))
 
 /** What a compaction does to a context. */
-export interface Carried {
+interface Carried {
   readonly change: Transcript.Change
   readonly after: Transcript.Transcript
   readonly tokens: { readonly before: number; readonly after: number }

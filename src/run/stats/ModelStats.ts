@@ -4,7 +4,7 @@ import * as Option from "effect/Option"
 import * as Message from "../Message.ts"
 import * as Usage from "../Usage.ts"
 
-export interface ModelStats {
+interface ModelStats {
   /** settled calls */
   readonly calls: number
   /** including attempts that do not count */

@@ -3,7 +3,7 @@ import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
 import * as Distribution from "./Distribution.ts"
 
-export interface ToolStats {
+interface ToolStats {
   readonly errors: number
   /** of each call, in milliseconds */
   readonly time: Distribution.Distribution
