@@ -45,8 +45,8 @@ export const refusalOf = ({ runId, stopped }: Live.Live, cause: Failure): RunErr
 }
 
 /**
- * How a drive ends whose turns ended by themselves, perhaps before an abort was carried out: a run that would wait for people is
- * aborted then, as it would go on with their answers.
+ * How a drive ends whose turns ended by themselves. If an abort was accepted but not carried out by then, a run that would wait for
+ * people is aborted all the same: otherwise it would go on with their answers.
  */
 export const endedBy = ({ journal }: Env.Env, ended: Ended.Ended): Ending.Ending => {
   const { abortRequested } = journal.state

@@ -102,7 +102,7 @@ const contextOf = (driving: Driving) => (around: Context.Context<never>): Contex
 const through = (driving: Driving): Effect.Effect<void> => {
   const { live, observing } = driving
   return Effect.flatMap(
-    // turns that leave something behind have calls to settle after that
+    // turns get a second grace period: after the first one they may leave a call behind, and have to settle that
     Stoppable.run(live, Alarm.hold(() => work(driving)), () => live.env === undefined ? 1 : 2),
     (exit) =>
       Effect.flatMapEager(end(driving, exit), () => {
@@ -135,7 +135,7 @@ const work = (driving: Driving): Effect.Effect<Worked, RunError.RunError> => {
   )
 }
 
-/** What was found, once its kin is known, its cost can be known, and a drive that died before this one has its end. */
+/** What was found; by now the run is tied to its kin, its cost can be known, and a drive that died before this one has its end. */
 const prepared = (
   { live: { budget }, request, services }: Driving,
   found: Opening.Opened

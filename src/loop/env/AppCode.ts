@@ -38,10 +38,7 @@ export const run = <A, E, R>(
   self: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> => Effect.andThen(Effect.yieldNow, Leavable.run(self, leave(env, name, subject)))
 
-/**
- * As `run`, for at most this long from when it runs on; none where it takes longer. What answers at once is never late, however far
- * the clock leaps before it is asked.
- */
+/** As `run`; none where it takes longer than `limit`. Code that answers without waiting is never late, however far the clock leaps. */
 export const within = <A, E, R>(
   env: LeavingBehind & Pick<Env.Env, "clock">,
   name: string,

@@ -64,7 +64,7 @@ interface Others {
   readonly feed: Pick<Feed.Feed, "publish">
 }
 
-/** Readers of a drive are not shown the end of one that died before it, and nothing can be said to that one. */
+/** For what is appended before a drive begins, or without one: it is shown to no reader, and nobody can say anything meanwhile. */
 export const nobody = (budget: Budget.Budget): Others => ({
   budget,
   leftBehind: new LeftBehind.LeftBehind(),

@@ -51,8 +51,8 @@ const inLog = Effect.fnUntraced(function*(
 })
 
 /**
- * Whether the last run of a session works for a call that was cut off, or that a run makes which does. One that was resumed after that
- * is not cut off: somebody wants it, or another call. What cannot be read cuts nothing off.
+ * Whether the call that this run works for was cut off, or one further up: the call that the calling run works for, and so on. A run
+ * that was resumed after that is not cut off: somebody wants it, or another call does. What cannot be read cuts nothing off.
  */
 export const isCutOff = (
   store: Store,

@@ -16,8 +16,8 @@ import type * as Opening from "./Opening.ts"
 import * as Recovery from "./Recovery.ts"
 
 /**
- * Ends a drive that died. Its end is stored with the first event of what follows, so that nobody finds one without the other, or
- * alone where that end is the run's. A run that is not continued after all stays as it is.
+ * Ends a drive that died. If something follows, the end is stored together with the first event of that, so that nobody finds one
+ * without the other; if the run is over with it, it is stored alone. If the run is not continued after all, the log stays as it is.
  */
 export const recovered = Effect.fnUntraced(function*(
   services: Env.Services,
@@ -42,8 +42,8 @@ export const recovered = Effect.fnUntraced(function*(
 })
 
 /**
- * Whether a drive ends its run before the first turn, as the run has died too often: where `recovered` found no end to write, as somebody
- * has written to the session meanwhile. Who resumes it by hand knows of that.
+ * Whether the run has died too often for another turn, although `recovered` had nothing to write: somebody else has ended the drive
+ * that died, to record an answer for example. A caller who resumes the run by hand knows how it ended, and may try again.
  */
 export const isParked = (request: DriveRequest.DriveRequest, found: Opening.Ready): boolean =>
   found.begin._tag === "Resume" && !DriveRequest.isByHand(request.begin) && RunDrive.isCrashLoop(found.state)

@@ -35,7 +35,7 @@ export const tie = (
   }
   const { begin, state } = opened
   budget.follow(opened)
-  // A run counts for the call that began it. Another call that continues it does not spend by that, and does not limit it.
+  // a run counts towards the call that began it: another call that continues it spends nothing by that, and does not limit it
   if (begin._tag === "Resume") {
     budget.parent = state.parent
     CallAround.tieAgain(callAround, budget)

@@ -120,12 +120,14 @@ const look = Effect.fnUntraced(function*(
 /** Its process died or was shut down, and whoever recorded that, with an answer for example, did not continue it. */
 const wasLeft = ({ end }: RunState.RunState): boolean => end !== undefined && RunEvent.isOfProcess(end)
 
-/** How a start asks for a run in the log; fails where it is another request. */
+/**
+ * Whether a start of a run that is in the log comes from the call which the run works for (`isOfCall`), and whether that call still
+ * waits for the run (`isAwaited`). Fails where it is not the request that began the run.
+ */
 const asked = (past: Fold.Known, request: DriveRequest.DriveRequest, begin: DriveRequest.Start) => {
   const { agent, end, parent } = past.state
   const isOfCall = SameRequest.isOfCall(parent, request, request.settings.callAround)
   const refusal = SameRequest.refusal({ agent, input: past.input }, request, begin, isOfCall)
-  // the call waits for what comes of it
   const isAwaited = isOfCall && end !== undefined && RunEvent.isUnwanted(end)
   return refusal === undefined ? Effect.succeed({ isOfCall, isAwaited }) : Effect.fail(refusal)
 }

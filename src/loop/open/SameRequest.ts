@@ -19,8 +19,8 @@ interface Known {
 }
 
 /**
- * The refusal of a request that is another one. `isOfCall`: the run works for the call that asks, which hands on the data that the
- * run around it has been resumed with.
+ * The refusal of a request that is not the one which began the run. `isOfCall`: the run works for the call that asks. Its data may
+ * differ then: a call hands on the data that the run around it has been resumed with.
  */
 export const refusal = (
   { agent, input }: Known,

@@ -19,10 +19,13 @@ type Calls = ReadonlyArray<OpenCall.OpenCall>
 type Next = Judging.Judged | CallStep.Runnable
 
 /**
- * Runs calls, at most `maxParallel` at once; a call that waits for a person takes no slot. Where nobody here answers for a call:
- * if calls run one by one, later ones are asked about too, and wait with it unless a person has decided about them; otherwise the
- * others go on, and it waits for a decision from elsewhere until they are over. Calls that may no longer run, all of them where a
- * limit was reached before, stay open for the round to settle.
+ * Runs calls, at most `maxParallel` at once; a call that waits for a person takes no slot. If nobody in this process answers the
+ * question about a call, what happens meanwhile depends on how calls run:
+ *
+ * - one by one: people are asked about the later calls too, which then wait with it, except those that a person has decided about;
+ * - at once: the others go on, and it waits for a decision from elsewhere until they are over.
+ *
+ * Calls that may no longer run stay open for the round to settle: all of them, if a limit was reached before.
  */
 export const runAll = function*(env: Env.Env, progress: RoundProgress, calls: Calls): Steps {
   if (calls.length === 0 || !progress.mayRun()) return

@@ -38,7 +38,7 @@ export class Slots {
     this.#busy = calls
   }
 
-  /** What is done with a call; an `Exit` where there is nothing to wait for: it is over, or a call that has a slot takes it up. */
+  /** Takes in a call. Returns an `Exit` if there is nothing to wait for: the call is over, or runs once another one leaves its slot. */
   letIn(next: Judging.Judged | CallStep.Runnable): Running {
     switch (next._tag) {
       case "Wait":

@@ -57,8 +57,8 @@ const asking = Effect.fnUntraced(function*(
 })
 
 /**
- * The outcome of a call whose handler is not at work. Where it was never called, what a person said comes first, except a yes to
- * run it.
+ * The outcome of a call whose handler is not at work. If the handler was never called, what a person said comes first: a result that
+ * they gave, or a no. A yes to run the call no longer counts.
  */
 export const ofIdle = (call: Call, reason: Reason): ToolOutcome.ToolOutcome => {
   const { decision, phase } = call
@@ -68,7 +68,7 @@ export const ofIdle = (call: Call, reason: Reason): ToolOutcome.ToolOutcome => {
   return decision?.approved === false ? Outcomes.denied(decision) : { _tag: "NotExecuted", reason }
 }
 
-/** The same where no hook is asked, as while a drive ends: what a hook might withhold is not told. */
+/** The same where no hook can be asked, as while a drive ends: a result that a hook might withhold is left out. */
 const ofUnheard = (env: Env.Env, call: Call, reason: Reason, isOurs = true): ToolOutcome.ToolOutcome =>
   OpenCall.isAnswered(call) && (!isOurs || env.hooks.at.afterToolCall.length > 0)
     ? { _tag: "NotExecuted", reason }

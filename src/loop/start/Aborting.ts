@@ -106,7 +106,7 @@ const inUse = (busy: Busy): RunError.RunError =>
       `that process; otherwise try again`
   })
 
-/** Only `resume` continues it. A run that works for a call is over unless it stopped before its end and nobody wanted that. */
+/** Whether only `resume` continues the run. One that works for a call is also continued by that call, if nobody wanted its end. */
 const isOver = (state: RunState.RunState): boolean =>
   state.end !== undefined && (state.parent === undefined ? RunEvent.isOver(state.end) : !RunEvent.isUnwanted(state.end))
 

@@ -33,7 +33,7 @@ export const follow = (services: Services, sessionId: string, after: number): Ev
     )
   }))
 
-/** The fact, and where a drive that lives here begins with it, all that follows. */
+/** The fact; if a drive that lives in this process begins with it, all that this drive shows. */
 const onward = ({ runs, store }: Services, sessionId: string, fact: RunEvent.Durable): Events =>
   fact._tag !== "RunStarted" && fact._tag !== "RunResumed"
     ? Stream.make(fact)

@@ -38,7 +38,7 @@ export const whileRead = (starting: Starting): Stream.Stream<RunEvent.RunEvent, 
   Reading.stream({
     open: starting,
     close: leave,
-    // the end of a run that was started here is the end of its readers
+    // a reader of a run that was started here need not leave the feed: the run ends when it leaves, and the feed with the run
     pull: ({ isAttached, run }, scope) =>
       isAttached
         ? Channel.toPullScoped(Stream.toChannel(run.events), scope)

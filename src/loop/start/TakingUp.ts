@@ -65,7 +65,7 @@ const isAnswered = Effect.fnUntraced(function*(
   end: RunEvent.End
 ): Effect.fn.Return<boolean, SessionStore.StoreError> {
   const now = yield* Clock.currentTimeMillis
-  // a question of its own says enough: every look at the suspended runs of a store would read the others' logs too
+  // an open question of its own says enough: otherwise each look at a store's suspended runs would read the logs below them too
   if (!state.openCalls.every((call) => isKnown(ofCall({ call, below: [] }, now)))) return false
   const calls = yield* RunsBelow.of(store, sessionId, state)
   const news = calls.map((call) => ofCall(call, now))

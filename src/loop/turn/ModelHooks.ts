@@ -81,7 +81,7 @@ const show = Effect.fnUntraced(function*(
   turn: number
 ): Effect.fn.Return<void, RunError.RunError> {
   yield* env.journal.commit
-  // one for all of them
+  // one object for all hooks: none of them can change what the next one sees
   const given: Hooks.ModelAnswer = Object.freeze({ ...AppCode.inTurn(env, turn), message, finishReason, usage })
   for (const hook of env.hooks.at.afterModelCall) {
     yield* asked(env, {

@@ -37,12 +37,12 @@ export class Showing extends Incoming {
     this.#latest = 0
   }
 
-  /** A reader that comes now is told nothing of it. */
+  /** From now on a reader that comes is not told what was shown of it. */
   override end(): void {
     this.#journal.comingIn = undefined
   }
 
-  /** An event could not hold it. */
+  /** Refuses an answer that no event can hold. */
   override refused(content: ReadonlyArray<Message.AssistantPart>): AttemptResult.Failed["error"] | undefined {
     return TooLarge.of("the model's answer", content)
   }

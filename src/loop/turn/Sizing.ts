@@ -16,8 +16,8 @@ import * as Inbox from "../env/Inbox.ts"
 import * as CurrentModel from "./CurrentModel.ts"
 
 /**
- * The context as a strategy is asked about it; `messages` are those that hooks made of it. Without `force` they are all that is about
- * to be sent, with the inputs that are due.
+ * The context as a strategy is asked about it. `messages` are those that hooks made of it; they have the inputs that are due in them,
+ * unless something forces a compaction (`force`): then those inputs come later.
  */
 export const view = (
   env: Env.Env,
@@ -82,7 +82,7 @@ class Size implements ContextManager.Size {
   readonly #env: Env.Env
   readonly #messages: ReadonlyArray<Message.Message> | undefined
   readonly #by: number
-  /** what waits to be sent is more than the messages */
+  /** the inputs that are due come on top of the messages */
   readonly #hasWaiting: boolean
 
   constructor(

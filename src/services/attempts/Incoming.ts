@@ -54,7 +54,7 @@ export abstract class Incoming {
     })
   }
 
-  /** The attempt is over, unless it was interrupted. */
+  /** Called when the attempt is over, but not when it is interrupted. */
   end(): void {}
 
   /** Why a complete answer is refused, if it is. */
