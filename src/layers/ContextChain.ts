@@ -11,8 +11,7 @@ import * as Transcript from "../run/Transcript.ts"
 import * as Usage from "../run/Usage.ts"
 import * as CompactionLaws from "../services/CompactionLaws.ts"
 import * as ContextManager from "../services/ContextManager.ts"
-import * as BrokenStrategy from "../services/fibers/BrokenStrategy.ts"
-import * as CompactionTime from "../services/fibers/CompactionTime.ts"
+import * as StrategyFault from "../services/fibers/StrategyFault.ts"
 
 type Service = ContextManager.ContextManager["Service"]
 
@@ -70,7 +69,7 @@ const fits = (request: ContextManager.Request, { left, messages }: Carried): boo
 }
 
 const inTime = ({ keepsTime }: Service, self: ReturnType<Service["compact"]>): typeof self =>
-  keepsTime === true ? self : CompactionTime.within("a strategy", self)
+  keepsTime === true ? self : StrategyFault.within("a strategy", self)
 
 /** What a strategy returns in time, provided that it breaks no law. */
 const carryOut = (
@@ -79,7 +78,7 @@ const carryOut = (
   whole: ContextManager.View
 ): Effect.Effect<Carried, ContextManager.CompactionError> =>
   Effect.flatMap(
-    inTime(manager, BrokenStrategy.contained("a strategy", () => manager.compact(asked))),
+    inTime(manager, StrategyFault.contained("a strategy", () => manager.compact(asked))),
     (compaction) =>
       Effect.fromResult(Result.map(
         CompactionLaws.carry(whole, compaction, Number.MAX_SAFE_INTEGER),

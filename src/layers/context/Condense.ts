@@ -10,7 +10,7 @@ import * as Message from "../../run/Message.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as ContextManager from "../../services/ContextManager.ts"
-import * as CompactionTime from "../../services/fibers/CompactionTime.ts"
+import * as StrategyFault from "../../services/fibers/StrategyFault.ts"
 import * as Model from "../../services/Model.ts"
 import * as ContextPruning from "../ContextPruning.ts"
 import * as OptionCheck from "../provider/OptionCheck.ts"
@@ -52,7 +52,7 @@ const strategy = <A>(model: Model.Model["Service"], way: Sized<A>): Strategy.Str
         return cut !== undefined && sizeOf(view, cut) >= least
       },
       compact: (view) =>
-        CompactionTime.within(`the ${way.name} by ${Message.modelName(model.info)}`, condense(model, way, view))
+        StrategyFault.within(`the ${way.name} by ${Message.modelName(model.info)}`, condense(model, way, view))
     },
     ContextPruning.strategy()
   )

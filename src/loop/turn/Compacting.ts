@@ -17,8 +17,7 @@ import * as Usage from "../../run/Usage.ts"
 import * as Losses from "../../services/attempts/Losses.ts"
 import * as CompactionLaws from "../../services/CompactionLaws.ts"
 import * as ContextManager from "../../services/ContextManager.ts"
-import * as BrokenStrategy from "../../services/fibers/BrokenStrategy.ts"
-import * as CompactionTime from "../../services/fibers/CompactionTime.ts"
+import * as StrategyFault from "../../services/fibers/StrategyFault.ts"
 import * as ObserveCall from "../../services/ObserveCall.ts"
 import * as Timeouts from "../../services/Timeouts.ts"
 import * as AppCode from "../env/AppCode.ts"
@@ -105,9 +104,9 @@ const make = Effect.fnUntraced(function*(
   const { context, journal, telemetry, timeouts } = env
   // a strategy may take its time, and facts do not wait for it
   yield* journal.commit
-  const strategy = BrokenStrategy.contained("the strategy", () => context.compact(request))
+  const strategy = StrategyFault.contained("the strategy", () => context.compact(request))
   const making = AppCode.run(env, "compaction", "", strategy)
-  const inTime = context.keepsTime === true ? making : CompactionTime.limited("the strategy", timeouts, making)
+  const inTime = context.keepsTime === true ? making : StrategyFault.limited("the strategy", timeouts, making)
   const compaction = yield* inTime.pipe(
     Effect.provideService(Timeouts.Timeouts, timeouts),
     Effect.provideService(Losses.Losses, losses),

@@ -1,17 +1,30 @@
 /**
- * When a strategy takes too long: its compaction has then failed, and whatever follows that strategy is next.
+ * When a strategy breaks, or takes too long: its compaction has then failed, as if it had said so, and whatever follows that
+ * strategy is next.
  *
- * Does not own how long that is (`Timeouts`), nor how a strategy is cut off (`Leavable`).
+ * Does not own how long it may take (`Timeouts`), nor how it is cut off (`Leavable`).
  */
+import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import * as ContextManager from "../ContextManager.ts"
 import * as LeaveBehind from "../LeaveBehind.ts"
 import * as Timeouts from "../Timeouts.ts"
+import * as Warning from "../Warning.ts"
 import * as Leavable from "./Leavable.ts"
 
 type Making = Effect.Effect<ContextManager.Compaction, ContextManager.CompactionError>
+
+/** A strategy, named `who` when it throws or dies. The log has none of its words; a warning says where it broke. */
+export const contained = (who: string, compact: () => Making): Making =>
+  Effect.catchCause(Effect.suspend(compact), (cause) =>
+    Cause.hasDies(cause)
+      ? Effect.andThen(
+        Warning.warn(`${who} ${Warning.howOf(cause)}; so its compaction has failed`),
+        failed(`${who} failed unexpectedly`)
+      )
+      : Effect.failCause(cause))
 
 /** A strategy, named `who` when it fails: it is cut off once its time is over. */
 export const limited = (
@@ -21,10 +34,7 @@ export const limited = (
 ): Making => {
   const duration = Duration.fromInputUnsafe(compaction)
   const message = `${who} took longer than ${Duration.format(duration)}, the limit of timeouts.compaction`
-  return Effect.timeoutOrElse(self, {
-    duration,
-    orElse: () => Effect.fail(new ContextManager.CompactionError({ message }))
-  })
+  return Effect.timeoutOrElse(self, { duration, orElse: () => failed(message) })
 }
 
 /** What one of several strategies returns, within the time that it has. */
@@ -32,3 +42,5 @@ export const within = (who: string, self: Making): Making =>
   Effect.flatMap(Timeouts.Timeouts, (timeouts) => limited(who, timeouts, Leavable.run(self, leave)))
 
 const leave = Effect.flatMap(LeaveBehind.LeaveBehind, (leave) => leave("compaction"))
+
+const failed = (message: string) => Effect.fail(new ContextManager.CompactionError({ message }))
