@@ -19,7 +19,7 @@ import type * as Env from "../env/Env.ts"
 import * as ToolSpan from "../observe/ToolSpan.ts"
 import * as Outcomes from "./Outcomes.ts"
 import type { RoundProgress } from "./RoundProgress.ts"
-import * as Told from "./Told.ts"
+import * as Settlements from "./Settlements.ts"
 import * as ToolHooks from "./ToolHooks.ts"
 
 type Call = OpenCall.OpenCall
@@ -105,17 +105,18 @@ const carryOut = function*(env: Env.Env, call: Call): Running {
       hasHooks
         ? Effect.flatMap(ToolHooks.preliminary(env, call, value, elapsed()), (left) => show(env, call, left))
         : show(env, call, value),
-    leftBehind: (outcome) => Effect.sync(() => env.leftBehind.set(callId, { name: tool, ...Told.of({ outcome }) }))
+    leftBehind: (outcome) =>
+      Effect.sync(() => env.leftBehind.set(callId, { name: tool, ...Settlements.checked({ outcome }) }))
   })
   const duration = elapsed()
-  if (Told.isPaused(settlement)) {
+  if (Settlements.isPaused(settlement)) {
     const waitsFor = Pausing.known(settlement.waitsFor)
     const others = env.budget.runsFor(callId).filter((run) => !waitsFor.some((known) => Pointer.isSameRun(known, run)))
     const beside = others.length === 0 ? {} : { beside: others }
     env.journal.record({ _tag: "ToolPaused", turn, callId, tool, waitsFor, ...beside, duration })
     return undefined
   }
-  const told = Told.of(settlement)
+  const told = Settlements.checked(settlement)
   const left = hasHooks ? yield* ToolHooks.after(env, call, told.outcome, duration, "ran") : told.outcome
   const edited = editedOf(call)
   // the arguments did fit the earlier try: that they no longer do says nothing of what became of it

@@ -19,7 +19,8 @@ import * as Stopping from "./Stopping.ts"
 import * as ToolHooks from "./ToolHooks.ts"
 import * as Unsettled from "./Unsettled.ts"
 
-interface Round {
+/** How a round ended. */
+interface RoundEnd {
   /** the limit that kept calls of this message from running */
   readonly cutBy: RunEvent.LimitedReason | undefined
   /** set where a call failed and the policy says not to continue */
@@ -31,13 +32,13 @@ interface Round {
 }
 
 /** A round with nothing to tell. */
-export const none: Round = { cutBy: undefined, toolError: undefined, isWaiting: false, isStopped: false }
+export const none: RoundEnd = { cutBy: undefined, toolError: undefined, isWaiting: false, isStopped: false }
 
 /** Takes up the open calls; in a drive that finds them in the log, the status already says so. */
 export const run = function*(
   env: Env.Env,
   finishReason: RunEvent.FinishReason
-): Effect.fn.Return<Round, RunError.RunError> {
+): Effect.fn.Return<RoundEnd, RunError.RunError> {
   const { journal, rules } = env
   const isFound = journal.status !== "streaming"
   if (finishReason === "length" || finishReason === "content-filter") {
@@ -89,7 +90,7 @@ const close = function*(
   env: Env.Env,
   { spent, toolError }: RoundProgress,
   { cutBy, open }: Left
-): Effect.fn.Return<Round, RunError.RunError> {
+): Effect.fn.Return<RoundEnd, RunError.RunError> {
   const { journal, waitingCalls } = env
   if (open.length > 0 && toolError === undefined && spent === undefined) {
     waitingCalls.close()
@@ -113,7 +114,7 @@ const settleAnswered = function*(env: Env.Env): Effect.fn.Return<void, RunError.
 const isAmong = (calls: ReadonlyArray<OpenCall.OpenCall>, { callId }: OpenCall.OpenCall): boolean =>
   OpenCall.indexOf(calls, callId) >= 0
 
-const runNone = (env: Env.Env, reason: Unsettled.Reason): Round => {
+const runNone = (env: Env.Env, reason: Unsettled.Reason): RoundEnd => {
   Unsettled.settle(env, reason)
   env.journal.move("everyCallSettled")
   return none

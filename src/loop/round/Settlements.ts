@@ -16,7 +16,7 @@ type Outcome = ToolOutcome.ToolOutcome
  * The settlement in new objects. A call whose outcome is not valid gets `OutcomeUnknown`; sizes and usage that are not numbers
  * are left out.
  */
-export const of = (settlement: ToolExecutor.Settlement): ToolExecutor.Settlement => {
+export const checked = (settlement: ToolExecutor.Settlement): ToolExecutor.Settlement => {
   const { originalSize, outcome: told, usage }: Partial<ToolExecutor.Settlement> = settlement ?? {}
   const outcome = plain(told) ?? InputCheck.decoded(told, ToolOutcome.ToolOutcome) ?? unknown
   if (originalSize === undefined && usage === undefined) return { outcome }
