@@ -132,7 +132,7 @@ export const toolCallAt = (content: ReadonlyArray<AssistantPart>, place: number)
   let left = place
   for (let i = 0; i < content.length; i++) {
     const part = content[i]!
-    if (part.type === "tool-call" && part.providerExecuted !== true && left-- === 0) return part
+    if (isOurs(part) && left-- === 0) return part
   }
   return undefined
 }

@@ -11,6 +11,7 @@
 import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
 import type * as DurableEvent from "./DurableEvent.ts"
+import * as Lost from "./Lost.ts"
 import type * as Message from "./Message.ts"
 import * as RunEvent from "./RunEvent.ts"
 import * as OpenCall from "./state/OpenCall.ts"
@@ -160,7 +161,7 @@ const count = (self: RunStats, run: RunTally.RunTally, event: RunEvent.Durable):
     case "AttemptDiscarded":
       return {
         ...self,
-        lostTime: self.lostTime + (event.duration ?? 0) + (event.delay ?? 0),
+        lostTime: self.lostTime + Lost.attempt(event.duration ?? 0, event.delay).lostTime,
         attemptErrors: Counts.add(self.attemptErrors, event.error._tag),
         ...unanswered(self, event)
       }

@@ -39,7 +39,5 @@ const checked = (runId: string, sessionId: string): Effect.Effect<Identity, RunE
 }
 
 /** The id of a session that is there already. */
-export const ofSession = (sessionId: string): Effect.Effect<string, RunError.RunError> => {
-  const bad = InputCheck.badId("sessionId", sessionId, "name the session")
-  return bad === undefined ? Effect.succeed(sessionId) : Effect.fail(bad)
-}
+export const ofSession = (sessionId: string): Effect.Effect<string, RunError.RunError> =>
+  Effect.fromResult(InputCheck.id("sessionId", sessionId, "name the session"))

@@ -5,7 +5,7 @@
  * Does not own what events do to them (`RunRound`), nor what a call needs next; the loop decides.
  */
 import type * as DurableEvent from "../DurableEvent.ts"
-import type * as Message from "../Message.ts"
+import * as Message from "../Message.ts"
 import type * as Pointer from "../Pointer.ts"
 import * as Fingerprint from "./Fingerprint.ts"
 
@@ -79,16 +79,14 @@ export const placeOf = (id: string, turn: number): number => {
 }
 
 /** The calls of a turn's message that are ours to execute, in order. */
-export const ofMessage = (content: ReadonlyArray<Message.AssistantPart>, turn: number): Array<OpenCall> => {
-  const calls: Array<OpenCall> = []
-  for (let i = 0; i < content.length; i++) {
-    const part = content[i]!
-    if (part.type !== "tool-call" || part.providerExecuted === true) continue
-    const { name: tool, params } = part
-    calls.push({ turn, callId: callId(turn, calls.length), tool, params, phase: "pending" })
-  }
-  return calls
-}
+export const ofMessage = (content: ReadonlyArray<Message.AssistantPart>, turn: number): Array<OpenCall> =>
+  Message.toolCalls(content).map(({ name: tool, params }, place) => ({
+    turn,
+    callId: callId(turn, place),
+    tool,
+    params,
+    phase: "pending"
+  }))
 
 /** The id of the first question about a call: unique in the session. */
 export const approvalId = (runId: string, id: string): string => `${runId}/${id}`
