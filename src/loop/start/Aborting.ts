@@ -7,7 +7,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import * as RunError from "../../run/RunError.ts"
+import type * as RunError from "../../run/RunError.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
 import type * as Runs from "../../services/Runs.ts"
@@ -50,12 +50,12 @@ export const abort = Effect.fnUntraced(function*(
     const told = yield* endElsewhere(store, sessionId, before.state)
     if (told === "over") return
     // the session's holder may have released it since
-    if (told === "refused" && isRefused) return yield* inUse(busy)
+    if (told === "refused" && isRefused) {
+      return yield* Visit.inUse(busy, "abort", ", and its holder cannot be asked to abort")
+    }
     isRefused = told === "refused"
   }
 })
-
-type Busy = Extract<RunError.RunReason, { readonly _tag: "SessionBusy" }>
 
 /** Whether the run is over. Where it only stopped, or never began, its log says what became of it. */
 const endLive = (live: Runs.LiveRun): Effect.Effect<boolean> =>
@@ -89,22 +89,14 @@ const endElsewhere = Effect.fnUntraced(function*(
     Stream.filter(RunEvent.isEnd),
     Stream.runHead,
     Effect.timeoutOption("5 seconds"),
+    Effect.map((end) => Option.getOrUndefined(Option.flatten(end))),
     (end) => Fold.ifThere(end, undefined)
   )
-  const isEnd = end !== undefined && Option.isSome(end) && Option.isSome(end.value)
-  return isEnd && isOver({ ...state, end: end.value.value }) ? "over" : "again"
+  return end !== undefined && isOver({ ...state, end }) ? "over" : "again"
 })
 
 /** Waits until the run begins: it follows the run that is to end, is refused, or replays one that is over. */
 const begun = (live: Runs.LiveRun): Effect.Effect<void> => Effect.asVoid(Effect.exit(live.begun))
-
-const inUse = (busy: Busy): RunError.RunError =>
-  new RunError.RetryableError({
-    ...busy,
-    message:
-      `session "${busy.sessionId}" is in use, and its holder cannot be asked to abort: if its run is live, abort it in ` +
-      `that process; otherwise try again`
-  })
 
 /** Whether only `resume` continues the run. One that works for a call is also continued by that call, if nobody wanted its end. */
 const isOver = (state: RunState.RunState): boolean =>
@@ -115,7 +107,7 @@ const endHere = (
   visitor: Visit.Visitor,
   sessionId: string,
   before: Fold.Folded
-): Effect.Effect<Busy | undefined, RunError.RunError> =>
+): Effect.Effect<Visit.Busy | undefined, RunError.RunError> =>
   Visit.open(visitor, sessionId, before).pipe(
     Effect.flatMap((env) =>
       env === undefined || env.journal.state.runId !== before.state.runId || isOver(env.journal.state)

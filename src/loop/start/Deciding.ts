@@ -55,13 +55,6 @@ const elsewhere = Effect.fnUntraced(function*(
   )
 })
 
-const inUse = (reason: Extract<RunError.RunReason, { readonly _tag: "SessionBusy" }>): RunError.RunError =>
-  new RunError.RetryableError({
-    ...reason,
-    message:
-      `session "${reason.sessionId}" is in use: if its run is live, answer it in that process; otherwise try again`
-  })
-
 /** Appends an answer to the log of a session that no drive has; a refused answer does not take the session. */
 const stored = Effect.fnUntraced(function*(
   visitor: Visit.Visitor,
@@ -79,7 +72,7 @@ const stored = Effect.fnUntraced(function*(
       Visit.open(visitor, sessionId, before),
       "RetryableError",
       "SessionBusy",
-      (reason) => Effect.fail(inUse(reason))
+      (busy) => Effect.fail(Visit.inUse(busy, "answer"))
     )
     if (env === undefined) return yield* Effect.die(new Error("fiberloop: a session with a question has a run"))
     yield* Answering.record(env, store, checked)
