@@ -2,7 +2,7 @@
  * What an agent decides about its turns, and how a rule is asked: a plain answer is taken at once; an effect has the time limit of a
  * tool, and an abort does not wait for it. Whatever goes wrong ends the run: it never goes on as if the rule had not been asked.
  *
- * Does not own when a rule is asked, nor what follows from its answer (`Stopping`, `Offer`).
+ * Does not own when a rule is asked, nor what follows from its answer (`StopConditions`, `Offer`).
  */
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
@@ -32,7 +32,7 @@ export const ask = function*<A>(
   const { answer } = asked
   if (!Effect.isEffect(answer)) return answer
   yield* env.journal.commit
-  return yield* inTime(env, rule, turn, answer as Effect.Effect<A, unknown>)
+  return yield* inTime(env, rule, turn, answer)
 }
 
 const attempt = <A>(question: () => A) => {

@@ -118,7 +118,7 @@ class Writing extends Fold.Folding implements Journal {
   record(draft: RunEvent.Draft, ofRun = this.runId): void {
     const seq = this.state.seq + 1
     const placed = { ...unplaced, _tag: draft._tag, seq, at: this.now(), runId: ofRun }
-    const event = Frozen.whole(Object.assign(placed, draft) as RunEvent.Durable)
+    const event = Frozen.whole(Object.assign(placed, draft))
     this.take(event)
     this.#recorded.push(event)
     this.#durable.push(event)
@@ -132,7 +132,7 @@ class Writing extends Fold.Folding implements Journal {
   }
 
   emit(draft: TransientDraft): void {
-    this.#emit({ ...draft, runId: this.runId } as RunEvent.Transient)
+    this.#emit({ ...draft, runId: this.runId })
   }
 
   emitDeltas(deltas: Arr.NonEmptyReadonlyArray<RunEvent.Delta>): void {

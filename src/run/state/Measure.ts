@@ -32,7 +32,7 @@ export const send = (
 /** An answer that the provider did not count leaves the ratio as it is; one of a model that took over measures nothing. */
 export const answer = (self: Measure | undefined, event: DurableEvent.Of<"AssistantMessage">): Measure | undefined => {
   const { inputTokens } = event.usage
-  if (self === undefined || event.model === undefined || !Message.isSameModel(self.model, event.model)) return self
+  if (self === undefined || !Message.isSameModel(self.model, event.model)) return self
   return { ...self, tooMuch: undefined, ratio: inputTokens > 0 ? inputTokens / self.sent : self.ratio }
 }
 

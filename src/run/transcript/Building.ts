@@ -165,7 +165,7 @@ export const closing = (
   const goesOn = last !== undefined && last === paused && waiting.length === 0 &&
     Message.isSameModel(last.model, reader)
   // whatever was gathered got its place when the turn opened
-  const turn = last === undefined ? [] : Entries.fromTurn(goesOn ? { ...paused!, content: paused!.whole } : last)
+  const turn = last === undefined ? [] : Entries.fromTurn(goesOn ? { ...paused, content: paused.whole } : last)
   const before = open === undefined ? tail : undefined
   const gathered = waiting.length === 0 ? before : gatherAll(before, waiting)
   return gathered === undefined ? turn : [...turn, userEntry(gathered)]

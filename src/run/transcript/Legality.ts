@@ -120,7 +120,7 @@ export const addClean = <P extends Message.AssistantPart>(to: Array<P>, part: P)
       return
     }
     case "file":
-      to.push(cleanFile(part as Message.FilePart) as P)
+      to.push(cleanFile(part) as P)
       return
     case "tool-call":
       to.push(cleanMetadata({ ...part, params: object(cleanJson(part.params)) }))
