@@ -53,9 +53,9 @@ const decision = function*({ env, nobody, progress }: Round, call: Call): Steps<
   yield* env.journal.commit
   progress.rest()
   const word = isNew ? Question.asking(env, question, nobody) : nobody
-  yield* Effect.raceFirst(Question.answered(env, question, word), progress.halted)
+  yield* Effect.raceFirst(Question.decided(env, question, word), progress.halted)
   const now = OpenCall.find(env.journal.state.openCalls, call.callId)
   if (now?.decision === undefined) return undefined
-  progress.answered(question.approvalId)
+  progress.decided(question.approvalId)
   return now
 }

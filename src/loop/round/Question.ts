@@ -50,7 +50,7 @@ const newId = (journal: Env.Env["journal"], callId: string): string => {
 }
 
 /** Completes when the question has its answer, from wherever, or when `word` completes. */
-export const answered = (env: Env.Env, question: Approver.Question, word: Effect.Effect<void>): Effect.Effect<void> =>
+export const decided = (env: Env.Env, question: Approver.Question, word: Effect.Effect<void>): Effect.Effect<void> =>
   Effect.suspend(() => {
     const isDecided = () => Approval.waiting(env.journal.state, question.approvalId) === undefined
     if (isDecided()) return Effect.void

@@ -77,7 +77,7 @@ export class RoundProgress {
     return isNew
   }
 
-  answered(approvalId: string): void {
+  decided(approvalId: string): void {
     this.#waiting?.delete(approvalId)
     this.#goOn()
   }

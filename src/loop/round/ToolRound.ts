@@ -15,7 +15,7 @@ import * as Env from "../env/Env.ts"
 import * as CallLanes from "./CallLanes.ts"
 import * as CallStep from "./CallStep.ts"
 import { RoundProgress } from "./RoundProgress.ts"
-import * as Stopping from "./Stopping.ts"
+import * as StopConditions from "./StopConditions.ts"
 import * as ToolHooks from "./ToolHooks.ts"
 import * as Unsettled from "./Unsettled.ts"
 
@@ -47,7 +47,7 @@ export const run = function*(
   }
   if (rules.stopBefore !== undefined) {
     enter(env, "settledWithCalls")
-    if (yield* Stopping.before(env)) return { ...runNone(env, "stopped"), isStopped: true }
+    if (yield* StopConditions.before(env)) return { ...runNone(env, "stopped"), isStopped: true }
   }
   // in a round that begins here nobody was asked yet
   if (isFound) yield* settleAnswered(env)

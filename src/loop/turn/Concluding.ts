@@ -12,7 +12,7 @@ import * as Usage from "../../run/Usage.ts"
 import * as Stopwatch from "../../services/fibers/Stopwatch.ts"
 import type * as Env from "../env/Env.ts"
 import * as HookRun from "../env/HookRun.ts"
-import * as Stopping from "../round/Stopping.ts"
+import * as StopConditions from "../round/StopConditions.ts"
 import * as ToolRound from "../round/ToolRound.ts"
 import * as Ended from "./Ended.ts"
 import * as Fitting from "./Fitting.ts"
@@ -44,7 +44,7 @@ export const conclude = function*(
 
   const stoppedBy = round.isStopped
     ? "stopBefore"
-    : Stopping.isAsked(env, round, finishReason) && (yield* Stopping.after(env))
+    : StopConditions.isAsked(env, round, finishReason) && (yield* StopConditions.after(env))
     ? "stopWhen"
     : undefined
   const settled: RunDecision.Settled = {
