@@ -7,26 +7,22 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
-import type * as ContextManager from "../../services/ContextManager.ts"
+import * as ContextManager from "../../services/ContextManager.ts"
 import * as Conventions from "./Conventions.ts"
 import * as Spans from "./Spans.ts"
-
-/** The run whose context it is, and what was too much. */
-interface Subject {
-  readonly metadata: ContextManager.View["metadata"]
-  readonly cause: RunEvent.CompactionCause
-}
+import type * as Telemetry from "./Telemetry.ts"
 
 type Compacted = Extract<RunEvent.Draft, { _tag: "ContextCompacted" }>
 type Failure = ContextManager.CompactionError | RunError.RunError
 
-const compaction: Spans.Kind<Subject, Result.Result<Compacted, Failure>> = {
+const compaction: Spans.Kind<ContextManager.Request, Result.Result<Compacted, Failure>> = {
   nameOf: () => "compact_context",
   kind: "internal",
-  introduce: (span, { cause, metadata }) => {
+  introduce: (span, request) => {
+    const { metadata } = request
     span.attribute(Conventions.conversationId, metadata.sessionId)
     span.attribute(Conventions.runId, metadata.runId)
-    span.attribute(Conventions.compactionCause, cause)
+    span.attribute(Conventions.compactionCause, ContextManager.causeOf(request))
   },
   describe: (span, _, result, hasContent) => {
     if (Result.isFailure(result)) {
@@ -45,9 +41,12 @@ const compaction: Spans.Kind<Subject, Result.Result<Compacted, Failure>> = {
 const reasonOf = (failure: Failure) =>
   failure._tag === "CompactionError" ? { _tag: "CompactionFailed", message: failure.message } : failure.reason
 
-/** Runs the compaction in a span of its own; for drives whose spans somebody sees. */
+/** Runs the compaction in a span of its own, where somebody sees it. */
 export const around = (
-  subject: Subject,
+  telemetry: Telemetry.Telemetry,
+  request: ContextManager.Request,
   self: Effect.Effect<Compacted, Failure>
 ): Effect.Effect<Compacted, Failure> =>
-  Effect.flatMap(Spans.around(compaction, subject, Effect.result(self)), Effect.fromResult)
+  telemetry.isTraced
+    ? Effect.flatMap(Spans.around(compaction, request, Effect.result(self)), Effect.fromResult)
+    : self

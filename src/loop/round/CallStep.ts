@@ -117,7 +117,7 @@ const carryOut = function*(env: Env.Env, call: Call): Running {
     return undefined
   }
   const told = Settlements.checked(settlement)
-  const left = hasHooks ? yield* ToolHooks.after(env, call, told.outcome, duration, "ran") : told.outcome
+  const left = hasHooks ? yield* ToolHooks.after(env, call, told.outcome, "ran", duration) : told.outcome
   const edited = editedOf(call)
   // the arguments did fit the earlier try: that they no longer do says nothing of what became of it
   const isUnknown = tries > 0 && told.outcome._tag === "InvalidArguments"

@@ -57,7 +57,7 @@ export const before = Effect.fnUntraced(function*(env: Env.Env, call: Call): Eff
         return settle({ _tag: "Denied", reason: Bounds.message(given.value.reason) })
       case "Answer": {
         const answer: Outcome = { _tag: "Succeeded", result: given.value.result }
-        return settle(yield* after(env, { ...call, params }, answer, 0, "answered"))
+        return settle(yield* after(env, { ...call, params }, answer, "answered"))
       }
     }
   }
@@ -76,17 +76,17 @@ export const after = (
   env: Env.Env,
   call: Call,
   outcome: Outcome,
-  duration: number,
-  how: "ran" | "answered"
+  how: "ran" | "answered",
+  duration = 0
 ): Effect.Effect<Outcome> =>
-  env.hooks.at.afterToolCall.length === 0 ? Effect.succeed(outcome) : leave(env, call, outcome, duration, how)
+  env.hooks.at.afterToolCall.length === 0 ? Effect.succeed(outcome) : leave(env, call, outcome, how, duration)
 
 const leave = Effect.fnUntraced(function*(
   env: Env.Env,
   call: Call,
   outcome: Outcome,
-  duration: number,
-  how: "ran" | "answered"
+  how: "ran" | "answered",
+  duration: number
 ): Effect.fn.Return<Outcome> {
   // frozen: what a hook does not return, it has not changed
   let left = Frozen.deep(outcome)
@@ -103,7 +103,7 @@ export const answered = (env: Env.Env, call: Call): Effect.Effect<Outcome> => {
   const outcome = Outcomes.answered(call)
   return env.hooks.at.afterToolCall.length === 0
     ? Effect.succeed(outcome)
-    : Effect.map(after(env, call, outcome, 0, "answered"), Outcomes.storable)
+    : Effect.map(after(env, call, outcome, "answered"), Outcomes.storable)
 }
 
 /** An outcome that says only what became of the call. */

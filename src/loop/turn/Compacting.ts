@@ -76,12 +76,7 @@ export const carryOut = (
 ): Effect.Effect<Compacted, ContextManager.CompactionError | RunError.RunError> => {
   // by hand it is bounded as a run of its own
   const losses = Losses.make(request.force === "manual" ? Lost.nothing : env.journal.state)
-  const making = env.telemetry.isTraced
-    ? CompactionSpan.around(
-      { metadata: request.metadata, cause: ContextManager.causeOf(request) },
-      make(env, request, losses)
-    )
-    : make(env, request, losses)
+  const making = CompactionSpan.around(env.telemetry, request, make(env, request, losses))
   return Effect.onError(making, (cause) => Effect.sync(() => discard(env, request, errorOf(cause), losses)))
 }
 
