@@ -92,6 +92,45 @@ const isBare = ({ allowedTools, data, history, instructions, limits, toolOrder, 
   !limits && !toolPolicy && !allowedTools && !toolOrder &&
   history === undefined && instructions === undefined && data === undefined
 
+/** What `resume` takes. Fails with the first of several bad arguments. */
+export const resumed = (input: RunInput.ResumeInput) => {
+  const others = noOthers("what is resumed", input, resumeNames)
+  if (Result.isFailure(others)) return Result.fail(others.failure)
+  return Result.all({
+    sessionId: id("sessionId", input.sessionId, "name the session"),
+    runId: text("runId", input.runId),
+    limits: input.limits === undefined ? notGiven : limits(input.limits),
+    data: input.data === undefined ? notGiven : json("data", input.data)
+  })
+}
+
+const resumeNames: Record<keyof RunInput.ResumeInput, true> = { sessionId: true, runId: true, limits: true, data: true }
+
+/** What `decide` takes, but for `params` and `result`, which depend on the tool. */
+export const decision = (input: RunInput.DecideInput): Checked<unknown> => {
+  const { approvalId, approved, by, reason, tool } = input
+  const noId = badText({ approvalId })
+  if (noId !== undefined) return Result.fail(noId)
+  const others = () => noOthers("a decision", input, decisionNames)
+  return Result.all([text("by", by), text("reason", reason), text("tool", tool)]).pipe(
+    Result.flatMap(others),
+    Result.flatMap(() =>
+      typeof approved === "boolean" ? notGiven : refuse("approved", "approved must be true or false")
+    )
+  )
+}
+
+const decisionNames: Record<keyof RunInput.DecideInput, true> = {
+  sessionId: true,
+  approvalId: true,
+  approved: true,
+  by: true,
+  reason: true,
+  params: true,
+  result: true,
+  tool: true
+}
+
 /** What `recover` looks for, defaults filled in. */
 export interface Recovery {
   readonly limit: number

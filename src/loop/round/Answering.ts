@@ -29,16 +29,8 @@ export const check = Effect.fnUntraced(function*(
   state: RunState.RunState,
   decision: RunInput.DecideInput
 ): Effect.fn.Return<Decision, RunError.RunError> {
+  yield* Effect.fromResult(InputCheck.decision(decision))
   const { approvalId, approved, by, reason, tool } = decision
-  const noText = InputCheck.badText({
-    approvalId,
-    ...(by === undefined ? {} : { by }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(tool === undefined ? {} : { tool })
-  })
-  if (noText !== undefined) return yield* noText
-  yield* Effect.fromResult(InputCheck.noOthers("a decision", decision, decisionNames))
-  if (typeof approved !== "boolean") return yield* RunError.invalidInput("approved", "approved must be true or false")
   const call = Approval.waiting(state, approvalId)
   if (call === undefined) return yield* refuse(store, decision)
   if (tool !== undefined && tool !== call.tool) {
@@ -53,17 +45,6 @@ export const check = Effect.fnUntraced(function*(
   if (tooLarge !== undefined) return yield* tooLarge
   return { ...decision, originalSize: undefined, ...given }
 })
-
-const decisionNames: Record<keyof RunInput.DecideInput, true> = {
-  sessionId: true,
-  approvalId: true,
-  approved: true,
-  by: true,
-  reason: true,
-  params: true,
-  result: true,
-  tool: true
-}
 
 const yes = (kit: Kit, call: OpenCall.OpenCall, decision: RunInput.DecideInput) => {
   const { executor, handlers } = kit

@@ -129,19 +129,11 @@ const launch = (
   })
 }
 
-const resume = Effect.fnUntraced(function*(
-  launcher: Launcher,
-  input: RunInput.ResumeInput,
-  isWatched: boolean
-): Effect.fn.Return<Started.Started, RunError.RunError> {
-  yield* Effect.fromResult(InputCheck.noOthers("what is resumed", input, resumeNames))
-  const sessionId = yield* Identity.ofSession(input.sessionId)
-  const noText = input.runId === undefined ? undefined : InputCheck.badText({ runId: input.runId })
-  if (noText !== undefined) return yield* noText
-  const limits = input.limits === undefined ? undefined : yield* Effect.fromResult(InputCheck.limits(input.limits))
-  const data = input.data === undefined ? undefined : yield* Effect.fromResult(InputCheck.json("data", input.data))
-  return yield* goOn(launcher, { sessionId, runId: input.runId, limits, data, isWatched })
-})
+const resume = (launcher: Launcher, input: RunInput.ResumeInput, isWatched: boolean): Started.Starting =>
+  Effect.flatMap(
+    Effect.suspend(() => Effect.fromResult(InputCheck.resumed(input))),
+    (checked) => goOn(launcher, { ...checked, isWatched })
+  )
 
 /** Which run is to go on, and how. */
 interface GoingOn extends Omit<DriveRequest.Resume, "_tag" | "input"> {
@@ -167,8 +159,6 @@ const goOn = Effect.fnUntraced(function*(
   const begin: DriveRequest.Resume = { _tag: "Resume", input, ...resume }
   return yield* Start.start(services, { sessionId, runId, begin, brief, settings, folded, isWatched }, agentRuns)
 })
-
-const resumeNames: Record<keyof RunInput.ResumeInput, true> = { sessionId: true, runId: true, limits: true, data: true }
 
 /** What is done to a session that no drive has. */
 const visit = <A>(
