@@ -98,7 +98,7 @@ class Writing extends Fold.Folding implements Journal {
   #durable: Array<RunEvent.Durable> = []
   /** completes with the last write; set once that is asked for */
   #last: Deferred.Deferred<void, SessionStore.StoreError> | undefined
-  /** why an earlier write left the end out, which was recorded while that was under way */
+  /** why a recorded end is gone: a write that was under way by then held something too large, and all after that was left out */
   #endless: Cause.Cause<SessionStore.StoreError> | undefined
   /** a write is under way; `#waiting` wakes those that came meanwhile */
   #isBusy = false

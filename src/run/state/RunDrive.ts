@@ -89,7 +89,7 @@ export const end = (next: RunState.Next, event: RunEvent.End): void => {
   next.crashes = RunEvent.isCrash(event) ? next.crashes + 1 : 0
 }
 
-/** Deaths in a row, as `deaths` counts them, from which on a run may be what its process dies of. */
+/** From how many deaths in a row on, as `deaths` counts them, a run is suspected of being what its process dies of. */
 export const suspicious = {
   /** it waits before it is taken up, and nobody is asked about its calls */
   waits: 2,
