@@ -63,9 +63,8 @@ export const before = Effect.fnUntraced(function*(
 
 const digest = (messages: ReadonlyArray<Message.Message>, offer: Pick<Env.Env, "toolChoice" | "tools">) => {
   const choice = Offer.choiceOf(offer)
-  const named = Offer.digested(offer.tools)
   return Digest.sha256(
-    JSON.stringify(choice === "auto" || choice === "none" ? [messages, named] : [messages, named, choice])
+    Offer.digested(messages, offer.tools, choice === "auto" || choice === "none" ? undefined : choice)
   )
 }
 

@@ -25,9 +25,8 @@ export const make = (
   choice: Model.ToolChoice = "auto"
 ): Effect.Effect<DriveRequest.Offer> => {
   const toolChoice = tools.length === 0 ? "none" : choice
-  const named = digested(tools)
-  const input = choice === "auto" ? [system, named] : [system, named, choice]
-  return Effect.mapEager(Digest.sha256OfFixed(JSON.stringify(input)), (inputDigest) => ({
+  const input = digested(system, tools, choice === "auto" ? undefined : choice)
+  return Effect.mapEager(Digest.sha256OfFixed(input), (inputDigest) => ({
     system: system === "" ? undefined : Frozen.deep({ role: "system", content: Legality.cleanText(system) }),
     tools: Object.freeze(tools),
     toolChoice,
@@ -42,9 +41,11 @@ export const choiceOf = (offer: Pick<Env.Env, "toolChoice" | "tools">): Model.To
   return typeof toolChoice === "object" && !Env.isOffered(offer, toolChoice.tool) ? "auto" : toolChoice
 }
 
-/** What goes into a digest of the tools that are offered. */
-export const digested = (tools: Model.Tools): ReadonlyArray<readonly [name: string, description: string | undefined]> =>
-  tools.map(({ description, name }) => [name, description])
+/** What goes into the digest of a turn's input: what is said to the model, and which tools it is offered. */
+export const digested = (said: unknown, tools: Model.Tools, choice: Model.ToolChoice | undefined): string => {
+  const named = tools.map(({ description, name }) => [name, description])
+  return JSON.stringify(choice === undefined ? [said, named] : [said, named, choice])
+}
 
 /** What the next turn works with: the run's own environment, or one with another offer. */
 export const prepare = function*(
