@@ -68,7 +68,7 @@ interface Left {
 /** Runs calls until none can run, and settles those beyond a quota. */
 const runOpen = function*(env: Env.Env, progress: RoundProgress): Effect.fn.Return<Left, RunError.RunError> {
   const { journal } = env
-  const { allowed, beyond, cutBy } = withinLimits(env, journal.state.openCalls)
+  const { allowed, beyond, cutBy } = withinLimits(env)
   enter(env, cutBy === "turns" ? "settledWithoutTurnLeft" : "settledWithCalls")
   for (const call of beyond) CallStep.settle(env, call, { _tag: "NotExecuted", reason: "limit" })
   const canGoOn = (call: OpenCall.OpenCall) => !CallStep.isPausedHere(journal, call)
@@ -77,10 +77,11 @@ const runOpen = function*(env: Env.Env, progress: RoundProgress): Effect.fn.Retu
     const taken = open
     yield* CallLanes.runAll(env, progress, taken.filter(canGoOn))
     // the limits allow another call for one that was denied
-    const left = withinLimits(env, journal.state.openCalls)
+    const left = withinLimits(env)
     open = left.allowed
     // a decision that came after its call gave up waiting is taken up before the round is over
-    const hasMore = open.some((call) => canGoOn(call) && (call.decision !== undefined || !isAmong(taken, call)))
+    const isNew = ({ callId }: OpenCall.OpenCall) => OpenCall.find(taken, callId) === undefined
+    const hasMore = open.some((call) => canGoOn(call) && (call.decision !== undefined || isNew(call)))
     if (!hasMore || !progress.mayRun()) return { open, cutBy: left.cutBy }
   }
 }
@@ -111,26 +112,24 @@ const settleAnswered = function*(env: Env.Env): Effect.fn.Return<void, RunError.
   }
 }
 
-const isAmong = (calls: ReadonlyArray<OpenCall.OpenCall>, { callId }: OpenCall.OpenCall): boolean =>
-  OpenCall.indexOf(calls, callId) >= 0
-
 const runNone = (env: Env.Env, reason: Unsettled.Reason): RoundEnd => {
   Unsettled.settle(env, reason)
   env.journal.move("everyCallSettled")
   return none
 }
 
-/** The calls that may run; those beyond the policy's quotas; and the limit that keeps the others from running. */
-const withinLimits = (env: Env.Env, calls: ReadonlyArray<OpenCall.OpenCall>) => {
-  const { journal, policy } = env
+/** The open calls that may run; those beyond the policy's quotas; and the limit that keeps the others from running. */
+const withinLimits = (env: Env.Env) => {
+  const { journal: { state }, policy } = env
+  const { openCalls } = state
   const beyond = policy.maxCallsPerRun === undefined ? [] : CallQuota.beyond(
     policy.maxCallsPerRun,
-    journal.state.started,
+    state.started,
     // a tool that is not offered is not called anyway
-    calls.filter((call) => Env.isOffered(env, call.tool))
+    openCalls.filter((call) => Env.isOffered(env, call.tool))
   )
-  const within = beyond.length === 0 ? calls : calls.filter((call) => !beyond.includes(call))
-  const { count, reason } = RunDecision.callsLeft(journal.state)
+  const within = beyond.length === 0 ? openCalls : openCalls.filter((call) => !beyond.includes(call))
+  const { count, reason } = RunDecision.callsLeft(state)
   if (count >= within.length) return { beyond, allowed: within, cutBy: undefined }
   if (reason !== "toolCalls") return { beyond, allowed: within.slice(0, count), cutBy: reason }
   let left = count
