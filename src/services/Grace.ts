@@ -45,6 +45,6 @@ export const closing = (
 ): Effect.Effect<boolean> | undefined => {
   const finalizers = Scope.closeUnsafe(scope, exit)
   if (finalizers === undefined || Exit.isExit(finalizers)) return undefined
-  const fiber = Detached.start(finalizers, Detached.contextHere())
+  const fiber = Detached.startHere(finalizers)
   return fiber.pollUnsafe() === undefined ? Effect.map(wait(fiber), Option.isSome) : undefined
 }

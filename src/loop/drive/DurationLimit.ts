@@ -16,7 +16,7 @@ export const start = (journal: Journal.Journal, live: Live.Live): Fiber.Fiber<vo
   const { maxDuration } = journal.state.limits
   if (maxDuration === undefined) return undefined
   // a limit that is already reached is for the turns to see
-  return Detached.start(Effect.andThen(Effect.yieldNow, hold(journal, live, maxDuration)), Detached.contextHere())
+  return Detached.startHere(Effect.andThen(Effect.yieldNow, hold(journal, live, maxDuration)))
 }
 
 /** The shortest pause, in milliseconds, between two looks at a run that waits for people: its time may stand still meanwhile. */

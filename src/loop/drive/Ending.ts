@@ -43,12 +43,12 @@ export const finish = (
   live.env = undefined
   record(env, live, ending)
   // a session given back before the store has answered would no longer take this end
-  const sealing = Detached.start(seal(env, live, release), Detached.contextHere())
+  const sealing = Detached.startHere(seal(env, live, release))
   return Effect.flatMapEager(Stoppable.patiently(live, sealing, storeStuck), (sealed) => {
     if (Exit.isSuccess(sealed)) env.inbox.tell()
     if (sealing.pollUnsafe() === undefined) {
       const giveUp = Effect.andThen(Effect.raceFirst(Fiber.await(sealing), Effect.sleep(sealLimit)), release)
-      Detached.start(giveUp, Detached.contextHere())
+      Detached.startHere(giveUp)
     }
     return Telling.tell(live, resultOf(env, live, ending, sealed))
   })

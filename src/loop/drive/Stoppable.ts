@@ -26,7 +26,7 @@ export const run = <A, E>(
 ): Effect.Effect<Exit.Exit<A, E>> =>
   live.stopped !== undefined
     ? Effect.succeed(interrupted)
-    : settled(live, Detached.start(self, Detached.contextHere()), interrupted, grace, true)
+    : settled(live, Detached.startHere(self), interrupted, grace, true)
 
 const once = () => 1
 const interrupted = Exit.interrupt()

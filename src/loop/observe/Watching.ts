@@ -29,8 +29,7 @@ export const make = (
   let fibers: ReadonlyArray<Fiber.Fiber<void>> = []
   return {
     start: () => {
-      const context = Detached.contextHere()
-      fibers = observers.map((observer) => Detached.start(show(observer, feed.watch(), drive), context))
+      fibers = observers.map((observer) => Detached.startHere(show(observer, feed.watch(), drive)))
     },
     seen: Effect.suspend(() =>
       Effect.ignoreCause(Effect.onInterrupt(Effect.interruptible(Fiber.awaitAll(fibers)), () => giveUp(fibers)))

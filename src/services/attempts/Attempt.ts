@@ -39,7 +39,7 @@ export const of = (
         onSuccess: () => resultOf(incoming),
         onFailure: (error) => Cause.isDone(error) ? resultOf(incoming) : failed(error, incoming)
       }))
-    const fiber = Detached.start(read(stream, incoming, onLeftBehind), Detached.contextHere())
+    const fiber = Detached.startHere(read(stream, incoming, onLeftBehind))
     const exit = fiber.pollUnsafe()
     if (exit === undefined) {
       return Leavable.awaiting(fiber, tell, tell, onLeftBehind, () => TimeLimit.of(incoming, patience))

@@ -16,3 +16,6 @@ export const start = <A, E, R>(
   context: Context.Context<R>,
   options?: { readonly uninterruptible: boolean }
 ): Fiber.Fiber<A, E> => Effect.runForkWith(context)(self, options)
+
+/** The same in the context of the fiber that runs this code; there must be one. */
+export const startHere = <A, E>(self: Effect.Effect<A, E>): Fiber.Fiber<A, E> => start(self, contextHere())
