@@ -17,7 +17,6 @@ import * as Fold from "../log/Fold.ts"
 import type * as Opening from "./Opening.ts"
 
 type Store = SessionStore.SessionStore["Service"]
-type Found = Effect.Effect<void, SessionStore.StoreError>
 
 /** Ties a run to the call that it works for, and to the runs that work for its own. Where no open call has started, nothing is read. */
 export const tie = (
@@ -25,7 +24,7 @@ export const tie = (
   { runId, sessionId, settings: { callAround } }: Pick<DriveRequest.DriveRequest, "runId" | "sessionId" | "settings">,
   budget: Budget.Budget,
   opened: Opening.Opened
-): Found => {
+): Effect.Effect<void, SessionStore.StoreError> => {
   if (opened._tag === "Replay") {
     const { parent, totals } = opened.past.state
     if (callAround !== undefined && parent !== undefined && Pointer.isSameCall(parent, callAround.call)) {
@@ -61,7 +60,12 @@ export const recall = Effect.fnUntraced(function*(
 })
 
 /** What a run that works for the call spent, including the runs below it that were cut off with it, or wait with it. */
-const spentFor = (store: Store, call: Pointer.Parent, run: Pointer.Run, seen = new Set<string>()): Spent => {
+const spentFor = (
+  store: Store,
+  call: Pointer.Parent,
+  run: Pointer.Run,
+  seen = new Set<string>()
+): Effect.Effect<Usage.Usage | undefined, SessionStore.StoreError> => {
   const key = Pointer.keyOf(run)
   // somebody else's log may say that a run works for itself
   if (seen.has(key)) return Effect.undefined
@@ -85,8 +89,6 @@ const spentOf = Effect.fnUntraced(function*(
   }
   return usage
 })
-
-type Spent = Effect.Effect<Usage.Usage | undefined, SessionStore.StoreError>
 
 /** Runs that may work for calls which have started and have no outcome; one that is listed twice counts once. */
 const runsBelow = ({ runId, sessionId }: Pointer.Run, openCalls: ReadonlyArray<OpenCall.OpenCall>) =>

@@ -70,6 +70,7 @@ export const make = (services: Env.Services, definition: Definition.Definition):
     agentRuns: AgentRuns.make()
   }
   const { agentRuns } = launcher
+  const whileOpen = <A>(work: Effect.Effect<A, RunError.RunError>) => AgentRuns.whileOpen(agentRuns, work)
   const locks = new SessionLocks.SessionLocks()
   const recovering = new Recovering.Recovering({
     store: services.store,
@@ -86,18 +87,9 @@ export const make = (services: Env.Services, definition: Definition.Definition):
     approvals: (sessionId) =>
       Effect.flatMap(Identity.ofSession(sessionId), () => Questions.waiting(services.store, sessionId)),
     decide: (decision) => visit(launcher, decision.sessionId, (visitor) => Deciding.decide(visitor, locks, decision)),
-    abort: (sessionId) =>
-      visit(
-        launcher,
-        sessionId,
-        (visitor) => AgentRuns.whileOpen(agentRuns, Aborting.abort(visitor, locks, sessionId))
-      ),
+    abort: (sessionId) => visit(launcher, sessionId, (visitor) => whileOpen(Aborting.abort(visitor, locks, sessionId))),
     compact: (sessionId) =>
-      visit(
-        launcher,
-        sessionId,
-        (visitor) => AgentRuns.whileOpen(agentRuns, CompactByHand.compact(visitor, sessionId))
-      ),
+      visit(launcher, sessionId, (visitor) => whileOpen(CompactByHand.compact(visitor, sessionId))),
     shutdown: AgentRuns.close(agentRuns)
   }
 }
