@@ -90,14 +90,22 @@ export const invalidInput = (
 ): NonRetryableError<Extract<RunRefusal, { _tag: "InvalidInput" }>> =>
   new NonRetryableError({ _tag: "InvalidInput", field, message })
 
-/** `agent` is the one that has the run, where that is another one than was asked. */
-export const runConflict = (runId: string, agent?: string): NonRetryableError =>
+/** A request that names a run which began with other `fields` of its input. */
+export const runConflict = (runId: string, fields: ReadonlyArray<string> = ["input"]): NonRetryableError =>
   new NonRetryableError({
     _tag: "RunConflict",
     runId,
-    message: agent === undefined
-      ? `run "${runId}" exists with other input; use another run id, or the same input to attach to it`
-      : `run "${runId}" is one of the agent "${agent}"; use another run id, or ask that agent`
+    message: `run "${runId}" exists with another ${
+      fields.join(" and ")
+    }; use another run id, or what it began with to attach to it`
+  })
+
+/** A request that names a run of another agent than the one that is asked. */
+export const runOfAnother = (runId: string, agent: string): NonRetryableError =>
+  new NonRetryableError({
+    _tag: "RunConflict",
+    runId,
+    message: `run "${runId}" is one of the agent "${agent}"; use another run id, or ask that agent`
   })
 
 /** `what` has `bytes` of JSON, and may have at most `limit`. */
@@ -120,7 +128,7 @@ export const sessionBusy = (
     ...(runId === undefined ? {} : { runId }),
     message: `session "${sessionId}" has a live run${
       runId === undefined ? "" : ` ("${runId}")`
-    }; wait for its end, or abort it`
+    }; follow it, wait for its end, or abort it`
   })
 
 export const abortedBeforeStart = (runId: string): NonRetryableError =>

@@ -122,20 +122,28 @@ describe("docs/hooks.md", () => {
 
 describe("docs/errors.md", () => {
   const request = { runId: "job", input: "Hello!" }
+  const again = (assistant: Agent.Client<string>) =>
+    Effect.flatMap(assistant.resumeStart({ sessionId: "job" }), (run) => run.result)
   const jobOf = (assistant: Agent.Client<string>, failed: Effect.Effect<unknown> = Effect.void) =>
     assistant.start(request).pipe(
       Effect.flatMap((run) => run.result),
       Effect.catchReason(
         "RetryableError",
         "RetriesExhausted",
-        (_, { retryAfter = 0 }) =>
-          Effect.delay(Effect.flatMap(assistant.resumeStart({ sessionId: "job" }), (run) => run.result), retryAfter)
+        (_, { retryAfter = 0 }) => Effect.delay(again(assistant), retryAfter)
       ),
+      Effect.catchReasons("NonRetryableError", {
+        Authentication: () => again(assistant),
+        QuotaExhausted: () => again(assistant)
+      }),
       Effect.tapError(() => failed),
       Effect.retry({ while: ({ _tag }) => _tag === "RetryableError", schedule: Schedule.spaced("1 minute"), times: 5 })
     )
   const made = Agent.make({ instructions: "Be brief.", retry: RetryPolicy.make({ maxRetries: 0 }) })
   const hi = ScriptedModel.text("Hi.")
+  const wrongKey = ScriptedModel.fail(
+    new RunError.NonRetryableError({ _tag: "Authentication", message: "HTTP 401", status: 401 })
+  )
 
   it.effect("a failed job is retried, and replayed once it is done", () =>
     Effect.gen(function*() {
@@ -146,6 +154,16 @@ describe("docs/errors.md", () => {
       assert.deepStrictEqual([(yield* job).text, (yield* job).text], ["Hi.", "Hi."])
       assert.lengthOf(yield* (yield* ScriptedModel.Script).requests, 2)
     }).pipe(Effect.provide(below(Overloaded.fail(), hi))))
+
+  it.effect("a job that a wrong key failed is done once the key is right", () =>
+    Effect.gen(function*() {
+      const assistant = yield* made
+      const job = jobOf(assistant)
+      const answers = Effect.map(Effect.flip(job), ({ reason }) => reason._tag)
+      assert.strictEqual(yield* answers, "Authentication")
+      assert.strictEqual((yield* job).text, "Hi.")
+      assert.lengthOf(yield* (yield* ScriptedModel.Script).requests, 3)
+    }).pipe(Effect.provide(below(wrongKey, wrongKey, hi))))
 
   it.effect("a job is tried again no sooner than its provider asked for", () =>
     Effect.gen(function*() {

@@ -139,7 +139,7 @@ describe("the same run id", () => {
       const conflicts = [
         { ...input, input: "other" },
         { ...input, data: { a: 2 } },
-        { ...input, limits: { maxTurns: 3 } }
+        { ...input, data: { a: 2 }, limits: { maxTurns: 3 } }
       ]
       const refused = Effect.forEach(conflicts, (other) => Effect.flip(agent.run(other)))
       const live = yield* refused
@@ -147,7 +147,13 @@ describe("the same run id", () => {
       yield* run.result
       const log = yield* store.log("s")
       const ended = yield* refused
-      assert.deepStrictEqual([...live, ...ended].map((error) => error.reason._tag), Array(6).fill("RunConflict"))
+      const told = (what: string) =>
+        `run "${input.runId}" exists with another ${what}; use another run id, or what it began with to attach to it`
+      const expected = [told("input"), told("data"), told("limits and data")]
+      for (const errors of [live, ended]) {
+        assert.deepStrictEqual(errors.map(({ reason }) => reason._tag), Array(3).fill("RunConflict"))
+        assert.deepStrictEqual(errors.map(({ reason }) => reason.message), expected)
+      }
       assert.deepStrictEqual(yield* store.log("s"), log)
     }))
 

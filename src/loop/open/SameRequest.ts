@@ -28,11 +28,17 @@ export const refusal = (
   begin: DriveRequest.Start,
   isOfCall: boolean
 ): RunError.NonRetryableError | undefined => {
-  if (agent !== undefined && agent !== brief.agent) return RunError.runConflict(runId, agent)
+  if (agent !== undefined && agent !== brief.agent) return RunError.runOfAnother(runId, agent)
   const asked = RunInput.askedOf(input, begin.input, begin.given)
-  const isSame = isOfCall ? isEqual({ ...asked, data: null }, { ...input, data: null }) : isEqual(asked, input)
-  return isSame ? undefined : RunError.runConflict(runId)
+  if (isEqual(asked, input)) return undefined
+  const differ = fields.filter((field) => !isEqual(asked[field], input[field]) && !(isOfCall && field === "data"))
+  return differ.length === 0 ? undefined : RunError.runConflict(runId, differ.map(nameOf))
 }
+
+const fields = Object.keys(RunInput.Effective.fields) as ReadonlyArray<keyof RunInput.Effective>
+
+/** As the caller gave it. */
+const nameOf = (field: keyof RunInput.Effective): string => field === "messages" ? "input" : field
 
 /** The data that a call hands on to its run; `undefined` where the run has it already. */
 export const newData = (input: RunInput.Effective | undefined, begin: DriveRequest.Start): RunInput.Effective["data"] =>
