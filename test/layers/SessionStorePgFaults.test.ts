@@ -4,13 +4,14 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import { once } from "node:events"
 import { createServer } from "node:net"
 import { afterAll, beforeAll } from "vitest"
 import * as SessionStorePg from "../../src/layers/SessionStorePg.ts"
 import type * as SessionStore from "../../src/services/SessionStore.ts"
-import { notice, notices, started } from "../../src/testing/sessions/Fixtures.ts"
+import { completed, notice, notices, started } from "../../src/testing/sessions/Fixtures.ts"
 import * as CuttingProxy from "../support/CuttingProxy.ts"
 import * as PgDatabases from "../support/PgDatabases.ts"
 import * as Postgres from "../support/Postgres.ts"
@@ -308,6 +309,38 @@ for (const isThere of [true, false]) {
       assert.isTrue(typeof owners[0]?.["owner"] === "string")
       const session = yield* store.open(sessionId, options)
       yield* session.append([notice({ seq: session.head() + 1 })])
+    }))
+}
+
+for (const what of ["copy", "removal"] as const) {
+  it.live(`a ${what} whose connection is cut at any of its statements fails as unavailable, and is made as a whole or not at all`, () =>
+    Effect.gen(function*() {
+      const proxy = yield* CuttingProxy.make(Number(new URL(postgres.url).port), (_) => !_.includes("pg_notify"))
+      // unprepared: its signals can be told by their texts
+      const store = yield* SessionStorePg.make({
+        url: on(yield* database(), proxy.port),
+        maxConnections: 1,
+        pooled: true
+      })
+      const session = yield* store.open("s", options)
+      yield* session.append([started({ seq: 1 }), completed({ seq: 2 })])
+      const isThere: Array<boolean> = []
+      for (let isMade = false; !isMade;) {
+        const to = `copy ${isThere.length}`
+        if (what === "removal") yield* store.fork("s", { to })
+        proxy.cut(1, isThere.length)
+        const made = yield* Effect.result(what === "copy" ? store.fork("s", { to }) : store.remove(to))
+        proxy.cut(0)
+        isMade = Result.isSuccess(made)
+        if (Result.isFailure(made)) assert.strictEqual(made.failure.reason._tag, "StoreUnavailable")
+        const info = yield* store.info(to)
+        assert.strictEqual(info?.head ?? 2, 2)
+        isThere.push(info !== undefined)
+      }
+      const isDone = isThere.map((isThere) => isThere === (what === "copy"))
+      // the last but one is that whose COMMIT was carried out, and its answer lost
+      assert.deepStrictEqual(isDone, [...isThere.slice(2).map(() => false), true, true])
+      assert.isAbove(isThere.length, 5)
     }))
 }
 

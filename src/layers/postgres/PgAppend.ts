@@ -9,6 +9,7 @@ import * as Result from "effect/Result"
 import type * as SqlClient from "effect/sql/SqlClient"
 import * as SessionAppend from "../sql/SessionAppend.ts"
 import type * as SessionRows from "../sql/SessionRows.ts"
+import * as Transaction from "../sql/Transaction.ts"
 
 /** A message of Postgres holds a gigabyte; a character takes up to three bytes. */
 const charactersPerStatement = 64 * 1024 * 1024
@@ -30,7 +31,8 @@ export const make = (sql: SqlClient.SqlClient): SessionAppend.Append => {
       sql.unsafe(first, [...fenceValues(head), ...arraysOf(page)]),
       (rows) => rows.length > 0
     )
-    return pages.length === 0 ? store : sql.withTransaction(
+    return pages.length === 0 ? store : Transaction.run(
+      sql,
       Effect.tap(store, (isMet) =>
         isMet
           ? Effect.forEach(pages, (page) => sql.unsafe(more, [head.session, ...arraysOf(page)]), { discard: true })

@@ -19,6 +19,7 @@ import type * as SessionClaims from "./SessionClaims.ts"
 import * as SessionCopy from "./SessionCopy.ts"
 import type * as SessionLog from "./SessionLog.ts"
 import * as SessionRows from "./SessionRows.ts"
+import * as Transaction from "./Transaction.ts"
 
 type Fault = SqlError.SqlError | SessionStore.StoreError
 
@@ -64,5 +65,5 @@ export const make = (
     return { ...info, updatedAt: now }
   })
 
-  return (sessionId, options) => sql.withTransaction(fork(sessionId, options))
+  return (sessionId, options) => Transaction.run(sql, fork(sessionId, options))
 }

@@ -14,6 +14,7 @@ import * as SessionErrors from "../store/SessionErrors.ts"
 import type * as SessionClaims from "./SessionClaims.ts"
 import * as SessionDialect from "./SessionDialect.ts"
 import * as SessionRows from "./SessionRows.ts"
+import * as Transaction from "./Transaction.ts"
 
 type Fault = SqlError.SqlError | SessionStore.StoreError
 
@@ -91,5 +92,5 @@ export const make = (sql: SqlClient.SqlClient, claims: SessionClaims.SessionClai
     yield* sql`DELETE FROM ${events} WHERE ${within(row.session, 0, SessionDialect.lastSeq)}`
   })
 
-  return { list, info, remove: (sessionId) => sql.withTransaction(remove(sessionId)) }
+  return { list, info, remove: (sessionId) => Transaction.run(sql, remove(sessionId)) }
 }

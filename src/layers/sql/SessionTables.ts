@@ -11,6 +11,8 @@ import type * as SessionStore from "../../services/SessionStore.ts"
 import * as SessionErrors from "../store/SessionErrors.ts"
 import type * as Answered from "./Answered.ts"
 import * as SessionMigrations from "./SessionMigrations.ts"
+import * as Transaction from "./Transaction.ts"
+
 
 const table = "fiberloop_migrations"
 
@@ -31,9 +33,9 @@ export const migrate: Opening = (explain, answered) =>
     const latest = latestOf(known)
     const version = versionNow(sql)
     // takes a writer's lock, so that a locked file is noticed here and not by the first message
-    let found = yield* sql.onDialectOrElse({ pg: () => version, orElse: () => sql.withTransaction(version) })
+    let found = yield* sql.onDialectOrElse({ pg: () => version, orElse: () => Transaction.run(sql, version) })
     if (found < latest) {
-      yield* Migrator.make({})({ table, loader: Migrator.fromRecord(known) })
+      yield* Transaction.faults(Migrator.make({})({ table, loader: Migrator.fromRecord(known) }))
       found = yield* versionOf(sql)
     }
     if (found > latest) return yield* Effect.fail(newer(found, latest))

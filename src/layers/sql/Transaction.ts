@@ -1,0 +1,16 @@
+/**
+ * Runs statements as one transaction, all or nothing. A lost connection is an error here, as for a single statement: clients
+ * die of the ROLLBACK that they then still send.
+ */
+import * as Effect from "effect/Effect"
+import type * as SqlClient from "effect/sql/SqlClient"
+import * as SqlError from "effect/sql/SqlError"
+
+export const run = <A, E, R>(
+  sql: SqlClient.SqlClient,
+  self: Effect.Effect<A, E, R>
+): Effect.Effect<A, E | SqlError.SqlError, R> => faults(sql.withTransaction(self))
+
+/** The same for transactions that others run. */
+export const faults = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError.SqlError, R> =>
+  Effect.catchDefect(self, (defect) => SqlError.isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect))
