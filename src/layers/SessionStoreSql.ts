@@ -15,6 +15,7 @@ import { Migrations } from "../services/Migrations.ts"
 import type * as SessionStore from "../services/SessionStore.ts"
 import * as OwnerLiveness from "./OwnerLiveness.ts"
 import * as Answered from "./sql/Answered.ts"
+import * as Passing from "./sql/Passing.ts"
 import * as SessionAborts from "./sql/SessionAborts.ts"
 import type * as SessionAppend from "./sql/SessionAppend.ts"
 import * as SessionClaims from "./sql/SessionClaims.ts"
@@ -65,7 +66,7 @@ export const make = Effect.fnUntraced(function*(
 
   const asked = <A>(question: Effect.Effect<A, SqlError.SqlError | SessionStore.StoreError>) =>
     Effect.mapError(
-      Effect.suspend(() => answered(question)),
+      Effect.suspend(() => answered(Passing.waited(question))),
       (error) => SqlError.isSqlError(error) ? explain(error) : error
     )
 
@@ -77,7 +78,7 @@ export const make = Effect.fnUntraced(function*(
       writer: new SessionWriter({
         claim,
         claims,
-        append: (head, rows) => answered(options.append(head, rows)),
+        append: (head, rows) => answered(Passing.waited(options.append(head, rows))),
         explain,
         onAppend: () => signals.notify(sessionId)
       })

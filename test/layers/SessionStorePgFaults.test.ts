@@ -1,5 +1,6 @@
 /** What becomes of a store when its Postgres refuses it, goes away and comes back: a real server, of this file's own. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -191,6 +192,13 @@ const writing = Effect.fnUntraced(function*(more: Partial<SessionStorePg.Options
   return { log: Stream.runCollect(store.read("s")), session, store, url }
 })
 
+/** Appends so many events one by one, and reads them. */
+const writeTo = Effect.fnUntraced(function*(store: SessionStore.SessionStore["Service"], id: string, count: number) {
+  const session = yield* store.open(id, options)
+  for (let seq = 1; seq <= count; seq++) yield* session.append([notice({ seq }, id)])
+  assert.deepStrictEqual(yield* Stream.runCollect(store.read(id)), notices(1, count, id))
+}, Effect.scoped)
+
 describe("an append", () => {
   for (
     const [claim, state, tag, part] of [
@@ -222,6 +230,48 @@ describe("an append", () => {
         assert.deepStrictEqual(yield* log, notices(1, 3))
       }))
   }
+
+  for (
+    const [claim, state] of [
+      ["cannot be serialised", "40001"],
+      ["is in a deadlock", "40P01"],
+      ["waits too long for a lock", "55P03"],
+      ["takes longer than a statement may", "57014"]
+    ] as const
+  ) {
+    it.live(`that ${claim} is made again, and stored once`, () =>
+      Effect.gen(function*() {
+        const { log, session, url } = yield* writing()
+        for (
+          const statement of [
+            "CREATE SEQUENCE faults",
+            `CREATE FUNCTION fail() RETURNS trigger AS 'BEGIN
+              IF nextval(''faults'') <= 2 THEN RAISE EXCEPTION ''failed'' USING ERRCODE = ''${state}''; END IF;
+              RETURN NEW;
+            END' LANGUAGE plpgsql`,
+            "CREATE TRIGGER fail BEFORE INSERT ON fiberloop_events FOR EACH STATEMENT EXECUTE FUNCTION fail()"
+          ]
+        ) yield* PgDatabases.query(url, statement)
+        yield* session.append([notice({ seq: 3 })])
+        assert.deepStrictEqual(yield* log, notices(1, 3))
+      }))
+  }
+
+  it.live("of one of many writers succeeds where the server makes all transactions serializable", () =>
+    Effect.gen(function*() {
+      const url = yield* database()
+      const name = new URL(url).pathname.slice(1)
+      yield* PgDatabases.query(url, `ALTER DATABASE ${name} SET default_transaction_isolation = 'serializable'`)
+      const store = yield* SessionStorePg.make({ url })
+      yield* Effect.forEach(Arr.range(1, 10), (n) => writeTo(store, `s${n}`, 20), { concurrency: "unbounded" })
+    }))
+
+  it.live("waits for a connection of its store where the server has no more of them", () =>
+    Effect.gen(function*() {
+      const url = yield* database("CREATE ROLE one LOGIN CONNECTION LIMIT 1", "GRANT ALL ON SCHEMA public TO one")
+      const store = yield* SessionStorePg.make({ url: as(url, "one", "") })
+      yield* Effect.forEach(Arr.range(1, 3), (n) => writeTo(store, `s${n}`, 10), { concurrency: "unbounded" })
+    }))
 
   it.live("is stored exactly once when its connection is cut before the answer", () =>
     Effect.gen(function*() {

@@ -7,11 +7,14 @@ import type * as SqlError from "effect/sql/SqlError"
 
 /** The connection was lost: the statement may have been carried out, or may yet be. Other errors say that it was not. */
 export const isUnknown = ({ reason }: SqlError.SqlError): boolean =>
-  reason._tag === "ConnectionError" || codeOf(reason.cause).startsWith("57P0")
+  reason._tag === "ConnectionError" || codeIn(reason.cause).startsWith("57P0")
 
 /** Engines differ in how they report an event that exists already: that of another writer, which moved the fence. */
 export const isConflict = ({ reason }: SqlError.SqlError): boolean =>
   reason._tag === "UniqueViolation" || reason._tag === "ConstraintError"
 
-const codeOf = (cause: unknown): string =>
+/** As the engine has it; empty where there is none. */
+export const codeOf = ({ reason }: SqlError.SqlError): string => codeIn(reason.cause)
+
+const codeIn = (cause: unknown): string =>
   typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : ""
