@@ -33,7 +33,7 @@ export interface Claim {
 type Fault = SqlError.SqlError | SessionStore.StoreError
 
 export interface SessionClaims {
-  /** The row of a session that has events. */
+  /** The row of a session that has events. An id that the database would take for another finds none. */
   readonly find: (sessionId: string) => Effect.Effect<SessionRows.SeenRow | undefined, SqlError.SqlError>
   /** The row of a session that has events; fails where there is none. */
   readonly get: (sessionId: string) => Effect.Effect<SessionRows.SeenRow, Fault>
@@ -69,12 +69,11 @@ export const make = Effect.fnUntraced(function*(
   /** Claims of this store are live until they are released, even when it was too busy to renew a lease in time. */
   const held = new Set<string>()
 
-  const find = (sessionId: string) =>
-    Effect.flatMap(
-      Clock.currentTimeMillis,
-      (now) =>
-        Effect.map(statements.look(sessionId, now), (row) => row === undefined || row.head === 0 ? undefined : row)
-    )
+  const find = Effect.fnUntraced(function*(sessionId: string) {
+    if (SessionErrors.checkIds(sessionId) !== undefined) return undefined
+    const row = yield* statements.look(sessionId, yield* Clock.currentTimeMillis)
+    return row === undefined || row.head === 0 ? undefined : row
+  })
 
   const ownerOf = (row: SessionRows.OwnedRow) => {
     const owner = SessionRows.toOwner(row)

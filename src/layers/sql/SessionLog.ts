@@ -65,6 +65,7 @@ export const make = (sql: SqlClient.SqlClient, steps: EventMigrations.Steps): Se
   })
 
   const lastOf: SessionLog["lastOf"] = (sessionId, type, runId) => {
+    if (SessionErrors.checkIds(sessionId, runId ?? "") !== undefined) return Effect.undefined
     const session = sessionOf(sessionId)
     // not a parameter: a partial index serves only queries whose text has its condition
     const ofType = sql.literal(`type = '${type}'`)

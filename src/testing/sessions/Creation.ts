@@ -110,6 +110,23 @@ export const creation = (name: string, test: Test): void => {
           assert.strictEqual(yield* tagOf(open("s", { runId: id })), "StoreRefused")
         })
       )
+
+      test(
+        `the same id finds no session, and removes none: ${JSON.stringify(id)}`,
+        Effect.gen(function*() {
+          const store = yield* SessionStore.SessionStore
+          const like = id.replace("\0", "").toWellFormed()
+          yield* write(like, [started({ seq: 1 })])
+          assert.strictEqual(yield* tagOf(readAll(id)), "SessionNotFound")
+          assert.strictEqual(yield* tagOf(store.remove(id)), "SessionNotFound")
+          assert.strictEqual(yield* tagOf(store.fork(id, { to: "t" })), "SessionNotFound")
+          assert.strictEqual(yield* tagOf(open(id, { create: false })), "StoreRefused")
+          assert.isUndefined(yield* store.info(id))
+          assert.isUndefined(yield* store.lastOf(id, "RunStarted"))
+          assert.isUndefined(yield* store.lastOf(like, "RunStarted", id))
+          assert.deepStrictEqual(seqs(yield* readAll(like)), [1])
+        })
+      )
     }
   })
 }
