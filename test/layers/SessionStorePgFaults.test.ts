@@ -152,7 +152,16 @@ describe("a store cannot be made", () => {
       )
       const reason = yield* opening(url)
       assert.strictEqual(reason._tag, "StoreRefused")
-      assertSaid(reason.message, "read-only")
+      assertSaid(reason.message, "read-only", "default_transaction_read_only")
+    }))
+
+  it.live("when the search path has no schema that is there", () =>
+    Effect.gen(function*() {
+      const url = new URL(yield* database())
+      url.searchParams.set("options", "-c search_path=nowhere")
+      const reason = yield* opening(url.href)
+      assert.strictEqual(reason._tag, "StoreRefused")
+      assertSaid(reason.message, "\"postgres\"", "search_path", "Create one")
     }))
 
   it.live("when other tables have its names", () =>

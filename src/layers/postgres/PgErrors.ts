@@ -90,7 +90,20 @@ const stateFault = (
         `${database} does not allow the user "${user}" to do this (${said}). Grant the permission.`
       )
     case "25006":
-      return SessionErrors.refused(`${database} is read-only (${said}). Connect to the primary server.`)
+      return SessionErrors.refused(
+        `${database} is read-only (${said}). Connect to the primary server; if this is it, somebody has set ` +
+          `default_transaction_read_only for the database or for the user "${user}".`
+      )
+    case "3F000":
+      return SessionErrors.refused(
+        `${database} has no schema in which the user "${user}" may make the tables of sessions (${said}). Create one that is ` +
+          "in the search_path of this user, and let this user use it."
+      )
+    case "57014":
+      return SessionErrors.unavailable(
+        `${database} stopped what it was to do (${said}). If that happens again, look at the statement_timeout of the user ` +
+          `"${user}".`
+      )
     case "57P01":
     case "57P02":
     case "57P05":

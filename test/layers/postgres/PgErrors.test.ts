@@ -25,7 +25,13 @@ describe("an error says what to do", () => {
     ["28000", "Allow it in the pg_hba.conf of the server, or change the user or sslmode in the URL."],
     ["3D000", "Create it first."],
     ["42501", "Grant the permission."],
-    ["25006", "Connect to the primary server."],
+    [
+      "25006",
+      "Connect to the primary server; if this is it, somebody has set default_transaction_read_only for the database or for " +
+      "the user \"u\"."
+    ],
+    ["3F000", "Create one that is in the search_path of this user, and let this user use it."],
+    ["57014", "If that happens again, look at the statement_timeout of the user \"u\"."],
     ["57P01", "Try again once it runs."],
     ["57P03", "Try again once it runs."],
     ["53100", "Make room, then try again."],
