@@ -23,6 +23,7 @@ import * as PgPlace from "./postgres/PgPlace.ts"
 import * as PgSignals from "./postgres/PgSignals.ts"
 import * as SessionStoreSql from "./SessionStoreSql.ts"
 import * as Answered from "./sql/Answered.ts"
+import * as Passing from "./sql/Passing.ts"
 import * as SessionErrors from "./store/SessionErrors.ts"
 
 export interface Options {
@@ -94,10 +95,11 @@ export const make = Effect.fnUntraced(function*(
       ? Effect.never
       : Effect.flatMap(PgConnection.make(config), (connection) => connection.listen(channel))
   })
+  const append = PgAppend.make(client)
   return yield* SessionStoreSql.make({
     explain,
     timeout,
-    append: PgAppend.make(client),
+    append: (head, rows) => Passing.waited(append(head, rows)),
     signals
   }).pipe(
     Effect.provideService(SqlClient.SqlClient, client)

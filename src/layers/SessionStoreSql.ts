@@ -78,7 +78,7 @@ export const make = Effect.fnUntraced(function*(
       writer: new SessionWriter({
         claim,
         claims,
-        append: (head, rows) => answered(Passing.waited(options.append(head, rows))),
+        append: (head, rows) => answered(options.append(head, rows)),
         explain,
         onAppend: () => signals.notify(sessionId)
       })

@@ -13,7 +13,6 @@ import type * as Answered from "./Answered.ts"
 import * as SessionMigrations from "./SessionMigrations.ts"
 import * as Transaction from "./Transaction.ts"
 
-
 const table = "fiberloop_migrations"
 
 type Opening = (
