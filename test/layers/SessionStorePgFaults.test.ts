@@ -164,6 +164,20 @@ describe("a store cannot be made", () => {
       assertSaid(reason.message, "\"postgres\"", "search_path", "Create one")
     }))
 
+  it.live("when a new database cannot hold every text", () =>
+    Effect.gen(function*() {
+      const name = `faults_${++made}`
+      yield* PgDatabases.query(
+        postgres.url,
+        `CREATE DATABASE ${name} ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`
+      )
+      const url = PgDatabases.named(postgres.url, name)
+      const reason = yield* opening(url)
+      assert.strictEqual(reason._tag, "StoreRefused")
+      assertSaid(reason.message, `"${name}"`, "LATIN1", "UTF8")
+      assert.lengthOf(yield* PgDatabases.query(url, "SELECT FROM pg_class WHERE relname LIKE 'fiberloop%'"), 0)
+    }))
+
   it.live("when other tables have its names", () =>
     Effect.gen(function*() {
       const reason = yield* opening(yield* database("CREATE TABLE fiberloop_sessions (x INT)"))

@@ -33,6 +33,7 @@ export const migrate: Opening = (explain, answered) =>
     const version = versionNow(sql)
     // takes a writer's lock, so that a locked file is noticed here and not by the first message
     let found = yield* sql.onDialectOrElse({ pg: () => version, orElse: () => Transaction.run(sql, version) })
+    if (found === 0) yield* holdsEveryText(sql)
     if (found < latest) {
       yield* Transaction.faults(Migrator.make({})({ table, loader: Migrator.fromRecord(known) }))
       found = yield* versionOf(sql)
@@ -56,6 +57,27 @@ export const check: Opening = (explain, answered) =>
     answered,
     Effect.catchTag("SqlError", (error) => Effect.fail(explain(error)))
   )
+
+/** Refuses to begin where an answer with a character that the database lacks would be paid for, and then not stored. */
+const holdsEveryText = Effect.fnUntraced(function*(
+  sql: SqlClient.SqlClient
+): Effect.fn.Return<void, SqlError.SqlError | SessionStore.StoreError> {
+  const [found] = yield* sql.onDialectOrElse({
+    pg: () => sql<Encoded>`SELECT current_database() AS database, current_setting('server_encoding') AS encoding`,
+    orElse: () => Effect.succeed<ReadonlyArray<Encoded>>([])
+  })
+  // SQL_ASCII takes texts as they come
+  if (found === undefined || ["UTF8", "SQL_ASCII"].includes(found.encoding)) return
+  return yield* Effect.fail(SessionErrors.refused(
+    `The database "${found.database}" has the encoding ${found.encoding}, which lacks characters that models and people ` +
+      "write; nothing was changed. Make one with the encoding UTF8 for sessions."
+  ))
+})
+
+interface Encoded {
+  readonly database: string
+  readonly encoding: string
+}
 
 const latestOf = (known: object): number => Math.max(...Object.keys(known).map((name) => Number.parseInt(name, 10)))
 
