@@ -34,6 +34,7 @@ import { ScriptedModel } from "../../src/testing/index.ts"
 import * as Loopback from "../support/Loopback.ts"
 import * as Overloaded from "../support/Overloaded.ts"
 import * as RunLog from "../support/RunLog.ts"
+import * as TestStore from "../support/TestStore.ts"
 
 const below = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
   Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, ScriptedModel.layer(turns))
@@ -127,11 +128,11 @@ describe("docs/errors.md", () => {
   const jobOf = (assistant: Agent.Client<string>, failed: Effect.Effect<unknown> = Effect.void) =>
     assistant.start(request).pipe(
       Effect.flatMap((run) => run.result),
-      Effect.catchReason(
-        "RetryableError",
-        "RetriesExhausted",
-        (_, { retryAfter = 0 }) => Effect.delay(again(assistant), retryAfter)
-      ),
+      Effect.catchReasons("RetryableError", {
+        RetriesExhausted: (_, { retryAfter = 0 }) => Effect.delay(again(assistant), retryAfter),
+        StoreUnavailable: (_, error) =>
+          Effect.catchReason(again(assistant), "NonRetryableError", "SessionNotFound", () => Effect.fail(error))
+      }),
       Effect.catchReasons("NonRetryableError", {
         Authentication: () => again(assistant),
         QuotaExhausted: () => again(assistant)
@@ -141,6 +142,7 @@ describe("docs/errors.md", () => {
     )
   const made = Agent.make({ instructions: "Be brief.", retry: RetryPolicy.make({ maxRetries: 0 }) })
   const hi = ScriptedModel.text("Hi.")
+  const away = new RunError.RetryableError({ _tag: "StoreUnavailable", message: "away" })
   const wrongKey = ScriptedModel.fail(
     new RunError.NonRetryableError({ _tag: "Authentication", message: "HTTP 401", status: 401 })
   )
@@ -164,6 +166,18 @@ describe("docs/errors.md", () => {
       assert.strictEqual((yield* job).text, "Hi.")
       assert.lengthOf(yield* (yield* ScriptedModel.Script).requests, 3)
     }).pipe(Effect.provide(below(wrongKey, wrongKey, hi))))
+
+  for (const [what, at] of [["before it began", 1], ["while it was under way", 2], ["when it ended", 3]] as const) {
+    it.effect(`a job whose store was away ${what} is done at the next try`, () =>
+      Effect.gen(function*() {
+        const store = yield* TestStore.make(({ n, store }) => n === at ? Effect.fail(away) : store)
+        yield* Effect.gen(function*() {
+          const job = yield* Effect.forkChild(jobOf(yield* made))
+          yield* TestClock.adjust("1 minute")
+          assert.strictEqual((yield* Fiber.join(job)).text, "Hi.")
+        }).pipe(Effect.provide([Fiberloop.layer, store.layer, ScriptedModel.layer([hi, hi])]))
+      }))
+  }
 
   it.effect("a job is tried again no sooner than its provider asked for", () =>
     Effect.gen(function*() {
