@@ -27,8 +27,8 @@ const database = Effect.fnUntraced(function*(more = "") {
 const connection = (file: string) =>
   Effect.acquireRelease(Effect.sync(() => new DatabaseSync(file)), (db) => Effect.sync(() => db.close()))
 
-/** Takes back what version 7 added, but for its view: of an earlier one, a drop is enough. */
-const of6 = `DROP VIEW fiberloop_sessions_now; CREATE VIEW fiberloop_sessions_now AS SELECT 1;
+/** Takes back what version 7 added. */
+const of6 = `DROP VIEW fiberloop_sessions_current;
   DROP INDEX fiberloop_sessions_parents; ALTER TABLE fiberloop_sessions DROP COLUMN parent;
   DELETE FROM fiberloop_migrations WHERE migration_id >= 7`
 
@@ -174,4 +174,15 @@ it.effect("sessions of a database of version 6 get the parents that their first 
     yield* store.open("of 0", { runId: "run-1", create: false })
     assert.strictEqual((yield* reader.info("of 0"))?.parent, "0")
     assert.deepStrictEqual((yield* reader.list({ parents: ["0"] })).map(({ sessionId }) => sessionId), ["of 0"])
+  }))
+
+it.effect("a process of version 6 that still has a migrated database open reads the columns that it knows", () =>
+  Effect.gen(function*() {
+    const { db, file } = yield* database()
+    yield* Effect.scoped(make(file))
+    db.exec(of6)
+    const columns = () => db.prepare("SELECT * FROM fiberloop_sessions_now").columns().map(({ name }) => name)
+    const before = columns()
+    yield* make(file)
+    assert.deepStrictEqual(columns(), before)
   }))

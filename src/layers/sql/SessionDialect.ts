@@ -49,10 +49,11 @@ export const make = (sql: SqlClient.SqlClient): SessionDialect =>
     }),
     orElse: () => ({
       leaseTime: (now: number) => sql`${now}`,
-      sessions: sql.literal("fiberloop_sessions_now"),
+      sessions: sql.literal("fiberloop_sessions_current"),
       caughtUp: sql.literal(`,
         (head, turns, updated_at) = (
-          SELECT head, turns, updated_at FROM fiberloop_sessions_now AS now WHERE now.session = fiberloop_sessions.session
+          SELECT head, turns, updated_at
+          FROM fiberloop_sessions_current AS now WHERE now.session = fiberloop_sessions.session
         )`),
       events: sql.literal("fiberloop_log"),
       key: sql.literal("key"),

@@ -79,21 +79,21 @@ const keyEvents = Effect.gen(function*() {
   yield* sql`CREATE INDEX fiberloop_compactions ON fiberloop_log (session, seq) WHERE type = 'ContextCompacted'`
   yield* sql`CREATE INDEX fiberloop_runs ON fiberloop_log (session, run, seq) WHERE type = 'RunStarted'`
   yield* sql`CREATE INDEX fiberloop_sessions_owned ON fiberloop_sessions (session) WHERE owner IS NOT NULL`
-  yield* createView("")
+  yield* createView("fiberloop_sessions_now", "")
 })
 
 /**
  * The sessions as of their last events; `columns` are further ones, which only the first event sets. Casts: if types differ
  * between its halves, SQLite builds all rows of a view to find one.
  */
-const createView = Effect.fnUntraced(function*(columns: string) {
+const createView = Effect.fnUntraced(function*(name: string, columns: string) {
   const sql = yield* SqlClient.SqlClient
   const newer = sql.literal(
     "FROM fiberloop_log WHERE key > (row.session << 32 | row.head) AND key < (row.session + 1 << 32)"
   )
   const more = sql.literal(columns)
   yield* sql`
-    CREATE VIEW fiberloop_sessions_now AS
+    CREATE VIEW ${sql(name)} AS
     SELECT session, id, epoch, owner, lease, head, title, turns, ended, created_at, updated_at${more}
     FROM fiberloop_sessions WHERE owner IS NULL
     UNION ALL
@@ -143,29 +143,36 @@ interface FirstRow {
 
 /**
  * The session whose call a session's first run works for, as its `RunStarted` says; rows that processes of the version before
- * add have none.
+ * add have none. Nor has a copy, which is younger than its first event.
+ *
+ * In SQLite, those processes go on with their view: where its columns change, Node 22 leaves the last ones out of the first row
+ * that a prepared statement returns.
  */
 const addParents = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   yield* sql`ALTER TABLE fiberloop_sessions ADD COLUMN parent TEXT`
   const events = sql.onDialectOrElse({
     pg: () => Effect.succeed("fiberloop_events"),
-    orElse: () =>
-      sql`DROP VIEW fiberloop_sessions_now`.pipe(
-        Effect.andThen(createView(", parent")),
-        Effect.as("fiberloop_log")
-      )
+    orElse: () => Effect.as(createView("fiberloop_sessions_current", ", parent"), "fiberloop_log")
   })
   const table = sql.literal(yield* events)
   for (let after: Session | undefined = 0; after !== undefined;) {
     const rows: ReadonlyArray<FirstRow> = yield* sql<FirstRow>`
-      SELECT session, body FROM ${table}
-      WHERE type = 'RunStarted' AND seq = 1 AND session > ${after} AND body LIKE '%"parent":{%'
-      ORDER BY session LIMIT 100`
-    for (const { body, session } of rows) {
-      const parent = SessionRows.parentIn(body)
-      if (parent === undefined) continue
-      yield* sql`UPDATE fiberloop_sessions SET parent = ${SessionRows.toText(parent)} WHERE session = ${session}`
+      SELECT first.session, first.body
+      FROM ${table} AS first JOIN fiberloop_sessions AS row ON row.session = first.session
+      WHERE first.type = 'RunStarted' AND first.seq = 1 AND first.session > ${after}
+        AND first.body LIKE '%"parent":{%' AND row.created_at <= first.at
+      ORDER BY first.session LIMIT 100`
+    const found = rows.flatMap(({ body, session }) => {
+      const parent = SessionRows.toParent({ parent: SessionRows.parentIn(body) })
+      return parent === null ? [] : [{ session, parent }]
+    })
+    // in one statement: in Postgres, nobody can use the table meanwhile
+    if (found.length > 0) {
+      const cases = sql.join(" ", false)(found.map(({ parent, session }) => sql`WHEN ${session} THEN ${parent}`))
+      yield* sql`
+        UPDATE fiberloop_sessions SET parent = CASE session ${cases} END
+        WHERE ${sql.in("session", found.map(({ session }) => session))}`
     }
     after = rows.at(-1)?.session
   }

@@ -1,9 +1,10 @@
 /**
  * Converts sessions and events to rows and back. No fact is stored twice: a body holds only what no column does.
  *
- * Does not own the tables (`SessionTables`), nor how engines find rows in them (`SessionDialect`).
+ * Does not own the tables (`SessionMigrations`), nor how engines find rows in them (`SessionDialect`).
  */
 import * as Arr from "effect/Array"
+import * as InputCheck from "../../run/InputCheck.ts"
 import type * as Pointer from "../../run/Pointer.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
@@ -67,12 +68,12 @@ export const toInfo = (row: InfoRow): SessionStore.SessionInfo => ({
 export const toOwner = (row: Pick<SessionRow, "owner">): Owner | undefined =>
   row.owner === null ? undefined : parseObject(row.owner) as Owner | undefined
 
-/** A title, or the id of a session of any store, that every database can keep. */
+/** A text that every database can take. */
 export const toText = (text: string): string => text.replaceAll("\0", "\ufffd").toWellFormed()
 
-/** The parent of a session as it is in its row. */
-export const toParent = ({ parent }: Pick<SessionStore.SessionInfo, "parent">): string | null =>
-  parent === undefined ? null : toText(parent)
+/** The parent of a session as it is in its row; none where that can be no session's id, which may be longer than an index holds. */
+export const toParent = ({ parent }: { readonly parent?: string | undefined }): string | null =>
+  parent === undefined || InputCheck.badId("parent", parent) !== undefined ? null : parent
 
 /** The parent that the body of a session's first event names. */
 export const parentIn = (body: string): string | undefined => {

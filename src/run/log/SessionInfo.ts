@@ -28,7 +28,7 @@ export interface SessionInfo {
 
 /**
  * Folds an event into what `list` shows. Stores keep the result beside the log, or make it on request; SQLite does so
- * in SQL, in the view of `layers/sql/SessionTables`, which must change together with what is counted here.
+ * in SQL, in the view of `layers/sql/SessionMigrations`, which must change together with what is counted here.
  */
 export const evolveInfo = (info: SessionInfo, event: RunEvent.Durable): SessionInfo => {
   const next = { ...info, head: event.seq, updatedAt: event.at }
