@@ -68,8 +68,9 @@ export const outermost = (
 
 /**
  * Deletes a session with all that it holds, and the sessions that agents began for its calls, for their calls, and so on; returns
- * the ids of what it deleted. Where one of these is in use it stays, the others go, and it fails with `SessionBusy`, which names
- * it: call it again. Nothing is deleted while the session itself is in use. `SessionNotFound` when there is neither.
+ * the ids of what it deleted. Where one of these is in use it stays, and so do those between it and the session; the others go, and
+ * it fails with `SessionBusy`, which names it: call it again, also after any other failure. Nothing is deleted while the session
+ * itself is in use. `SessionNotFound` when there is neither.
  */
 export const remove = (
   sessionId: string

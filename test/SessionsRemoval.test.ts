@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as SessionStoreMemory from "../src/layers/SessionStoreMemory.ts"
 import * as SessionStoreSqlite from "../src/layers/SessionStoreSqlite.ts"
+import * as RunError from "../src/run/RunError.ts"
 import { SessionStore } from "../src/services/SessionStore.ts"
 import * as Sessions from "../src/Sessions.ts"
 import { begunFor, completed, notice, started } from "../src/testing/sessions/Fixtures.ts"
@@ -83,6 +84,20 @@ for (
         assert.deepStrictEqual(yield* ids, ["b", "b1"])
       }).pipe(Effect.provide(layer)))
 
+    it.effect("one further down that is in use stays with those above it, and all go when asked again", () =>
+      Effect.gen(function*() {
+        yield* families
+        yield* Effect.scoped(Effect.gen(function*() {
+          yield* (yield* SessionStore).open("a11", { runId: "live", create: false })
+          const error = yield* Effect.flip(Sessions.remove("a"))
+          assert(error.reason._tag === "SessionBusy")
+          assert.strictEqual(error.reason.sessionId, "a11")
+          assert.deepStrictEqual(yield* ids, ["a1", "a11", "b", "b1"])
+        }))
+        assert.deepStrictEqual((yield* Sessions.remove("a")).toSorted(), ["a1", "a11"])
+        assert.deepStrictEqual(yield* ids, ["b", "b1"])
+      }).pipe(Effect.provide(layer)))
+
     it.effect("a session that is not there, with nothing below it, is SessionNotFound", () =>
       Effect.gen(function*() {
         yield* families
@@ -129,6 +144,39 @@ it.effect("a store that does not know the filter loses no other session", () =>
     const list: typeof store.list = (options) => store.list({ ...options, parents: undefined })
     const deaf = { ...store, list }
     yield* Effect.provideService(Sessions.remove("a"), SessionStore, deaf)
+    assert.deepStrictEqual(yield* ids, ["b", "b1"])
+  }).pipe(Effect.provide(SessionStoreMemory.layer)))
+
+it.effect("whichever removal fails, all that is left goes when asked again", () =>
+  Effect.gen(function*() {
+    const store = yield* SessionStore
+    const down = new RunError.RetryableError({ _tag: "StoreUnavailable", message: "down" })
+    for (let failing = 1; failing <= 5; failing++) {
+      yield* families
+      let removals = 0
+      const broken = {
+        ...store,
+        remove: (id: string) => Effect.suspend(() => ++removals >= failing ? Effect.fail(down) : store.remove(id))
+      }
+      const error = yield* Effect.flip(Effect.provideService(Sessions.remove("a"), SessionStore, broken))
+      assert.deepStrictEqual([error.reason._tag, removals], ["StoreUnavailable", failing])
+      assert.lengthOf(yield* ids, 8 - failing)
+      yield* Sessions.remove("a")
+      assert.deepStrictEqual(yield* ids, ["b", "b1"])
+      yield* Sessions.remove("b")
+    }
+  }).pipe(Effect.provide(SessionStoreMemory.layer)))
+
+it.effect("what agents begin for their calls meanwhile goes too", () =>
+  Effect.gen(function*() {
+    const store = yield* SessionStore
+    yield* families
+    const begin = (id: string) => Effect.provideService(put(`late ${id}`, id), SessionStore, store)
+    const late = {
+      ...store,
+      remove: (id: string) => Effect.andThen(id.startsWith("late") ? Effect.void : begin(id), store.remove(id))
+    }
+    yield* Effect.provideService(Sessions.remove("a"), SessionStore, late)
     assert.deepStrictEqual(yield* ids, ["b", "b1"])
   }).pipe(Effect.provide(SessionStoreMemory.layer)))
 
