@@ -61,19 +61,35 @@ const notEmpty = (typed: string): Effect.Effect<void, Refusal> =>
     ? Effect.fail(badInput("the session is empty: give an id that fiberloop sessions lists"))
     : Effect.void
 
-/** Several sessions, each once, in a database to write to. */
+/**
+ * Several sessions to delete, each once, in a database to write to. For one that is gone already, those that are left of what agents
+ * began for its calls.
+ */
 export const findEach = Effect.fnUntraced(function*(
   { db }: Pick<Settings, "db">,
-  [first, ...more]: Arr.NonEmptyReadonlyArray<string>
-): Effect.fn.Return<Arr.NonEmptyReadonlyArray<Kept>, Refusal, Scope.Scope> {
-  const kept = yield* find({ db }, first)
-  const found = new Map([[kept.info.sessionId, kept]])
-  for (const typed of more) {
+  named: Arr.NonEmptyReadonlyArray<string>
+): Effect.fn.Return<ReadonlyArray<Kept>, Refusal, Scope.Scope> {
+  yield* notEmpty(named[0])
+  const store = yield* Database.existing({ db })
+  if (store === undefined) return yield* Database.noDatabase(named[0], db)
+  const found = new Map<string, Kept>()
+  for (const typed of named) {
     yield* notEmpty(typed)
-    const other = yield* locate(kept.store, typed)
-    found.set(other.info.sessionId, other)
+    const left = yield* Effect.mapError(leftBelow(store, typed), Messages.refusal)
+    const kept = left.length > 0 ? left.map((info) => ({ store, info })) : [yield* locate(store, typed)]
+    for (const each of kept) found.set(each.info.sessionId, each)
   }
-  return [...found.values()] as never
+  return [...found.values()]
+})
+
+const leftBelow = Effect.fnUntraced(function*(
+  store: Kept["store"],
+  typed: string
+): Effect.fn.Return<ReadonlyArray<SessionStore.SessionInfo>, SessionStore.StoreError> {
+  if (typed === last || (yield* store.info(typed)) !== undefined) return []
+  const infos = yield* store.list({ parents: [typed] })
+  // a store that does not know the filter lists all there are
+  return infos.filter(({ parent }) => parent === typed)
 })
 
 const locate = Effect.fnUntraced(function*(

@@ -90,6 +90,28 @@ describe("without a terminal", () => {
       assert.deepStrictEqual(rest, { sessionId: id, title: "2+2", turns: 2, end: "RunCompleted" })
     }))
 
+  it.effect("one that was named and went with one before is a line of JSON too", () =>
+    Effect.gen(function*() {
+      const { id, on } = yield* family
+      const { stdout } = yield* on("remove", [id, "below", "--yes", "--json"])
+      const ids = stdout.trim().split("\n").map((line) => JSON.parse(line).sessionId)
+      assert.deepStrictEqual(ids, [id, "below"])
+    }))
+
+  it.effect("what stayed of a session, because it was in use, goes when the session is named again", () =>
+    Effect.gen(function*() {
+      const { id, left, on, other, store } = yield* family
+      const { code, stderr } = yield* Effect.scoped(Effect.gen(function*() {
+        yield* (yield* SessionStore.SessionStore).open("below", { runId: "live", create: false })
+        return yield* on("remove", [id, "--yes"])
+      })).pipe(Effect.provide(store))
+      assert.strictEqual(code, 1)
+      assert.include(stderr, "below")
+      assert.deepStrictEqual(yield* left, [other, "below"].toSorted())
+      assert.strictEqual((yield* on("remove", [id, "--yes"])).stdout, "✓ deleted session below\n")
+      assert.deepStrictEqual(yield* left, [other])
+    }))
+
   it.effect("where one is unknown, none is deleted", () =>
     Effect.gen(function*() {
       const { id, left, on } = yield* family

@@ -35,13 +35,18 @@ const remove = Effect.fnUntraced(function*(
   const gone = new Set<string>()
   for (const { info, store } of found) {
     // it was below one before it
-    if (gone.has(info.sessionId)) continue
+    if (gone.has(info.sessionId)) {
+      if (place.json) yield* Print.print(RenderSessions.json(info))
+      continue
+    }
     const deleted = yield* Sessions.remove(info.sessionId).pipe(
       Effect.provideService(SessionStore.SessionStore, store),
       Effect.mapError(Messages.refusal)
     )
     for (const id of deleted) gone.add(id)
-    yield* Print.print(place.json ? RenderSessions.json(info) : said(info, deleted.length - 1))
+    yield* Print.print(
+      place.json ? RenderSessions.json(info) : said(info, deleted.filter((id) => id !== info.sessionId).length)
+    )
   }
 })
 
@@ -53,7 +58,7 @@ const said = ({ sessionId }: SessionStore.SessionInfo, below: number): string =>
 /** Shows what would be deleted. Only a clear yes is one. */
 const ask = Effect.fnUntraced(function*(
   place: Settings,
-  found: Arr.NonEmptyReadonlyArray<KeptSession.Kept>
+  found: ReadonlyArray<KeptSession.Kept>
 ): Effect.fn.Return<void, Ended | Refusal, Input | Output> {
   const { answer, isTerminal } = yield* Input
   const { stderr } = yield* Output
