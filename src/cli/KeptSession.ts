@@ -28,7 +28,7 @@ export const approvals = ({ info, store }: Kept): Effect.Effect<ReadonlyArray<Ru
     Effect.mapError(Messages.refusal)
   )
 
-/** Names the session that was changed last. */
+/** Names the session that was changed last, of those that no agent began for a call: the first that `sessions` shows. */
 const last = "last"
 /** The beginning of an id must be at least this long. */
 const least = 6
@@ -100,7 +100,9 @@ const locate = Effect.fnUntraced(function*(
   const isLast = typed === last
   const info = isLast ? undefined : yield* Effect.mapError(store.info(typed), Messages.refusal)
   if (info !== undefined) return { store, info }
-  const [latest] = isLast ? yield* Effect.mapError(store.list({ limit: 1 }), Messages.refusal) : []
+  const [latest] = isLast
+    ? yield* Effect.mapError(store.list({ limit: 1, parents: [undefined] }), Messages.refusal)
+    : []
   if (latest !== undefined) return { store, info: latest }
   const all = yield* Effect.mapError(store.list(), Messages.refusal)
   const found = match(all.map(({ sessionId }) => sessionId), typed)

@@ -104,6 +104,33 @@ describe("fiberloop sessions", () => {
       assert.strictEqual(stderr, `There are more: fiberloop sessions --limit 2 --all --db ${db}\n`)
     }))
 
+  it.effect("says where those that it shows not are all there are", () =>
+    Effect.gen(function*() {
+      const { db, id, on, store } = yield* withSession()
+      yield* Effect.gen(function*() {
+        const kept = yield* SessionStore.SessionStore
+        const session = yield* kept.open("below", { runId: "run-1", create: true })
+        yield* session.append([begunFor(id, { seq: 1 })])
+        yield* kept.remove(id)
+      }).pipe(Effect.scoped, Effect.provide(store))
+      const { stderr, stdout } = yield* on("sessions")
+      assert.strictEqual(stdout, "")
+      assert.strictEqual(
+        stderr,
+        `fiberloop: there are only sessions that agents began for calls: fiberloop sessions --all --db ${db}\n`
+      )
+    }))
+
+  it.effect("takes as last the first that it shows", () =>
+    Effect.gen(function*() {
+      const { id, on, store } = yield* withSession()
+      yield* Effect.gen(function*() {
+        const session = yield* (yield* SessionStore.SessionStore).open("below", { runId: "run-1", create: true })
+        yield* session.append([begunFor(id, { seq: 1, at: 1000 })])
+      }).pipe(Effect.scoped, Effect.provide(store))
+      assert.include((yield* on("show", ["last"])).stdout, `── session ${id} ·`)
+    }))
+
   it.effect("prints a line of JSON for each", () =>
     Effect.gen(function*() {
       const { id, on } = yield* withSession()

@@ -30,13 +30,19 @@ const list = Effect.fnUntraced(function*(
   const { stderr } = yield* Output
   const most = (yield* Settings.whole("--limit", limit)) ?? (place.json ? undefined : defaultLimit)
   const store = yield* Database.readable(place)
-  const found = store === undefined
-    ? []
-    : yield* Effect.mapError(
-      store.list({ ...(all ? {} : { parents: [undefined] }), ...(most === undefined ? {} : { limit: most + 1 }) }),
-      Messages.refusal
-    )
-  if (found.length === 0) return yield* stderr.write(`${Messages.line(Database.noSessions(place))}\n`)
+  const listed = (options: SessionStore.ListOptions) =>
+    store === undefined ? Effect.succeed([]) : Effect.mapError(store.list(options), Messages.refusal)
+  const found = yield* listed({
+    ...(all ? {} : { parents: [undefined] }),
+    ...(most === undefined ? {} : { limit: most + 1 })
+  })
+  if (found.length === 0) {
+    const hidden = all ? [] : yield* listed({ limit: 1 })
+    const none = hidden.length === 0
+      ? Database.noSessions(place)
+      : `there are only sessions that agents began for calls: ${Invocation.of("sessions", ["--all"], place.flags)}`
+    return yield* stderr.write(`${Messages.line(none)}\n`)
+  }
   const shown = found.slice(0, most)
   const look = {
     ...(yield* Print.tableOf(place.isPlain)),
