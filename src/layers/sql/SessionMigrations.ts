@@ -162,12 +162,12 @@ const addParents = Effect.gen(function*() {
       FROM ${table} AS first JOIN fiberloop_sessions AS row ON row.session = first.session
       WHERE first.type = 'RunStarted' AND first.seq = 1 AND first.session > ${after}
         AND first.body LIKE '%"parent":{%' AND row.created_at <= first.at
-      ORDER BY first.session LIMIT 100`
+      ORDER BY first.session LIMIT 20`
     const found = rows.flatMap(({ body, session }) => {
       const parent = SessionRows.toParent({ parent: SessionRows.parentIn(body) })
       return parent === null ? [] : [{ session, parent }]
     })
-    // in one statement: in Postgres, nobody can use the table meanwhile
+    // in one statement: in Postgres, nobody can use the table meanwhile; few at once, as each may have an event of 16 MiB
     if (found.length > 0) {
       const cases = sql.join(" ", false)(found.map(({ parent, session }) => sql`WHEN ${session} THEN ${parent}`))
       yield* sql`
