@@ -157,6 +157,23 @@ describe("the same run id", () => {
       assert.deepStrictEqual(yield* store.log("s"), log)
     }))
 
+  it.effect("of a run that began with what this version does not know is RunConflict", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* TestAgent.make([ScriptedModel.text("a")])
+      const input = { sessionId: "s", runId: "r", input: "go" }
+      yield* agent.run(input)
+      const [first, ...rest] = yield* store.log("s")
+      assert(first?._tag === "RunStarted")
+      const other = { ...first, input: { ...first.input, effort: "high" } }
+      yield* Effect.scoped(
+        Effect.flatMap(store.service.open("t", { runId: "r", create: true }), (session) =>
+          session.append([other, ...rest]))
+      )
+      const { reason } = yield* Effect.flip(agent.run({ ...input, sessionId: "t" }))
+      assert.strictEqual(reason._tag, "RunConflict")
+      assert.include(reason.message, "another effort;")
+    }))
+
   it.effect("with equal input attaches to the drive that resumed it", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate

@@ -31,11 +31,13 @@ export const refusal = (
   if (agent !== undefined && agent !== brief.agent) return RunError.runOfAnother(runId, agent)
   const asked = RunInput.askedOf(input, begin.input, begin.given)
   if (isEqual(asked, input)) return undefined
-  const differ = fields.filter((field) => !isEqual(asked[field], input[field]) && !(isOfCall && field === "data"))
+  // another version's log may have fields that this one does not know
+  const fields = new Set([...known, ...Object.keys(input)] as ReadonlyArray<keyof RunInput.Effective>)
+  const differ = [...fields].filter((field) => !isEqual(asked[field], input[field]) && !(isOfCall && field === "data"))
   return differ.length === 0 ? undefined : RunError.runConflict(runId, differ.map(nameOf))
 }
 
-const fields = Object.keys(RunInput.Effective.fields) as ReadonlyArray<keyof RunInput.Effective>
+const known = Object.keys(RunInput.Effective.fields)
 
 /** As the caller gave it. */
 const nameOf = (field: keyof RunInput.Effective): string => field === "messages" ? "input" : field
