@@ -23,7 +23,7 @@ const offered = (words: ReadonlyArray<string>, cwd: string) =>
 
 describe("bash completes", () => {
   it.effect.each<readonly [string, ReadonlyArray<string>, ReadonlyArray<string>]>([
-    ["commands", ["fiberloop", "re"], ["recover", "resume"]],
+    ["commands", ["fiberloop", "re"], ["recover", "remove", "resume"]],
     ["flags", ["fiberloop", "run", "--m"], ["--max-turns", "--model"]],
     ["help of a command", ["fiberloop", "show", "--h"], ["--help"]],
     ["what stands without a command", ["fiberloop", "--"], ["--completions", "--help", "--version"]],
