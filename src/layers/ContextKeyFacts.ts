@@ -12,6 +12,7 @@ import * as Facts from "./context/Facts.ts"
 import * as MessageText from "./context/MessageText.ts"
 import * as SummaryText from "./context/SummaryText.ts"
 import type * as Way from "./context/Way.ts"
+import * as OptionCheck from "./provider/OptionCheck.ts"
 
 export type Options = Condense.Options
 
@@ -49,11 +50,14 @@ const way: Way.Way<Facts.Facts> = {
     })
 }
 
-/** Condenses with `model`. Throws a `RangeError` for an option out of range. */
+/** Condenses with `model`. Throws a `RangeError` for an option out of range, and for one that it does not have. */
 export const make = (
   model: Model.Model["Service"],
   options: Options = {}
-): ContextManager.ContextManager["Service"] => Condense.make(model, way, options)
+): ContextManager.ContextManager["Service"] => {
+  OptionCheck.noOthers("ContextKeyFacts", options, Condense.optionNames)
+  return Condense.make(model, way, options)
+}
 
 /**
  * Takes the model when the layer is built, so that a cheap one can condense for an expensive one. It is sent what the log

@@ -10,6 +10,7 @@ import * as Condense from "./context/Condense.ts"
 import * as MessageText from "./context/MessageText.ts"
 import * as SummaryText from "./context/SummaryText.ts"
 import type * as Way from "./context/Way.ts"
+import * as OptionCheck from "./provider/OptionCheck.ts"
 
 export interface Options extends Condense.Options {
   /** what the model is told of its task, instead of our words */
@@ -55,11 +56,16 @@ const way = (instructions: string): Way.Way<string> => ({
 /** English has about three words for four tokens; we ask for fewer, since models count badly. */
 const wordsPerToken = 0.6
 
-/** Condenses with `model`. Throws a `RangeError` for an option out of range. */
+const optionNames: Record<keyof Options, true> = { instructions: true, ...Condense.optionNames }
+
+/** Condenses with `model`. Throws a `RangeError` for an option out of range, and for one that it does not have. */
 export const make = (
   model: Model.Model["Service"],
   options: Options = {}
-): ContextManager.ContextManager["Service"] => Condense.make(model, way(options.instructions ?? task), options)
+): ContextManager.ContextManager["Service"] => {
+  OptionCheck.noOthers("ContextSummary", options, optionNames)
+  return Condense.make(model, way(options.instructions ?? task), options)
+}
 
 /**
  * Takes the model when the layer is built, so that a cheap one can condense for an expensive one. It is sent what the log

@@ -38,13 +38,16 @@ const strategy = ({ compactThreshold = Infinity, keep = 0.7 }: Options = {}): St
   }
 }
 
-/** Throws a `RangeError` for an option out of range. */
+const optionNames: Record<keyof Options, true> = { keep: true, ...Strategy.triggerNames }
+
+/** Throws a `RangeError` for an option out of range, and for one that it does not have. */
 export const make = (options: Options = {}): ContextManager.ContextManager["Service"] => {
+  OptionCheck.noOthers("ContextWindow", options, optionNames)
   OptionCheck.part("keep", options.keep)
   return Strategy.toManager(strategy(options), options)
 }
 
-/** With these options; one out of range is a defect when the layer is built. */
+/** With these options; one that `make` refuses is a defect when the layer is built. */
 export const layerWith = (options: Options): Layer.Layer<ContextManager.ContextManager> =>
   Layer.sync(ContextManager.ContextManager, () => make(options))
 

@@ -28,6 +28,7 @@ import * as ModelConfig from "./aisdk/ModelConfig.ts"
 import * as AdapterErrors from "./provider/AdapterErrors.ts"
 import * as Closing from "./provider/Closing.ts"
 import * as FormatRefusal from "./provider/FormatRefusal.ts"
+import * as OptionCheck from "./provider/OptionCheck.ts"
 import type * as ResponseFormat from "./provider/ResponseFormat.ts"
 import * as WholeParts from "./provider/WholeParts.ts"
 
@@ -57,6 +58,8 @@ export interface Options {
    */
   readonly cache?: Cache | undefined
 }
+
+const optionNames: Record<keyof Options, true> = { settings: true, key: true, structuredOutput: true, cache: true }
 
 /** Servers that enforce an answer's schema while they call tools, through a package that knows how to ask for it. */
 const structured: ReadonlySet<string> = new Set([
@@ -101,9 +104,11 @@ const checkAnswer = (
  * The model. Every failure is an `AiError` that names the host and what to check. It holds neither the prompt nor, as far as
  * the provider shows it, the key. An answer whose finish has no reason of the provider's own was cut (`isTruncated`).
  * Interrupting a call, or leaving its stream, aborts the request; an interrupted call ends only once its server could see the
- * close. The SDK's warnings are logged at level Debug, and are in the metadata of the finish, under `aisdk`.
+ * close. The SDK's warnings are logged at level Debug, and are in the metadata of the finish, under `aisdk`. Throws a `RangeError`
+ * for an option that it does not have.
  */
 export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effect<LanguageModel.LanguageModel> => {
+  OptionCheck.noOthers("LanguageModelAiSdk", options, optionNames)
   const name = Metadata.nameOf(model)
 
   const failing = (caller: Failures.Caller) => (broken: Failures.Broken) =>
@@ -153,4 +158,4 @@ export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effe
 }
 
 export const layer = (model: LanguageModelV4, options?: Options): Layer.Layer<LanguageModel.LanguageModel> =>
-  Layer.effect(LanguageModel.LanguageModel, make(model, options))
+  Layer.effect(LanguageModel.LanguageModel, Effect.suspend(() => make(model, options)))

@@ -46,7 +46,8 @@ const adapter = Effect.promise(() => import("./openai/ChatModel.ts"))
 /**
  * The model. Every failure is an `AiError` that names the host and what to check, and never holds the key or the prompt.
  * Interrupting a call, or leaving its stream, closes the connection; an interrupted call ends only once its server could see
- * the close. Fails when the settings are missing or unusable. Asynchronous: it loads the adapter.
+ * the close. Fails when the settings are missing or unusable, and for an option that it does not have. Asynchronous: it loads
+ * the adapter.
  */
 export const make = (
   options: Options

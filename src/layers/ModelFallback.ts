@@ -10,6 +10,7 @@ import * as Layer from "effect/Layer"
 import type * as RunError from "../run/RunError.ts"
 import * as Delegating from "../services/Delegating.ts"
 import * as Model from "../services/Model.ts"
+import * as OptionCheck from "./provider/OptionCheck.ts"
 
 export interface Options {
   /** Whether a final failure of `model` is a reason to ask the next one. Default `isUnavailable`. */
@@ -34,19 +35,23 @@ const followedBy = (model: Service, to: Service, when: NonNullable<Options["when
       : Delegating.to(model.fallback, { to: followedBy(model.fallback.to, to, when) })
   })
 
+const optionNames: Record<keyof Options, true> = { when: true }
+
 /**
  * The models, in the order in which they are asked. A failure is final when it is not retryable, or when the tries at that
  * model are used up. Each model has the tries and the policy of its own provider. Reasoning of one is not sent to another.
  */
 export const layer = <const Models extends Layers>(
   models: Models,
-  { when = isUnavailable }: Options = {}
+  options: Options = {}
 ): Layer.Layer<Model.Model, Layer.Error<Models[number]>, Layer.Services<Models[number]>> =>
   Layer.effect(
     Model.Model,
     Effect.map(
       Effect.forEach(models as Layers, (one) => Effect.map(Layer.build(one), Context.get(Model.Model))),
       (services) => {
+        OptionCheck.noOthers("ModelFallback", options, optionNames)
+        const { when = isUnavailable } = options
         if (services.length === 0) throw new Error("ModelFallback needs at least one model")
         return services.reduceRight((to, model) => followedBy(model, to, when))
       }

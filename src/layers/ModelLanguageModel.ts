@@ -20,7 +20,7 @@ export interface Options {
 /** Loaded on first use, with effect's language models. */
 const adapter = Effect.promise(() => import("./effectai/EffectAiModel.ts"))
 
-/** Asynchronous: it loads the adapter. */
+/** Asynchronous: it loads the adapter. An option that it does not have is a defect. */
 export const make = (
   options: Options = {}
 ): Effect.Effect<Model.Model["Service"], never, LanguageModel.LanguageModel> =>

@@ -16,17 +16,22 @@ export interface Options
   readonly provider?: string | undefined
 }
 
+/** Loaded on first use, as is the rest. */
+const check = Effect.promise(() => import("./openai/OptionNames.ts"))
+
 /** Loaded on first use, with effect's HTTP. */
 const client = Layer.unwrap(Effect.promise(async () => (await import("./openai/PlainFetch.ts")).layer))
 
 /**
- * Fails when a setting is missing or unusable; the message names it. Uses the platform's `fetch`. Redirects are reported, not
- * followed. Built asynchronously: it loads the adapter.
+ * Fails when a setting is missing or unusable, and for an option that it does not have; the message names it. Uses the
+ * platform's `fetch`. Redirects are reported, not followed. Built asynchronously: it loads the adapter.
  */
-export const layer = (
-  { contextWindow, maxOutput, provider = "openai-compatible", ...options }: Options
-): Layer.Layer<Model.Model, Config.ConfigError> =>
-  ModelLanguageModel.layerWith({ provider, name: options.model, contextWindow, maxOutput }).pipe(
-    Layer.provide(LanguageModelOpenAi.layer(options)),
-    Layer.provide(client)
-  )
+export const layer = (options: Options): Layer.Layer<Model.Model, Config.ConfigError> =>
+  Layer.unwrap(Effect.map(
+    Effect.flatMap(check, (_) => _.model(options)),
+    ({ contextWindow, maxOutput, provider = "openai-compatible", ...options }) =>
+      ModelLanguageModel.layerWith({ provider, name: options.model, contextWindow, maxOutput }).pipe(
+        Layer.provide(LanguageModelOpenAi.layer(options)),
+        Layer.provide(client)
+      )
+  ))

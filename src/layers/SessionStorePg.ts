@@ -15,6 +15,7 @@ import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
 import * as SqlClient from "effect/sql/SqlClient"
+import * as InputCheck from "../run/InputCheck.ts"
 import * as Grace from "../services/Grace.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import * as PgAppend from "./postgres/PgAppend.ts"
@@ -48,6 +49,16 @@ export interface Options {
   readonly pooled?: boolean | undefined
 }
 
+/** A misspelt `pooled` would fail on a pooler, later. */
+const optionNames: Record<keyof Options, true> = {
+  url: true,
+  maxConnections: true,
+  idleTimeout: true,
+  connectTimeout: true,
+  timeout: true,
+  pooled: true
+}
+
 /**
  * Connects, and makes the missing tables, in the first schema of the user's search path; processes that do so at once make
  * them once. Fails when the server cannot be reached, or the database is not one that it accepts. After that, a lost
@@ -56,6 +67,8 @@ export interface Options {
 export const make = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<SessionStore.SessionStore["Service"], SessionStore.StoreError, Scope.Scope> {
+  const others = InputCheck.noOthers("SessionStorePg", options, optionNames)
+  if (Result.isFailure(others)) return yield* Effect.fail(SessionErrors.refused(others.failure.message))
   const url = typeof options.url === "string" ? Redacted.make(options.url) : options.url
   const place = PgPlace.ofUrl(url)
   if (place === undefined) {

@@ -7,6 +7,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Tokenizer } from "../services/Tokenizer.ts"
+import * as OptionCheck from "./provider/OptionCheck.ts"
 
 export interface Options {
   /** `o200k_base` is for GPT-4o, GPT-4.1, GPT-5 and the o models, `cl100k_base` for GPT-4 and before. Default: `o200k_base`. */
@@ -19,12 +20,15 @@ const load = (encoding: "o200k_base" | "cl100k_base") =>
 /** Words such as `<|endoftext|>` are text here: a provider reads them as text in a message, and a count must not throw. */
 const plain = { allowedSpecial: new Set<string>(), disallowedSpecial: new Set<string>() }
 
+const optionNames: Record<keyof Options, true> = { encoding: true }
+
 /**
- * Loads the encoding, a few megabytes, when it is built; dies where the package is not installed. Counts a text as the package
- * does, except that a run of one kind of character (letters, white space, signs) longer than 128 is counted 128 at a time,
- * because the package's time grows with the square of a run. Each piece may add one token.
+ * Loads the encoding, a few megabytes, when it is built; dies where the package is not installed, and of an option that it does
+ * not have. Counts a text as the package does, except that a run of one kind of character (letters, white space, signs) longer
+ * than 128 is counted 128 at a time, because the package's time grows with the square of a run. Each piece may add one token.
  */
 export const make = Effect.fnUntraced(function*(options: Options = {}): Effect.fn.Return<Tokenizer> {
+  OptionCheck.noOthers("TokenizerGpt", options, optionNames)
   const { clearMergeCache, countTokens } = yield* Effect.promise(() => load(options.encoding ?? "o200k_base"))
   return {
     count: (text) => {

@@ -28,6 +28,8 @@ export interface Options extends Strategy.Trigger {
   readonly keep?: number | undefined
 }
 
+export const optionNames: Record<keyof Options, true> = { budget: true, keep: true, ...Strategy.triggerNames }
+
 /** A way with its limits. */
 type Sized<A> = Way.Way<A> & { readonly budget: number; readonly keep: number }
 

@@ -20,6 +20,8 @@ export interface Trigger {
   readonly automatic?: boolean | undefined
 }
 
+export const triggerNames: Record<keyof Trigger, true> = { compactThreshold: true, maxTokens: true, automatic: true }
+
 export interface Strategy {
   /** the models that it may call */
   readonly models?: ReadonlyArray<Message.ModelRef>

@@ -28,10 +28,13 @@ import * as AnswerParts from "./AnswerParts.ts"
 import * as GrowingPrompt from "./GrowingPrompt.ts"
 import * as ProviderTools from "./ProviderTools.ts"
 
+const optionNames: Record<keyof Options, true> = { provider: true, name: true, contextWindow: true, maxOutput: true }
+
 /** The `LanguageModel` in the builder's context, as a `Model`. */
 export const make = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<Model.Model["Service"], never, LanguageModel.LanguageModel> {
+  OptionCheck.noOthers("ModelLanguageModel", options, optionNames)
   const model = yield* LanguageModel.LanguageModel
   const provider = yield* Effect.serviceOption(AiModel.ProviderName)
   const name = yield* Effect.serviceOption(AiModel.ModelName)

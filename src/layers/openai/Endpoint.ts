@@ -22,7 +22,9 @@ export interface Endpoint extends Origin {
 
 const openAiBaseUrl = "https://api.openai.com/v1"
 
-const fail = (message: string) => Effect.fail(new Config.ConfigError(new ConfigProvider.SourceError({ message })))
+/** `message` says what is wrong with a setting or an option; it must not hold what is secret. */
+export const refuse = (message: string): Effect.Effect<never, Config.ConfigError> =>
+  Effect.fail(new Config.ConfigError(new ConfigProvider.SourceError({ message })))
 
 /** `<base>/chat/completions`, with the query kept (Azure has its `api-version` there). */
 const chatUrl = (baseUrl: string): URL | undefined => {
@@ -45,13 +47,13 @@ export const make = Effect.fnUntraced(function*(options: {
   const setting = Option.getOrElse(yield* Config.option(Config.String("OPENAI_BASE_URL")), () => "")
   const url = chatUrl(options.baseUrl ?? (setting.trim() || openAiBaseUrl))
   if (url === undefined) {
-    return yield* fail(
+    return yield* refuse(
       `The base URL of the OpenAI-compatible API is not an http(s) URL: check the option baseUrl or OPENAI_BASE_URL, `
         + `which should look like ${openAiBaseUrl}`
     )
   }
   if (url.username !== "" || url.password !== "") {
-    return yield* fail(
+    return yield* refuse(
       `The base URL of the OpenAI-compatible API has a user or a password in it (the option baseUrl, or OPENAI_BASE_URL): `
         + `leave them out, and give the key in OPENAI_API_KEY or the option apiKey`
     )
@@ -59,13 +61,13 @@ export const make = Effect.fnUntraced(function*(options: {
   const given = options.apiKey ?? Option.getOrUndefined(yield* Config.option(Config.Redacted("OPENAI_API_KEY")))
   const key = given === undefined ? "" : Redacted.value(given).trim()
   if (key === "" && isOpenAi(url)) {
-    return yield* fail(
+    return yield* refuse(
       `${url.host} needs an API key: set OPENAI_API_KEY or pass the option apiKey. For a server that needs none, set `
         + `OPENAI_BASE_URL or the option baseUrl`
     )
   }
   if (!/^[\x21-\x7e]*$/.test(key)) {
-    return yield* fail(
+    return yield* refuse(
       `The API key holds characters that no header can carry: check OPENAI_API_KEY or the option apiKey for spaces, line breaks and quotes`
     )
   }

@@ -1,8 +1,20 @@
 /**
- * Checks the numbers that a program passes to a layer: a wrong one is the program's bug, reported when the layer is made.
+ * Checks the options that a program passes to a layer: a wrong one is the program's bug, reported when the layer is made.
  *
- * Does not own the numbers of an agent or a run, which are checked as inputs are.
+ * Does not own the options of an agent or a run, which are checked as inputs are, nor those of layers with an error of their own.
  */
+import * as Result from "effect/Result"
+import * as InputCheck from "../../run/InputCheck.ts"
+
+/** Throws for an option that `of` does not have: a misspelt one would be ignored silently. */
+export const noOthers = <K extends string>(
+  of: string,
+  given: { readonly [P in K]?: unknown },
+  members: Readonly<Record<K, true>>
+): void => {
+  const others = InputCheck.noOthers(of, given, members)
+  if (Result.isFailure(others)) throw new RangeError(`fiberloop: ${others.failure.message}`)
+}
 
 /** Throws unless the setting is a number of at least `least`. */
 export const atLeast = (name: string, value: number | undefined, least: number): void => {

@@ -1,0 +1,128 @@
+/** Options that a layer does not have: a misspelt one would be ignored, and so the layer is not built. */
+import { assert, describe, it } from "@effect/vitest"
+import * as LanguageModel from "effect/ai/LanguageModel"
+import * as Cause from "effect/Cause"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as FetchHttpClient from "effect/http/FetchHttpClient"
+import * as Layer from "effect/Layer"
+import * as ContextKeyFacts from "../../src/layers/ContextKeyFacts.ts"
+import * as ContextPruning from "../../src/layers/ContextPruning.ts"
+import * as ContextSummary from "../../src/layers/ContextSummary.ts"
+import * as ContextWindow from "../../src/layers/ContextWindow.ts"
+import * as LanguageModelAiSdk from "../../src/layers/LanguageModelAiSdk.ts"
+import * as LanguageModelOpenAi from "../../src/layers/LanguageModelOpenAi.ts"
+import * as ModelAiSdk from "../../src/layers/ModelAiSdk.ts"
+import * as ModelFallback from "../../src/layers/ModelFallback.ts"
+import * as ModelLanguageModel from "../../src/layers/ModelLanguageModel.ts"
+import * as ModelOpenAi from "../../src/layers/ModelOpenAi.ts"
+import * as SessionStorePg from "../../src/layers/SessionStorePg.ts"
+import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
+import * as TokenizerGpt from "../../src/layers/TokenizerGpt.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Scripted from "../support/ScriptedLanguageModel.ts"
+
+const model = ScriptedModel.layer([])
+const language = Layer.effect(
+  LanguageModel.LanguageModel,
+  Effect.map(Scripted.make([]), ({ model }) => model)
+)
+const aiSdk = { specificationVersion: "v4", provider: "p", modelId: "m" } as never
+const keyed = Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ OPENAI_API_KEY: "sk-none" })))
+
+/** What building a layer failed with, or died of. */
+const refusal = Effect.fnUntraced(function*(layer: Layer.Layer<never, unknown>) {
+  const exit = yield* Effect.exit(Effect.scoped(Layer.build(layer)))
+  if (Exit.isSuccess(exit)) return assert.fail("it was built")
+  const error = Cause.squash(exit.cause) as { readonly _tag?: string; readonly name: string; readonly message: string }
+  return { by: error._tag ?? error.name, message: error.message }
+})
+
+/** By layer: it with options, how it refuses, an option that it does not have, and those that it has. */
+const layers: Record<string, readonly [(options: any) => Layer.Layer<never, unknown>, string, string, string]> = {
+  ContextWindow: [ContextWindow.layerWith, "RangeError", "treshold", "keep, compactThreshold, maxTokens, automatic"],
+  ContextPruning: [ContextPruning.layerWith, "RangeError", "Keep", "keep, compactThreshold, maxTokens, automatic"],
+  ContextSummary: [
+    (options) => Layer.provide(ContextSummary.layerWith(options), model),
+    "RangeError",
+    "maxToken",
+    "instructions, budget, keep, compactThreshold, maxTokens, automatic"
+  ],
+  ContextKeyFacts: [
+    (options) => Layer.provide(ContextKeyFacts.layerWith(options), model),
+    "RangeError",
+    "instructions",
+    "budget, keep, compactThreshold, maxTokens, automatic"
+  ],
+  ModelLanguageModel: [
+    (options) => Layer.provide(ModelLanguageModel.layerWith(options), language),
+    "RangeError",
+    "context_window",
+    "provider, name, contextWindow, maxOutput"
+  ],
+  ModelFallback: [(options) => ModelFallback.layer([model], options), "RangeError", "if", "when"],
+  LanguageModelAiSdk: [
+    (options) => LanguageModelAiSdk.layer(aiSdk, options),
+    "RangeError",
+    "temperature",
+    "settings, key, structuredOutput, cache"
+  ],
+  ModelAiSdk: [
+    (options) => ModelAiSdk.layer({ model: aiSdk, ...options }),
+    "RangeError",
+    "maxTokens",
+    "model, contextWindow, maxOutput, settings, key, structuredOutput, cache"
+  ],
+  TokenizerGpt: [TokenizerGpt.layerWith, "RangeError", "model", "encoding"],
+  LanguageModelOpenAi: [
+    (options) => Layer.provide(LanguageModelOpenAi.layer({ model: "m", ...options }), FetchHttpClient.layer),
+    "ConfigError",
+    "contextWindow",
+    "model, baseUrl, apiKey, body, sendReasoning, structuredOutput"
+  ],
+  ModelOpenAi: [
+    (options) => ModelOpenAi.layer({ model: "m", ...options }),
+    "ConfigError",
+    "baseURL",
+    "model, baseUrl, apiKey, body, sendReasoning, structuredOutput, provider, contextWindow, maxOutput"
+  ],
+  SessionStorePg: [
+    (options) => SessionStorePg.layer({ url: "postgres://me@localhost:1/none", ...options }),
+    "NonRetryableError",
+    "pool",
+    "url, maxConnections, idleTimeout, connectTimeout, timeout, pooled"
+  ],
+  SessionStoreSqlite: [
+    (options) => SessionStoreSqlite.layer({ filename: ":memory:", ...options }),
+    "NonRetryableError",
+    "ownTable",
+    "filename, durability, busyTimeout"
+  ]
+}
+
+describe.each(Object.entries(layers))("%s", (name, [layer, by, option, has]) => {
+  it.effect("refuses an option that it does not have, and says which it has", () =>
+    Effect.gen(function*() {
+      const given = yield* refusal(keyed(layer({ [option]: "SECRET" })))
+      assert.strictEqual(given.by, by)
+      assert.include(given.message, `${name} has no "${option}"; it has ${has}`)
+      assert.notInclude(given.message, "SECRET")
+    }))
+})
+
+describe.each(["ModelOpenAi", "LanguageModelOpenAi"])(
+  "%s",
+  (name) => {
+    it.effect.each([[undefined, "undefined"], ["", "blank"], [" ", "blank"], [null, "null"]])(
+      "refuses %o for the name of a model",
+      ([model, is]) =>
+        Effect.gen(function*() {
+          const given = yield* refusal(keyed(layers[name]![0]({ model })))
+          assert.strictEqual(given.by, "ConfigError")
+          assert.include(given.message, `The option model of ${name} must be the name of a model`)
+          assert.include(given.message, `it is ${is}`)
+        })
+    )
+  }
+)
