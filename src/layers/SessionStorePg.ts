@@ -69,7 +69,8 @@ export const make = Effect.fnUntraced(function*(
 ): Effect.fn.Return<SessionStore.SessionStore["Service"], SessionStore.StoreError, Scope.Scope> {
   const others = InputCheck.noOthers("SessionStorePg", options, optionNames)
   if (Result.isFailure(others)) return yield* Effect.fail(SessionErrors.refused(others.failure.message))
-  const url = typeof options.url === "string" ? Redacted.make(options.url) : options.url
+  // untyped code, or an environment, may have none
+  const url = Redacted.isRedacted(options.url) ? options.url : Redacted.make(String(options.url))
   const place = PgPlace.ofUrl(url)
   if (place === undefined) {
     return yield* Effect.fail(

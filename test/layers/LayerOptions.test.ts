@@ -126,3 +126,10 @@ describe.each(["ModelOpenAi", "LanguageModelOpenAi"])(
     )
   }
 )
+
+it.effect("SessionStorePg refuses what is no URL, as where the environment has none", () =>
+  Effect.gen(function*() {
+    const given = yield* refusal(SessionStorePg.layer({ url: undefined as never }))
+    assert.strictEqual(given.by, "NonRetryableError")
+    assert.include(given.message, "The URL of the session database is not a Postgres URL")
+  }))
