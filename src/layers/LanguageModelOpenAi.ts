@@ -18,8 +18,8 @@ export interface Options {
   readonly model: string
   /** Default: `OPENAI_BASE_URL`, else `https://api.openai.com/v1`. */
   readonly baseUrl?: string | undefined
-  /** Default: `OPENAI_API_KEY`, which only api.openai.com requires. */
-  readonly apiKey?: Redacted.Redacted | undefined
+  /** A text or `Redacted`. Default: `OPENAI_API_KEY`, which only api.openai.com requires. */
+  readonly apiKey?: string | Redacted.Redacted | undefined
   /**
    * Fields added to every request body, such as `temperature` or `reasoning_effort`. `{ stream_options: undefined }` leaves
    * that field out, for servers that refuse it.

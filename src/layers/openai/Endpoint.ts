@@ -42,7 +42,7 @@ const isOpenAi = (url: URL) => /(^|\.)api\.openai\.com$/.test(url.hostname)
  */
 export const make = Effect.fnUntraced(function*(options: {
   readonly baseUrl?: string | undefined
-  readonly apiKey?: Redacted.Redacted | undefined
+  readonly apiKey?: string | Redacted.Redacted | undefined
 }): Effect.fn.Return<Endpoint, Config.ConfigError> {
   const setting = Option.getOrElse(yield* Config.option(Config.String("OPENAI_BASE_URL")), () => "")
   const url = chatUrl(options.baseUrl ?? (setting.trim() || openAiBaseUrl))
@@ -59,7 +59,11 @@ export const make = Effect.fnUntraced(function*(options: {
     )
   }
   const given = options.apiKey ?? Option.getOrUndefined(yield* Config.option(Config.Redacted("OPENAI_API_KEY")))
-  const key = given === undefined ? "" : Redacted.value(given).trim()
+  const text: unknown = Redacted.isRedacted(given) ? Redacted.value(given) : given ?? ""
+  if (typeof text !== "string") {
+    return yield* refuse("The API key is not a text: check the option apiKey, which takes a text, or Redacted of one")
+  }
+  const key = text.trim()
   if (key === "" && isOpenAi(url)) {
     return yield* refuse(
       `${url.host} needs an API key: set OPENAI_API_KEY or pass the option apiKey. For a server that needs none, set `

@@ -69,14 +69,30 @@ describe("settings", () => {
       assert.isUndefined(server.requests[0]?.headers.authorization)
     }))
 
-  it.effect("options take precedence over the environment", () =>
-    Effect.gen(function*() {
-      const server = yield* OpenAi.make(OpenAi.events(hello, OpenAi.data(OpenAi.finish("stop", counts))))
-      const options = { baseUrl: server.baseUrl, apiKey: Redacted.make("sk-option") }
-      yield* Effect.provide(
-        OpenAi.outcome(),
-        build({ OPENAI_BASE_URL: "http://nowhere", OPENAI_API_KEY: "sk-env" }, options)
-      )
-      assert.strictEqual(server.requests[0]?.headers.authorization, "Bearer sk-option")
-    }))
+  it.effect.each([42, Redacted.make(42), { key: "sk-none" }])(
+    "the key %o, which is no text, is refused without repeating it",
+    (key) =>
+      Effect.gen(function*() {
+        const { message } = yield* refusal({}, { apiKey: key as never })
+        assert.include(
+          message,
+          "The API key is not a text: check the option apiKey, which takes a text, or Redacted of one"
+        )
+        assert.notMatch(message, /42|sk-/)
+      })
+  )
+
+  it.effect.each(["sk-option", Redacted.make("sk-option")])(
+    "options take precedence over the environment: %o",
+    (apiKey) =>
+      Effect.gen(function*() {
+        const server = yield* OpenAi.make(OpenAi.events(hello, OpenAi.data(OpenAi.finish("stop", counts))))
+        const options = { baseUrl: server.baseUrl, apiKey }
+        yield* Effect.provide(
+          OpenAi.outcome(),
+          build({ OPENAI_BASE_URL: "http://nowhere", OPENAI_API_KEY: "sk-env" }, options)
+        )
+        assert.strictEqual(server.requests[0]?.headers.authorization, "Bearer sk-option")
+      })
+  )
 })
