@@ -6,7 +6,7 @@
 import type * as Tool from "effect/ai/Tool"
 import type * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"
-import type * as Result from "effect/Result"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as Definition from "./loop/env/Definition.ts"
 import * as HookCheck from "./loop/env/HookCheck.ts"
@@ -101,6 +101,7 @@ export const define = <Tools extends Record<string, Tool.Any>, A, E, R>(
     yield* read(InputCheck.noOthers("an agent", options, optionNames))
     yield* read(InputCheck.text("name", name))
     yield* read(InputCheck.text("instructions", instructions ?? null))
+    yield* read(schemas(handlers.tools))
     if (hooks !== undefined) yield* read(HookCheck.hooks(hooks))
     if (output !== undefined && !Schema.isSchema(output)) {
       yield* read(
@@ -136,6 +137,21 @@ export const toolkit = <S extends object>(source: S | undefined): Effect.Effect<
       "toolkit",
       "toolkit must be what Toolkit.make returns, or that with its handlers, or an effect that makes the latter"
     )))
+
+/** Whether the schemas of all tools are ones of effect; what untyped code may pass would break at the first call. */
+const schemas = (tools: ToolExecutor.Handlers["tools"]): InputCheck.Checked<unknown> => {
+  for (const [name, { failureSchema, parametersSchema, successSchema }] of Object.entries(tools)) {
+    const given = Object.entries({ parameters: parametersSchema, success: successSchema, failure: failureSchema })
+    const wrong = given.find(([, schema]) => !Schema.isSchema(schema))?.[0]
+    if (wrong === undefined) continue
+    const instead = wrong === "parameters" ? ", and a JSON Schema goes to Tool.dynamic" : ""
+    return InputCheck.refuse(
+      "toolkit",
+      `${wrong} of the tool "${name}" must be a Schema of effect; another library's has to be written as one${instead}`
+    )
+  }
+  return Result.succeed(undefined)
+}
 
 /** Untyped code may pass the options of one. */
 const isPolicy = (retry: Partial<RetryPolicy.RetryPolicy> | null): boolean =>

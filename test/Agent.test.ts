@@ -256,6 +256,46 @@ describe("no agent is made", () => {
     }))
 })
 
+describe("no agent is made with a tool whose", () => {
+  const ofOthers = { parse: (value: unknown) => value }
+  const ofJson = { type: "object", properties: { city: { type: "string" } } }
+  const andDynamic = ", and a JSON Schema goes to Tool.dynamic"
+  it.effect.each<readonly [string, unknown, string]>([
+    ["parameters", ofOthers, andDynamic],
+    ["parameters", ofJson, andDynamic],
+    ["success", ofOthers, ""],
+    ["failure", ofJson, ""]
+  ])("%s is no Schema of effect: %o", ([option, schema, instead]) =>
+    Effect.gen(function*() {
+      const kit = Toolkit.make(Tool.make("search", { [option]: schema }))
+      const agent = Agent.make({ instructions: "", toolkit: kit }).pipe(
+        Effect.provide(kit.toLayer({ search: () => Effect.void }))
+      )
+      const exit = yield* Effect.exit(
+        Effect.provide(agent, Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, ScriptedModel.layer([])))
+      )
+      assert(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
+      assert.include(
+        String(Cause.squash(exit.cause)),
+        `${option} of the tool "search" must be a Schema of effect; another library's has to be written as one${instead}`
+      )
+    }))
+
+  it.effect("parameters are JSON Schema is made, where the tool is dynamic", () =>
+    Effect.gen(function*() {
+      const kit = Toolkit.make(Tool.dynamic("search", { parameters: ofJson as never, success: Schema.String }))
+      const below = Layer.mergeAll(
+        Fiberloop.layer,
+        SessionStoreMemory.layer,
+        ScriptedModel.layer([ScriptedModel.call("search", { city: "Oslo" }), ScriptedModel.text("done")]),
+        kit.toLayer({ search: () => Effect.succeed("found") })
+      )
+      const context = yield* Layer.build(below)
+      const agent = yield* Agent.make({ instructions: "", toolkit: kit }).pipe(Effect.provide(context))
+      assert.strictEqual((yield* agent.run({ input: "go" }))._tag, "Completed")
+    }))
+})
+
 describe("a typed answer", () => {
   const Total = Schema.Struct({ total: Schema.Finite })
   const typed = Effect.fnUntraced(function*(turns: ReadonlyArray<ScriptedModel.Turn>) {
