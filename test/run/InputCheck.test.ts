@@ -373,6 +373,22 @@ describe("an input from untyped code", () => {
   })
 })
 
+describe("what is no object is refused", () => {
+  it.each<unknown>([true, 3, "on", [[3]], () => 3])("as an agent's doomLoop: %o", (given) => {
+    const { field, message } = refusal(InputCheck.doomLoop(given as never, []))
+    assert.strictEqual(`${field}: ${message}`, "doomLoop: doomLoop must be an object such as { after: 3 }, or false")
+  })
+
+  it.each<unknown>(["work", { work: true }, true])("as a list of the tools that are exempt from it: %o", (exempt) => {
+    assert.strictEqual(refusal(InputCheck.doomLoop({ exempt } as never, ["work"])).field, "doomLoop.exempt")
+  })
+
+  it.each<unknown>([true, 3, "10 seconds", null])("as timeouts: %o", (given) => {
+    const { field, message } = refusal(InputCheck.timeouts(given as never))
+    assert.strictEqual(`${field}: ${message}`, "timeouts: timeouts must be an object")
+  })
+})
+
 describe("a misspelt name is refused, listing the valid ones", () => {
   const of = (name: string, value: unknown = 1) => ({ [name]: value })
   it("in an input, its limits and its policy", () => {

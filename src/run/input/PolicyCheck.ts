@@ -27,7 +27,7 @@ export const limits = (given: RunPolicy.LimitsInput): Checked<RunPolicy.Limits> 
 }
 
 /** Untyped code may pass anything. */
-const isObject = (given: object | null): boolean => typeof given === "object" && given !== null
+const isObject = (given: object | null): boolean => typeof given === "object" && given !== null && !Array.isArray(given)
 
 const shown = (value: Duration.Input | undefined): string =>
   typeof value === "object" || typeof value === "string" ? Formatter.formatJson(value) : String(value)
@@ -49,6 +49,7 @@ export const timeouts = (
   given: RunPolicy.TimeoutsInput,
   tools?: ReadonlyArray<string>
 ): Checked<Partial<RunPolicy.Timeouts>> => {
+  if (!isObject(given)) return refuse("timeouts", "timeouts must be an object")
   const others = noOthers("timeouts", given, RunPolicy.defaultTimeouts)
   if (Result.isFailure(others)) return Result.fail(others.failure)
   const single = durations("timeouts", given, steps)
@@ -136,8 +137,12 @@ export const doomLoop = (
   tools: ReadonlyArray<string>
 ): Checked<DoomLoop.Settings | undefined> => {
   if (given === false) return Result.succeed(undefined)
+  if (!isObject(given ?? {})) return refuse("doomLoop", "doomLoop must be an object such as { after: 3 }, or false")
   const others = noOthers("doomLoop", given ?? {}, { after: true, exempt: true })
   if (Result.isFailure(others)) return Result.fail(others.failure)
+  if (!Array.isArray(given?.exempt ?? [])) {
+    return refuse("doomLoop.exempt", "doomLoop.exempt must be a list of tool names")
+  }
   const settings = {
     after: given?.after ?? DoomLoop.defaults.after,
     exempt: given?.exempt?.map(String) ?? DoomLoop.defaults.exempt
