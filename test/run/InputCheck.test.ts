@@ -395,9 +395,13 @@ describe("a misspelt name is refused, listing the valid ones", () => {
     const cases = [
       [of("sessionID", "s"), "sessionID", /^the input of a run has no "sessionID"; it has input, sessionId, /],
       [of("allowedTool", ["pay"]), "allowedTool", /allowedTools/],
-      [{ limits: of("max_turns") }, "max_turns", /^limits has no "max_turns"; it has maxTurns, /],
-      [{ limits: of("constructor") }, "constructor", /^limits has no "constructor"/],
-      [{ toolPolicy: of("allowlist", ["pay"]) }, "allowlist", /^toolPolicy has no "allowlist"; it has .*allowList/]
+      [{ limits: of("max_turns") }, "limits.max_turns", /^limits has no "max_turns"; it has maxTurns, /],
+      [{ limits: of("constructor") }, "limits.constructor", /^limits has no "constructor"/],
+      [
+        { toolPolicy: of("allowlist", ["pay"]) },
+        "toolPolicy.allowlist",
+        /^toolPolicy has no "allowlist"; it has .*allowList/
+      ]
     ] as const
     for (const [input, field, message] of cases) {
       const { field: named, message: said } = refused(input)
@@ -409,11 +413,12 @@ describe("a misspelt name is refused, listing the valid ones", () => {
   })
 
   it("in an agent's options", () => {
-    assert.match(refusal(InputCheck.timeouts(of("tols"))).message, /^timeouts has no "tols"; it has call, .*tools/)
-    assert.match(
-      refusal(InputCheck.doomLoop(of("count"), [])).message,
-      /^doomLoop has no "count"; it has after, exempt$/
-    )
+    const ofTimeouts = refusal(InputCheck.timeouts(of("tols")))
+    assert.strictEqual(ofTimeouts.field, "timeouts.tols")
+    assert.match(ofTimeouts.message, /^timeouts has no "tols"; it has call, .*tools/)
+    const ofLoops = refusal(InputCheck.doomLoop(of("count"), []))
+    assert.strictEqual(ofLoops.field, "doomLoop.count")
+    assert.match(ofLoops.message, /^doomLoop has no "count"; it has after, exempt$/)
   })
 })
 

@@ -24,16 +24,17 @@ export const callable = (field: string, given: unknown): Checked<undefined> =>
 
 /**
  * Refuses a member that `of` does not have: a misspelt one would otherwise be ignored silently. Untyped code, or a database,
- * may pass any.
+ * may pass any. `place` is what the members of `of` are called by, such as `limits.`.
  */
 export const noOthers = <K extends string>(
   of: string,
   given: { readonly [P in K]?: unknown },
-  members: Readonly<Record<K, unknown>>
+  members: Readonly<Record<K, unknown>>,
+  place = ""
 ): Checked<undefined> => {
   for (const name in given) {
     if (!Object.hasOwn(members, name) && given[name] !== undefined) {
-      return refuse(name, `${of} has no "${name}"; it has ${Object.keys(members).join(", ")}`)
+      return refuse(`${place}${name}`, `${of} has no "${name}"; it has ${Object.keys(members).join(", ")}`)
     }
   }
   return notGiven

@@ -11,7 +11,7 @@ import { type Checked, names, noOthers, notGiven, refuse } from "./Checked.ts"
 /** Limits as given, times in milliseconds; `Infinity` lifts a limit. */
 export const limits = (given: RunPolicy.LimitsInput): Checked<RunPolicy.Limits> => {
   if (!isObject(given)) return refuse("limits", "limits must be an object")
-  const others = noOthers("limits", given, RunPolicy.limitRules)
+  const others = noOthers("limits", given, RunPolicy.limitRules, "limits.")
   if (Result.isFailure(others)) return Result.fail(others.failure)
   const out: { -readonly [K in keyof RunPolicy.Limits]: number } = {}
   for (const key of Object.keys(RunPolicy.limitRules) as Array<keyof RunPolicy.Limits>) {
@@ -50,7 +50,7 @@ export const timeouts = (
   tools?: ReadonlyArray<string>
 ): Checked<Partial<RunPolicy.Timeouts>> => {
   if (!isObject(given)) return refuse("timeouts", "timeouts must be an object")
-  const others = noOthers("timeouts", given, RunPolicy.defaultTimeouts)
+  const others = noOthers("timeouts", given, RunPolicy.defaultTimeouts, "timeouts.")
   if (Result.isFailure(others)) return Result.fail(others.failure)
   const single = durations("timeouts", given, steps)
   const { tools: byTool } = given
@@ -92,7 +92,7 @@ export const policy = (
   tools: ReadonlyArray<string>
 ): Checked<RunPolicy.ToolPolicy> => {
   if (!isObject(given)) return refuse("toolPolicy", "toolPolicy must be an object")
-  const others = noOthers("toolPolicy", given, RunPolicy.ToolPolicy.fields)
+  const others = noOthers("toolPolicy", given, RunPolicy.ToolPolicy.fields, "toolPolicy.")
   if (Result.isFailure(others)) return Result.fail(others.failure)
   const unclear = switches.find((name) => given[name] !== undefined && typeof given[name] !== "boolean")
   if (unclear !== undefined) return refuse(`toolPolicy.${unclear}`, `toolPolicy.${unclear} must be true or false`)
@@ -138,7 +138,7 @@ export const doomLoop = (
 ): Checked<DoomLoop.Settings | undefined> => {
   if (given === false) return Result.succeed(undefined)
   if (!isObject(given ?? {})) return refuse("doomLoop", "doomLoop must be an object such as { after: 3 }, or false")
-  const others = noOthers("doomLoop", given ?? {}, { after: true, exempt: true })
+  const others = noOthers("doomLoop", given ?? {}, { after: true, exempt: true }, "doomLoop.")
   if (Result.isFailure(others)) return Result.fail(others.failure)
   if (!Array.isArray(given?.exempt ?? [])) {
     return refuse("doomLoop.exempt", "doomLoop.exempt must be a list of tool names")
