@@ -9,6 +9,18 @@ import * as RunError from "../run/RunError.ts"
 /** Where it is the logger that breaks, that is ignored. */
 export const warn = (message: string): Effect.Effect<void> => Effect.ignoreCause(Effect.logWarning(message))
 
+/** What code gave where something else is wanted, such as `true` or `a text`; not its words. */
+export const whatIs = (given: unknown): string => {
+  if (given === null || given === undefined || typeof given === "boolean") return String(given)
+  if (Array.isArray(given)) return "a list"
+  if (given instanceof Promise) return "a promise"
+  const kind = typeof given
+  return kind === "string" ? "a text" : kind === "object" ? "an object" : `a ${kind}`
+}
+
+/** The same of what untyped code returned instead of an effect. */
+export const noEffect = (given: unknown): string => `${whatIs(given)}, which is no Effect,`
+
 /** How code broke, such as `failed: TypeError at file:///app/pay.js:12:5`. */
 export const howOf = (cause: Cause.Cause<unknown>): string =>
   Cause.hasInterruptsOnly(cause) ? "interrupted itself" : `failed${saidOf(Cause.squash(cause))}`

@@ -138,6 +138,56 @@ describe("what decides about a call", () => {
       assert.match(lines[0]!, here)
       assert.notInclude(lines[0]!, "SECRET")
     }))
+
+  it.effect.each<readonly [unknown, string]>([
+    [true, "true"],
+    [null, "null"],
+    ["SECRET", "a text"],
+    [1, "a number"],
+    [["SECRET"], "a list"],
+    [{ approve: "SECRET" }, "an object"],
+    [{ approved: "SECRET" }, "an object"]
+  ])("an approver that says %o does not answer, and is warned of", ([answer, what]) =>
+    Effect.gen(function*() {
+      const asked = asking(() => true).pipe(
+        Effect.provideService(Approver.Approver, { ask: () => Effect.succeed(answer as Approver.Answer) })
+      )
+      const { lines, value } = yield* warned(asked)
+      assert.strictEqual(value._tag, "Suspended")
+      assert.lengthOf(lines, 1)
+      const said = `the Approver answered ${what} instead of { approved: true } or { approved: false } (pay, question "`
+      assert.isTrue(lines[0]!.startsWith(said), lines[0])
+      assert.match(lines[0]!, /"\); so it does not answer$/)
+    }))
+
+  it.effect("an approver that is not asked, or leaves it to others, is not warned of", () =>
+    Effect.gen(function*() {
+      const asked = asking(() => true).pipe(
+        Effect.provideService(Approver.Approver, { ask: () => Effect.succeed(undefined) })
+      )
+      assert.deepStrictEqual((yield* warned(asked)).lines, [])
+    }))
+
+  it.effect.each<readonly [unknown, string]>([
+    [true, "true"],
+    [{ approved: true }, "an object"],
+    [Promise.resolve({ approved: true }), "a promise"]
+  ])(
+    "an approver that returns %o instead of an effect does not answer, and is warned of",
+    ([answer, what]) =>
+      Effect.gen(function*() {
+        const asked = asking(() => true).pipe(
+          Effect.provideService(Approver.Approver, { ask: () => answer as never })
+        )
+        const { lines, value } = yield* warned(asked)
+        assert.strictEqual(value._tag, "Suspended")
+        assert.lengthOf(lines, 1)
+        assert.isTrue(
+          lines[0]!.startsWith(`the Approver answered ${what}, which is no Effect, instead of { approved`),
+          lines[0]
+        )
+      })
+  )
 })
 
 describe("a reconciler", () => {
@@ -173,5 +223,32 @@ describe("a reconciler", () => {
       )
       assert.match(lines[0]!, here)
       assert.notInclude(lines[0]!, "SECRET")
+    }))
+
+  it.effect.each<readonly [unknown, string]>([
+    [true, "true"],
+    [undefined, "undefined"],
+    [{ _tag: "Ok", result: "SECRET" }, "an object"]
+  ])("that says %o knows nothing, and is warned of", ([answer, what]) =>
+    Effect.gen(function*() {
+      const { lines, value } = yield* reconciled(() => Effect.succeed(answer as Reconciler.Answer))
+      assert.deepStrictEqual([RunLog.outcomes(value), lines], [["1.0 OutcomeUnknown"], [
+        `the Reconciler answered ${what} instead of { _tag: "Done" }, { _tag: "NotDone" } or { _tag: "Unknown" } ` +
+        "(work, call 1.0); so it is not known what became of the call"
+      ]])
+    }))
+
+  it.effect("that returns no effect knows nothing, and is warned of", () =>
+    Effect.gen(function*() {
+      const { lines, value } = yield* reconciled((async () => ({ _tag: "NotDone" })) as never)
+      assert.deepStrictEqual(RunLog.outcomes(value), ["1.0 OutcomeUnknown"])
+      assert.lengthOf(lines, 1)
+      assert.include(lines[0], "the Reconciler answered a promise, which is no Effect, instead of { _tag: \"Done\" }, ")
+    }))
+
+  it.effect("that says that it does not know is not warned of", () =>
+    Effect.gen(function*() {
+      const { lines, value } = yield* reconciled(() => Effect.succeed({ _tag: "Unknown" }))
+      assert.deepStrictEqual([RunLog.outcomes(value), lines], [["1.0 OutcomeUnknown"], []])
     }))
 })

@@ -4,7 +4,6 @@
  *
  * Does not own which calls ask (`Judging`), nor what the call does meanwhile and afterwards (`Permission`).
  */
-import type * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -75,27 +74,38 @@ const isShort = ({ needsResult }: Approver.Question, answer: Approver.Answer): b
   needsResult === true && answer.approved && answer.result === undefined
 
 /** The answer of this process's approver; one that breaks does not answer. */
-const ask = (env: Env.Env, question: Approver.Question): Effect.Effect<Approver.Answer | undefined> =>
-  Effect.flatMap(
-    Effect.exit(
-      AppCode.run(
-        env,
-        `approval of ${question.tool}`,
-        question.callId,
-        Effect.map(Effect.flatMap(Approver.Approver, (approver) => approver.ask(question)), wordOf)
-      )
-    ),
-    (exit) => Exit.isSuccess(exit) ? Effect.succeed(exit.value) : Effect.as(warn(question, exit.cause), undefined)
+const ask = (env: Env.Env, question: Approver.Question): Effect.Effect<Approver.Answer | undefined> => {
+  const asked = Effect.flatMap(Approver.Approver, (approver) => {
+    const returned = approver.ask(question)
+    return Effect.isEffect(returned) ? Effect.map(returned, said) : Effect.succeed({ odd: Warning.noEffect(returned) })
+  })
+  return Effect.flatMap(
+    Effect.exit(AppCode.run(env, `approval of ${question.tool}`, question.callId, asked)),
+    (exit) => {
+      if (Exit.isFailure(exit)) return warn(question, Warning.howOf(exit.cause))
+      const { odd, word }: Said = exit.value
+      return odd === undefined
+        ? Effect.succeed(word)
+        : warn(question, `answered ${odd} instead of { approved: true } or { approved: false }`)
+    }
   )
+}
 
-const warn = ({ approvalId, tool }: Approver.Question, cause: Cause.Cause<unknown>) =>
-  Warning.warn(`the Approver ${Warning.howOf(cause)} (${tool}, question "${approvalId}"); so it does not answer`)
+const warn = ({ approvalId, tool }: Approver.Question, how: string): Effect.Effect<undefined> =>
+  Effect.as(Warning.warn(`the Approver ${how} (${tool}, question "${approvalId}"); so it does not answer`), undefined)
+
+/** What an approver said; `odd` is what it said instead of an answer. */
+interface Said {
+  readonly word?: Approver.Answer
+  readonly odd?: string
+}
 
 /** An answer, read once; anything else that untyped code returns is neither a yes nor a no. */
-const wordOf = (answer: Approver.Answer | undefined): Approver.Answer | undefined => {
+const said = (answer: Approver.Answer | undefined): Said => {
+  if (answer === undefined) return {}
   const word: Partial<Approver.Answer> = { ...answer }
   const { approved } = word
-  return typeof approved === "boolean" ? { ...word, approved } : undefined
+  return typeof approved === "boolean" ? { word: { ...word, approved } } : { odd: Warning.whatIs(answer) }
 }
 
 /** Records an answer; a result or arguments that do not fit the tool make it a no. */

@@ -27,12 +27,18 @@ export const ask = (env: Env.Env, call: OpenCall.OpenCall): Effect.Effect<Known>
   const limit = RunPolicy.callTimeout(env.timeouts, tool)
   const asked = Effect.flatMap(
     Reconciler.Reconciler,
-    (reconciler) => reconciler.reconcile({ ...AppCode.ofCall(env, callId), tool, params, startedAt })
+    (reconciler) => {
+      const returned = reconciler.reconcile({ ...AppCode.ofCall(env, callId), tool, params, startedAt })
+      return Effect.isEffect(returned)
+        ? Effect.map(returned, said)
+        : Effect.succeed({ known: unknown, odd: Warning.noEffect(returned) })
+    }
   )
   return AppCode.within(env, `reconciler of ${tool}`, callId, limit, asked).pipe(
     Effect.flatMap(Option.match({
       onNone: () => warn(call, `took more than ${Duration.toMillis(limit)} ms, the time limit of the tool`),
-      onSome: (answer) => Effect.sync(() => outcomeOf(answer))
+      onSome: ({ known, odd }: Said) =>
+        odd === undefined ? Effect.succeed(known) : warn(call, `answered ${odd} instead of ${answers}`)
     })),
     // a reconciler that interrupts itself is no abort; after an abort nothing is caught
     Effect.catchCause((cause) => warn(call, Warning.howOf(cause))),
@@ -52,17 +58,29 @@ const warn = ({ callId, tool }: OpenCall.OpenCall, how: string) =>
 
 const unknown: ToolOutcome.ToolOutcome = { _tag: "OutcomeUnknown" }
 
+const answers = "{ _tag: \"Done\" }, { _tag: \"NotDone\" } or { _tag: \"Unknown\" }"
+
+/** What a reconciler said; `odd` is what it said instead of an answer. */
+interface Said {
+  readonly known: Known
+  readonly odd?: string
+}
+
 /** Untyped code may answer anything. */
-const outcomeOf = (answer: Reconciler.Answer | undefined): Known => {
+const said = (answer: Reconciler.Answer | undefined): Said => {
   switch (answer?._tag) {
     case "Done":
-      return Result.match(InputCheck.json("the reconciler's result", answer.result ?? null), {
-        onFailure: ({ message }) => ({ _tag: "NotEncodable" as const, message }),
-        onSuccess: (result) => Outcomes.storable({ _tag: "Succeeded", result })
-      })
+      return {
+        known: Result.match(InputCheck.json("the reconciler's result", answer.result ?? null), {
+          onFailure: ({ message }) => ({ _tag: "NotEncodable" as const, message }),
+          onSuccess: (result) => Outcomes.storable({ _tag: "Succeeded", result })
+        })
+      }
     case "NotDone":
-      return undefined
+      return { known: undefined }
+    case "Unknown":
+      return { known: unknown }
     default:
-      return unknown
+      return { known: unknown, odd: Warning.whatIs(answer) }
   }
 }
