@@ -95,8 +95,8 @@ const ownOf = (layer: Context.Context<never>, { hooks = [], retry }: Options): O
   return {
     below: pick((key) => isAmbient(key) && !ofBuilding.has(key)),
     above: retry === undefined ? owned : [...owned, { key: RetryPolicy.RetryPolicy, value: retry }],
-    hooks: [...new Set([...hooks, ...Context.get(layer, Hooks.Hooks)])],
-    observers: [...new Set(Context.get(layer, Observers.Observers))]
+    hooks: together([...new Set(hooks)], Context.get(layer, Hooks.Hooks)),
+    observers: together([], Context.get(layer, Observers.Observers))
   }
 }
 
@@ -117,17 +117,20 @@ const around = (
     ? caller
     : Context.merge(caller, Context.makeUnsafe(new Map(missing.map(({ key, value }) => [key.key, value]))))
   const allHooks = together(hooks, Context.get(caller, Hooks.Hooks))
-  if (allHooks.length > 0) merged = Context.add(merged, Hooks.Hooks, allHooks)
+  if (!isEmpty(allHooks)) merged = Context.add(merged, Hooks.Hooks, allHooks)
   const allObservers = together(observers, Context.get(caller, Observers.Observers))
-  if (allObservers.length > 0) merged = Context.add(merged, Observers.Observers, allObservers)
+  if (!isEmpty(allObservers)) merged = Context.add(merged, Observers.Observers, allObservers)
   return merged
 }
 
 /**
- * Both lists, each item once, in order; `ours` has no duplicates. Where untyped code gave no list, nothing is added to that, and it
- * is refused when it is looked up.
+ * Both lists, each item once, in order; `ours` has no duplicates. Where untyped code gave something else than a list, that: it is
+ * refused when it is looked up.
  */
 const together = <A>(ours: ReadonlyArray<A>, theirs: ReadonlyArray<A>): ReadonlyArray<A> => {
-  if (!Array.isArray(theirs)) return []
+  if (!Array.isArray(ours)) return ours
+  if (!Array.isArray(theirs)) return theirs
   return theirs.length === 0 ? ours : [...new Set([...ours, ...theirs])]
 }
+
+const isEmpty = (list: ReadonlyArray<unknown>): boolean => Array.isArray(list) && list.length === 0

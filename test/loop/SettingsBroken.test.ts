@@ -44,3 +44,27 @@ describe("a run", () => {
       }))
   }
 })
+
+describe("a run of an agent made where", () => {
+  const made = TestAgent.make([ScriptedModel.text("done")], {
+    agent: { hooks: [{ name: "own", beforeModelCall: () => Effect.void }] }
+  })
+  const around = {
+    hooks: Effect.provideService(made, Hooks, { name: "h", beforeModelCall: () => Effect.void } as never),
+    observers: Effect.provideService(made, Observers, undefined as never)
+  }
+  it.effect.each(["hooks", "observers"] as const)(
+    "the setting for %s is no list fails with a typed error",
+    (name) =>
+      Effect.gen(function*() {
+        const { agent, store } = yield* around[name]
+        const run = agent.run({ input: "go" })
+        const callers = run.pipe(Effect.provideService(Hooks, []), Effect.provideService(Observers, []))
+        for (const each of [run, callers]) {
+          const { reason } = yield* Effect.flip(each)
+          assert.deepInclude(reason, { _tag: "InvalidInput", message: `${name} must be a list of ${name}` })
+        }
+        assert.strictEqual(store.appends.length, 0)
+      })
+  )
+})
