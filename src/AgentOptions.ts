@@ -10,6 +10,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as Definition from "./loop/env/Definition.ts"
 import * as HookCheck from "./loop/env/HookCheck.ts"
+import * as RetryCheck from "./loop/env/RetryCheck.ts"
 import * as FinalAnswer from "./loop/start/FinalAnswer.ts"
 import * as InputCheck from "./run/InputCheck.ts"
 import type * as RunError from "./run/RunError.ts"
@@ -111,9 +112,7 @@ export const define = <Tools extends Record<string, Tool.Any>, A, E, R>(
     for (const [field, given] of Object.entries({ prepareTurn, stopBefore, stopWhen })) {
       yield* read(InputCheck.callable(field, given))
     }
-    if (retry !== undefined && !isPolicy(retry)) {
-      yield* read(InputCheck.refuse("retry", "retry must be a policy, as RetryPolicy.make returns it"))
-    }
+    if (retry !== undefined) yield* read(RetryCheck.retry(retry))
     yield* read(InputCheck.names("stopWhen", StopWhen.toolsOf(stopWhen), tools))
     yield* read(InputCheck.names("stopBefore", StopWhen.toolsOf(stopBefore), tools))
     return {
@@ -152,9 +151,5 @@ const schemas = (tools: ToolExecutor.Handlers["tools"]): InputCheck.Checked<unkn
   }
   return Result.succeed(undefined)
 }
-
-/** Untyped code may pass the options of one. */
-const isPolicy = (retry: Partial<RetryPolicy.RetryPolicy> | null): boolean =>
-  typeof retry?.classify === "function" && retry.schedule !== undefined && retry.providers !== undefined
 
 const read = <A>(checked: Result.Result<A, RunError.RunError>) => Effect.fromResult(checked)

@@ -97,7 +97,7 @@ const count = (name: string, value: number): number => {
 
 /**
  * Default: 1 s doubling to 10 s, jittered, 3 retries; `Retry-After` is honoured up to 60 s; a run may lose 15 minutes
- * to failed attempts.
+ * to failed attempts. Anything but a policy, such as the options of one, is `InvalidInput`.
  */
 export const RetryPolicy = Context.Reference<RetryPolicy>("fiberloop/services/RetryPolicy", {
   defaultValue: () => make()

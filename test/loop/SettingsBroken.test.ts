@@ -5,6 +5,7 @@ import type * as RunError from "../../src/run/RunError.ts"
 import { Hooks } from "../../src/services/Hooks.ts"
 import { Ids } from "../../src/services/Ids.ts"
 import { Observers } from "../../src/services/Observers.ts"
+import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 
@@ -22,6 +23,17 @@ const scenarios: Record<string, readonly [broken: (run: Run) => Run, says: strin
   "observers of which one is none": [
     Effect.provideService(Observers, [null as never]),
     "observers must be a list of observers"
+  ],
+  "the options of a policy instead of one": [
+    Effect.provideService(RetryPolicy.RetryPolicy, { maxRetries: 0 } as never),
+    "retry must be a policy, as RetryPolicy.make returns it"
+  ],
+  "the options of a policy for a provider": [
+    Effect.provideService(
+      RetryPolicy.RetryPolicy,
+      RetryPolicy.make({ providers: { test: { maxRetries: 0 } as never } })
+    ),
+    "retry.providers.test must be a policy, as RetryPolicy.make returns it"
   ],
   "observers that are nothing": [
     Effect.provideService(Observers, undefined as never),

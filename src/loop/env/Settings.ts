@@ -16,6 +16,7 @@ import * as Ids from "../../services/Ids.ts"
 import * as Limits from "../../services/Limits.ts"
 import * as Observers from "../../services/Observers.ts"
 import * as Prices from "../../services/Prices.ts"
+import * as RetryPolicy from "../../services/RetryPolicy.ts"
 import * as Timeouts from "../../services/Timeouts.ts"
 import * as Tokenizer from "../../services/Tokenizer.ts"
 import * as Telemetry from "../observe/Telemetry.ts"
@@ -23,6 +24,7 @@ import * as CallAround from "./CallAround.ts"
 import type * as Definition from "./Definition.ts"
 import * as HookCheck from "./HookCheck.ts"
 import * as HookRun from "./HookRun.ts"
+import * as RetryCheck from "./RetryCheck.ts"
 
 export interface Settings {
   readonly clock: Clock.Clock
@@ -43,7 +45,7 @@ type Own = Pick<Definition.Definition, "limits" | "name" | "timeouts">
 
 /**
  * The settings of an agent in the context of the fiber that asks, looked up once for each context. Fails with `InvalidInput` where
- * hooks or observers are not lists of such.
+ * hooks or observers are not lists of such, or the policy for failed calls is none.
  */
 export const shared = (own: Own): Effect.Effect<Settings, RunError.RunError> => {
   const known = new WeakMap<Context.Context<never>, Settings>()
@@ -61,8 +63,10 @@ const make = ({ limits, name, timeouts }: Own): Effect.Effect<Settings, RunError
   Effect.withFiber((fiber) => {
     const hooks = HookCheck.hooks(fiber.getRef(Hooks.Hooks))
     const observers = InputCheck.list("observers", fiber.getRef(Observers.Observers), "observers")
+    const retry = RetryCheck.retry(fiber.getRef(RetryPolicy.RetryPolicy))
     if (Result.isFailure(hooks)) return Effect.fail(hooks.failure)
     if (Result.isFailure(observers)) return Effect.fail(observers.failure)
+    if (Result.isFailure(retry)) return Effect.fail(retry.failure)
     return Effect.map(Telemetry.make(name), (telemetry): Settings => ({
       clock: fiber.getRef(Clock.Clock),
       ids: fiber.getRef(Ids.Ids),
