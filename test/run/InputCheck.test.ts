@@ -439,6 +439,28 @@ describe("data", () => {
       })()
     ]
   ])("that is %s is refused", (_, data) => assert.strictEqual(refused({ data: data as never }).field, "data"))
+
+  const circle: Record<string, unknown> = { id: 1 }
+  circle["of me"] = [circle]
+  const twice = { n: 1 }
+  const thrower = {
+    toJSON: () => {
+      throw new Error("bug")
+    }
+  }
+  it.each<readonly [unknown, RegExp]>([
+    [1n, /^data is a bigint, which JSON does not have; give it as a number or a text$/],
+    [{ user: { ids: [1, 2n] } }, /^data\.user\.ids\[1\] is a bigint/],
+    [{ "a.b": { "": 1n } }, /^data\["a\.b"\]\[""\] is a bigint/],
+    [{ a: twice, ab: twice, b: { twice, n: 1n } }, /^data\.b\.n is a bigint/],
+    [{ at: new Map([[1, 2n]]), n: 3n }, /^data\.n is a bigint/],
+    [{ a: circle }, /^data\.a\["of me"\]\[0\] leads back to what it is in, which JSON cannot say; leave it out$/],
+    [{ a: { b: thrower } }, /^data is not JSON$/],
+    [{ a: twice, b: twice, thrower }, /^data is not JSON$/],
+    [() => 1, /^data is a function, which is not JSON$/]
+  ])("that is not JSON is refused where it is not: %o", (data, says) => {
+    assert.match(refused({ data: data as never }).message, says)
+  })
 })
 
 describe("an id", () => {

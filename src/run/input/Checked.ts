@@ -4,6 +4,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Bounds from "../log/Bounds.ts"
 import * as RunError from "../RunError.ts"
+import * as NotJson from "./NotJson.ts"
 
 /** The error is always `InvalidInput`. */
 export type Checked<A> = Result.Result<A, RunError.NonRetryableError>
@@ -85,6 +86,6 @@ export const json = (field: string, value: Schema.Json): Checked<Schema.Json> =>
       ? refuse(field, `${field} must be nested in at most ${Bounds.deepest} levels`)
       : Result.succeed(JSON.parse(text) as Schema.Json)
   } catch {
-    return refuse(field, `${field} is not JSON`)
+    return refuse(field, NotJson.reasonOf(field, value))
   }
 }
