@@ -4,15 +4,27 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as SessionStore from "../services/SessionStore.ts"
 import type * as SqliteClient from "./SqliteClient.ts"
+import * as SessionErrors from "./store/SessionErrors.ts"
 
 export type Options = Omit<SqliteClient.Options, "ownTable" | "isReadOnly">
 
 /** Loaded on first use, with effect's SQL: Node 22 prints a warning when its SQLite is imported. */
-const store = Effect.promise(() => import("./sqlite/SqliteStore.ts"))
+const store = Effect.tryPromise({
+  try: () => import("./sqlite/SqliteStore.ts"),
+  catch: (cause) => cause as NodeJS.ErrnoException
+}).pipe(
+  Effect.catch((error) => error.code === "ERR_UNKNOWN_BUILTIN_MODULE" ? Effect.fail(noSqlite()) : Effect.die(error))
+)
+
+const noSqlite = () =>
+  SessionErrors.refused(
+    `SessionStoreSqlite needs the SQLite that is built into Node 22.19 and newer; this Node, ${process.version}, has none. ` +
+      "Update Node, or use another store."
+  )
 
 /**
- * Opens the database, or creates the file, never its folder. Fails when the path is unusable, or when the file holds something
- * else or was made by a newer version.
+ * Opens the database, or creates the file, never its folder. Fails when the path is unusable, when the file holds something
+ * else or was made by a newer version, and on a Node without SQLite.
  */
 export const make = (
   options: Options
