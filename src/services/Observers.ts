@@ -7,6 +7,7 @@
 import type * as Arr from "effect/Array"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
+import type { Json } from "effect/Schema"
 import type * as RunEvent from "../run/RunEvent.ts"
 
 /** What a drive published since the batch before, in order. */
@@ -14,6 +15,8 @@ export interface Batch {
   readonly agent: string
   readonly sessionId: string
   readonly runId: string
+  /** the run's `data`, as of this drive: a run that goes on in another process still has it */
+  readonly data: Json | undefined
   readonly events: Arr.NonEmptyReadonlyArray<RunEvent.RunEvent>
   /**
    * How many transient events were dropped before these because the observer was slow; 0 while it keeps up. Deltas are

@@ -7,7 +7,7 @@ import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
-import type * as RunEvent from "../../src/run/RunEvent.ts"
+import * as RunEvent from "../../src/run/RunEvent.ts"
 import { Grace } from "../../src/services/Grace.ts"
 import type { Batch, Observer } from "../../src/services/Observers.ts"
 import { Observers } from "../../src/services/Observers.ts"
@@ -76,6 +76,26 @@ describe("an observer", () => {
       assert.deepStrictEqual(RunLog.moves(seen.events()).at(-1), "observing>completed")
       const told = seen.batches.map(({ agent, missed, runId, sessionId }) => ({ agent, missed, runId, sessionId }))
       assert.deepStrictEqual(told[0], { agent: "test/Tested", missed: 0, runId, sessionId: "s" })
+    }))
+
+  it.effect("is told the data of a run that another process has begun, or what it is resumed with", () =>
+    Effect.gen(function*() {
+      const seen = seenBy("all")
+      const store = yield* TestStore.make()
+      const made = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
+        TestAgent.make(turns, { store, agent: { limits: { maxTurns: 1 } } }).pipe(
+          Effect.provideService(Observers, [seen.observer])
+        )
+      const first = yield* made(TestAgent.work(1))
+      yield* first.agent.run({ sessionId: "s", input: "go", data: { tenant: "acme" } })
+      yield* first.close
+      const second = yield* made(TestAgent.work(2), TestAgent.work(3), ScriptedModel.text("done"))
+      yield* second.agent.resumeRun({ sessionId: "s", limits: { maxTurns: 2 } })
+      yield* second.agent.resumeRun({ sessionId: "s", limits: { maxTurns: 3 }, data: null })
+      yield* second.agent.run({ sessionId: "t", input: "go" })
+      yield* second.close
+      const told = seen.batches.flatMap(({ data, events }) => events.filter(RunEvent.isEnd).map(() => data))
+      assert.deepStrictEqual(told, [{ tenant: "acme" }, { tenant: "acme" }, null, undefined])
     }))
 
   it.effect("of the caller adds to the layer's; one in both sees a run once", () =>

@@ -16,7 +16,7 @@ import * as Alarm from "../../services/fibers/Alarm.ts"
 import * as Grace from "../../services/Grace.ts"
 import * as LeaveBehind from "../../services/LeaveBehind.ts"
 import * as CallAround from "../env/CallAround.ts"
-import type * as DriveRequest from "../env/DriveRequest.ts"
+import * as DriveRequest from "../env/DriveRequest.ts"
 import * as Env from "../env/Env.ts"
 import * as LeftBehind from "../env/LeftBehind.ts"
 import * as Observing from "../observe/Observing.ts"
@@ -153,10 +153,11 @@ const begin = (driving: Driving, found: Opening.Ready): Effect.Effect<Ended.Ende
   const { leftBehind, live, observing, request, services } = driving
   // where a store made a success of its interruption, nothing more begins
   if (live.stopped !== undefined) return Effect.interrupt
+  const data = DriveRequest.dataOf(found.begin, found.state.input)
   const env = Env.make(
     services,
     request,
-    { inbox: live.inbox, budget: live.budget, feed: observing.start(found.state), leftBehind },
+    { inbox: live.inbox, budget: live.budget, feed: observing.start(found.state, data), leftBehind },
     found
   )
   driving.taken = { env, found }

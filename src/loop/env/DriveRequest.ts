@@ -46,6 +46,12 @@ export const isFound = (begin: Begin): boolean => begin._tag === "Resume" && beg
  */
 export const isByHand = (asked: Begin): boolean => asked._tag === "Resume" && !isFound(asked)
 
+/** The run's `data` once it has begun so, where the log had `before`. */
+export const dataOf = (begin: Begin, before: RunInput.Effective | undefined): Json | undefined => {
+  if (begin._tag === "Start") return begin.input.data
+  return begin.data === undefined ? before?.data : begin.data
+}
+
 /** What a turn is offered besides the conversation. */
 export interface Offer {
   readonly system: Message.SystemMessage | undefined

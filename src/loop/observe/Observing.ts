@@ -8,6 +8,7 @@ import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import type { Json } from "effect/Schema"
 import type * as Tracer from "effect/Tracer"
 import type * as Pointer from "../../run/Pointer.ts"
 import type * as RunError from "../../run/RunError.ts"
@@ -49,14 +50,17 @@ export class Observing implements Publisher {
     this.#sinks = sink === undefined ? [] : [sink]
   }
 
-  /** From now on all is seen on its way to the feed; `before` is the run as the drive found it. Called on a fiber of the drive. */
-  start(before: RunState.RunState): Publisher {
+  /**
+   * From now on all is seen on its way to the feed; `before` is the run as the drive found it, `data` is what the run has in this
+   * drive. Called on a fiber of the drive.
+   */
+  start(before: RunState.RunState, data: Json | undefined): Publisher {
     const { drive, fiber, means, model } = this.#of
     this.#follow(before)
     const meter = Meter.make(drive, before, means.telemetry.metrics)
     const log = StepLog.make(drive, before, model, fiber, means.clock)
     this.#sinks = log === undefined ? [...this.#sinks, meter] : [...this.#sinks, meter, log]
-    this.#watching.start()
+    this.#watching.start(data)
     return this
   }
 

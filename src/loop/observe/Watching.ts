@@ -6,6 +6,7 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import type { Json } from "effect/Schema"
 import * as Detached from "../../services/fibers/Detached.ts"
 import * as Grace from "../../services/Grace.ts"
 import type * as Observers from "../../services/Observers.ts"
@@ -14,8 +15,8 @@ import type * as Feed from "../log/Feed.ts"
 import type * as FeedReader from "../log/FeedReader.ts"
 
 export interface Watching {
-  /** Shows the observers all that the feed publishes from now on, in the context of the calling fiber. */
-  readonly start: () => void
+  /** Shows the observers all that the feed publishes from now on, in the context of the calling fiber; `data` is the run's. */
+  readonly start: (data: Json | undefined) => void
   /** Waits until they have seen all of it; once interrupted, for no longer than the grace period. */
   readonly seen: Effect.Effect<void>
 }
@@ -28,8 +29,9 @@ export const make = (
   if (observers.length === 0) return nobody
   let fibers: ReadonlyArray<Fiber.Fiber<void>> = []
   return {
-    start: () => {
-      fibers = observers.map((observer) => Detached.startHere(show(observer, feed.watch(), drive)))
+    start: (data) => {
+      const of = { ...drive, data }
+      fibers = observers.map((observer) => Detached.startHere(show(observer, feed.watch(), of)))
     },
     seen: Effect.suspend(() =>
       Effect.ignoreCause(Effect.onInterrupt(Effect.interruptible(Fiber.awaitAll(fibers)), () => giveUp(fibers)))
@@ -42,15 +44,15 @@ const nobody: Watching = { start: () => {}, seen: Effect.void }
 const show = (
   observer: Observers.Observer,
   watcher: FeedReader.Watcher,
-  drive: Pick<Observers.Batch, "agent" | "sessionId" | "runId">
+  of: Omit<Observers.Batch, "events" | "missed">
 ): Effect.Effect<void> => {
   let isBroken = false
   const warn = (why: string) =>
-    Warning.warn(`the observer "${observer.name}" ${why}; it keeps observing (run "${drive.runId}")`)
+    Warning.warn(`the observer "${observer.name}" ${why}; it keeps observing (run "${of.runId}")`)
   const one = Effect.flatMap(
     watcher.pull,
     (events) =>
-      Effect.suspend(() => observer.observe({ ...drive, events, missed: watcher.takeMissed() })).pipe(
+      Effect.suspend(() => observer.observe({ ...of, events, missed: watcher.takeMissed() })).pipe(
         Effect.catchCause((cause) => {
           if (isBroken) return Effect.void
           isBroken = true
