@@ -71,7 +71,7 @@ const suspended: Record<Of<"RunSuspended">["reason"], readonly [why: string, adv
 }
 
 const aborted: Record<RunEvent.AbortedReason, string> = {
-  consumer: "the reader of its events left",
+  consumer: "its caller was interrupted, or stopped reading its events",
   requested: "an abort was requested",
   shutdown: "the process shut down",
   crashed: "the process that ran it died",

@@ -137,6 +137,11 @@ describe("an explanation", () => {
     else assert.match(text, /; (give the session a new message|find out) .+\.$/)
   })
 
+  it("of a run whose caller left is true of run too, which has no reader", () => {
+    const text = RunResult.explain(endOf({ ...Draft.aborted, reason: "consumer" }))
+    assert.match(text, /^The run was aborted because its caller was interrupted, or stopped reading its events, after /)
+  })
+
   it("of a shutdown says how many messages wait for the run to go on", () => {
     const shutDown = (kept: ReadonlyArray<number>) =>
       RunResult.explain(endOf({ ...Draft.aborted, reason: "shutdown", kept }))
