@@ -162,8 +162,8 @@ export const every = (given: Duration.Input): Checked<Duration.Duration> => {
 const nothing: RunInput.Given = { limits: undefined, toolPolicy: undefined }
 
 /**
- * An id of a session or a run: 1 to 200 characters, no control characters, no blank at either end. `instead` says what to do if
- * it is empty.
+ * An id of a session or a run: 1 to 200 characters, whole ones, no control characters, no blank at either end. `instead` says what
+ * to do if it is empty.
  */
 export const id = (field: string, value: string, instead?: string): Checked<string> => {
   const bad = badId(field, value, instead)
@@ -182,7 +182,8 @@ export const badId = (field: string, value: string, instead?: string): RunError.
     return RunError.invalidInput(field, instead === undefined ? `${field} is empty` : `${field} is empty; ${instead}`)
   }
   if (length > 200) return RunError.invalidInput(field, `${field} has ${length} characters; at most 200 are allowed`)
-  return value !== trimmed || /\p{Cc}/u.test(value) || !value.isWellFormed()
+  if (!value.isWellFormed()) return RunError.invalidInput(field, `${field} must not hold half of a surrogate pair`)
+  return value !== trimmed || /\p{Cc}/u.test(value)
     ? RunError.invalidInput(field, `${field} must not begin or end with whitespace or contain control characters`)
     : undefined
 }

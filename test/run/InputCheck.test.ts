@@ -485,6 +485,14 @@ describe("an id", () => {
     assert.strictEqual(field, "runId")
     assert.include(message, "runId")
   })
+
+  it.each([
+    [" a", "runId must not begin or end with whitespace or contain control characters"],
+    ["a\ud800", "runId must not hold half of a surrogate pair"],
+    ["\udc00a", "runId must not hold half of a surrogate pair"]
+  ])("that is %j is refused for what is wrong with it", (id, said) => {
+    assert.strictEqual(refusal(InputCheck.id("runId", id)).message, said)
+  })
 })
 
 describe("an agent's loop setting", () => {
