@@ -6,6 +6,7 @@ import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as ToolExecutorToolkit from "../../src/layers/ToolExecutorToolkit.ts"
@@ -73,15 +74,30 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         })
     )
 
+    class Point {
+      readonly x = 1
+      readonly y = 2
+      sum() {
+        return this.x + this.y
+      }
+    }
+    class Nothing {}
+
     const plain: Array<[string, unknown, Schema.Json]> = [
       ["a text", "text", "text"],
       ["an empty text", "", ""],
       ["null", null, null],
       ["undefined", undefined, null],
-      ["an object with undefined in it", { a: undefined, b: [undefined] }, { b: [null] }],
-      ["NaN", { a: NaN }, { a: null }],
+      ["an object with a member that is undefined", { a: undefined, b: 1 }, { b: 1 }],
       ["a Date", new Date(0), "1970-01-01T00:00:00.000Z"],
-      ["a Map", new Map([[1, 2]]), {}],
+      ["a Map that says itself", { of: Object.assign(new Map([[1, 2]]), { toJSON: () => "1 to 2" }) }, {
+        of: "1 to 2"
+      }],
+      ["a list that says itself", Object.assign([NaN], { toJSON: () => "none" }), "none"],
+      ["an Option", Option.some(1), { _id: "Option", _tag: "Some", value: 1 }],
+      ["an object of a class, empty or not", [new Point(), new Nothing()], [{ x: 1, y: 2 }, {}]],
+      ["members of a prototype, which JSON leaves out", Object.create({ call: () => 1 }), {}],
+      ["numbers and texts as objects", [Object(1), Object("a")], [1, "a"]],
       ["bytes", new Uint8Array([1, 2, 255]), "AQL/"],
       ["a Buffer", Buffer.from("hi"), "aGk="],
       ["bytes in a field", { name: "x", data: new Uint8Array([0]).buffer }, { name: "x", data: "AA==" }]
@@ -91,6 +107,28 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         const { outcome } = yield* execute("plain", { plain: () => Effect.succeed(value) })
         assert.deepStrictEqual(outcome, { _tag: "Succeeded", result })
       }))
+
+    const lost: ReadonlyArray<readonly [value: unknown, message: string]> = [
+      [new Map([[1, 2]]), "a Map is not JSON"],
+      [{ rows: [{ by: new Set(["a"]) }] }, "a Set is not JSON, at .rows[0].by"],
+      [NaN, "NaN is not JSON"],
+      [{ price: { of: [1, -Infinity] } }, "-Infinity is not JSON, at .price.of[1]"],
+      [["a", undefined], "undefined is not JSON, at [1]"],
+      [Array(1), "undefined is not JSON, at [0]"],
+      [{ next: () => 1 }, "a function is not JSON, at .next"],
+      [{ id: Symbol("x") }, "a symbol is not JSON, at .id"],
+      [{ why: Object.assign(new Error("no"), { code: 1 }) }, "an Error is not JSON, at .why"],
+      [Promise.resolve(1), "a Promise is not JSON"],
+      [new URLSearchParams("a=1"), "a URLSearchParams is not JSON"]
+    ]
+    it.effect.each(lost)(
+      "with %j, which JSON would change silently, settles NotEncodable: %s",
+      ([value, message]) =>
+        Effect.gen(function*() {
+          const { outcome } = yield* execute("plain", { plain: () => Effect.succeed(value) })
+          assert.deepStrictEqual(outcome, { _tag: "NotEncodable", message })
+        })
+    )
 
     const circular: Record<string, unknown> = {}
     circular["self"] = circular

@@ -5,6 +5,7 @@
 import * as Base64 from "effect/encoding/Base64"
 import type * as Schema from "effect/Schema"
 import * as Bounds from "../../run/log/Bounds.ts"
+import * as LostInJson from "./LostInJson.ts"
 
 /** `text` is what a model reads: the JSON, or the text where the value is one. */
 export interface Json {
@@ -17,29 +18,49 @@ export type PlainJson = Json | { readonly _tag: "NotJson"; readonly message: str
 
 export const of = (given: unknown): PlainJson => {
   try {
-    const value = withoutBytes(given)
+    const fields = fieldsOf(given)
+    const value = fields === "bytes" ? withoutBytes(given) : given
     if (typeof value === "string") return { _tag: "Json", text: value, isText: true }
     if (value === undefined) return { _tag: "Json", text: "null", isText: false }
     const text: string | undefined = JSON.stringify(value)
-    if (text === undefined) return { _tag: "NotJson", message: `a ${typeof value} is not JSON` }
-    return Bounds.isTooDeep(text)
-      ? { _tag: "NotJson", message: `it is nested in more than ${Bounds.deepest} levels` }
-      : { _tag: "Json", text, isText: false }
+    if (text === undefined) return notJson(`a ${typeof value} is not JSON`)
+    if (Bounds.isTooDeep(text)) return notJson(`it is nested in more than ${Bounds.deepest} levels`)
+    const lost = fields === "leaves" ? undefined : LostInJson.inValue(value)
+    return lost === undefined ? { _tag: "Json", text, isText: false } : notJson(lost)
   } catch (error) {
-    return { _tag: "NotJson", message: error instanceof Error ? error.message : "it is not JSON" }
+    return notJson(error instanceof Error ? error.message : "it is not JSON")
   }
 }
+
+const notJson = (message: string): PlainJson => ({ _tag: "NotJson", message })
 
 export const value = ({ isText, text }: Json): Schema.Json => isText ? text : JSON.parse(text) as Schema.Json
 
 const isBytes = (value: unknown): boolean => value instanceof Uint8Array || value instanceof ArrayBuffer
 
+/** Whether there are bytes to replace; if not, whether all fields are leaves that JSON has, as those of most results are. */
+const fieldsOf = (value: unknown): "bytes" | "leaves" | "others" => {
+  if (!isPlain(value)) return isBytes(value) ? "bytes" : "others"
+  let fields: "leaves" | "others" = "leaves"
+  for (const key in value) {
+    const field = value[key]
+    if (typeof field === "string" || field === null) continue
+    if (isBytes(field)) return "bytes"
+    if (typeof field === "number" ? !Number.isFinite(field) : typeof field !== "boolean" && field !== undefined) {
+      fields = "others"
+    }
+  }
+  return fields
+}
+
+const isPlain = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype
+
 /** In JSON, bytes would take a line of digits each; bytes that are the value, or a field of it, become base64. */
 const withoutBytes = (value: unknown): unknown => {
   if (value instanceof Uint8Array) return Base64.encode(value)
   if (value instanceof ArrayBuffer) return Base64.encode(new Uint8Array(value))
-  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value
-  return Object.values(value).some(isBytes)
+  return isPlain(value) && Object.values(value).some(isBytes)
     ? Object.fromEntries(Object.entries(value).map(([key, field]) => [key, withoutBytes(field)]))
     : value
 }
