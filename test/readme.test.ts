@@ -112,35 +112,39 @@ describe("docs/machine.md", () => {
   })
 })
 
+interface Tagged {
+  readonly fields: object & { readonly _tag: { readonly schema: { readonly literal: string } } }
+}
+
+/** The rows of the table under a heading: a name, and the fields in the cell beside it. */
+const rowsOf = (path: string, heading: string) => {
+  const [, part = ""] = page(path).split(`\n## ${heading}\n`)
+  const rows = part.split("\n## ")[0]!.matchAll(/^\| `(\w+)` \| ([^|]*)\|/gm)
+  return Object.fromEntries([...rows].map(([, name, cell = ""]) => [
+    name,
+    [...cell.matchAll(/`(\w+)\??`/g)].map(([, field]) => field!).toSorted()
+  ]))
+}
+
+const fieldsOf = (members: ReadonlyArray<Tagged>, common: ReadonlyArray<string>) =>
+  Object.fromEntries(members.map(({ fields }) => [
+    fields._tag.schema.literal,
+    Object.keys(fields).filter((field) => field !== "_tag" && !common.includes(field)).toSorted()
+  ]))
+
 describe("docs/events.md", () => {
-  interface Tagged {
-    readonly fields: object & { readonly _tag: { readonly schema: { readonly literal: string } } }
-  }
-
-  /** The rows of the table under a heading: a name, and the fields in the cell beside it. */
-  const rowsOf = (heading: string) => {
-    const [, part = ""] = page("docs/events.md").split(`\n## ${heading}\n`)
-    const rows = part.split("\n## ")[0]!.matchAll(/^\| `(\w+)` \| ([^|]*)\|/gm)
-    return Object.fromEntries([...rows].map(([, name, cell = ""]) => [
-      name,
-      [...cell.matchAll(/`(\w+)\??`/g)].map(([, field]) => field!).toSorted()
-    ]))
-  }
-  const fieldsOf = (members: ReadonlyArray<Tagged>, common: ReadonlyArray<string>) =>
-    Object.fromEntries(members.map(({ fields }) => [
-      fields._tag.schema.literal,
-      Object.keys(fields).filter((field) => field !== "_tag" && !common.includes(field)).toSorted()
-    ]))
-
   it("has every durable event with its fields", () => {
     assert.deepStrictEqual(
-      rowsOf("Durable events"),
+      rowsOf("docs/events.md", "Durable events"),
       fieldsOf(RunEvent.Durable.members, ["seq", "at", "runId", "version"])
     )
   })
 
   it("has every transient event with its fields", () => {
-    assert.deepStrictEqual(rowsOf("Transient events"), fieldsOf(RunEvent.Transient.members, ["runId"]))
+    assert.deepStrictEqual(
+      rowsOf("docs/events.md", "Transient events"),
+      fieldsOf(RunEvent.Transient.members, ["runId"])
+    )
   })
 
   it("marks exactly the fields that may be absent", () => {
@@ -159,7 +163,10 @@ describe("docs/events.md", () => {
   })
 
   it("has every outcome of a call with its fields", () => {
-    assert.deepStrictEqual(rowsOf("Outcomes of a call"), fieldsOf(ToolOutcome.ToolOutcome.members, []))
+    assert.deepStrictEqual(
+      rowsOf("docs/events.md", "Outcomes of a call"),
+      fieldsOf(ToolOutcome.ToolOutcome.members, [])
+    )
   })
 
   const rowOf = (tag: string) =>
@@ -193,16 +200,10 @@ describe("docs/events.md", () => {
 })
 
 describe("docs/errors.md", () => {
-  it("has a row for every reason of a run's errors, under its tag", () => {
-    const rowsOf = (tag: string) => {
-      const [, part = ""] = page("docs/errors.md").split(`\n## ${tag}\n`)
-      return [...part.split("\n## ")[0]!.matchAll(/^\| `(\w+)` \|/gm)].map(([, reason]) => reason!).toSorted()
-    }
-    const tagsOf = (
-      reasons: ReadonlyArray<{ readonly fields: { readonly _tag: { readonly schema: { readonly literal: string } } } }>
-    ) => reasons.map((reason) => reason.fields._tag.schema.literal).toSorted()
-    assert.deepStrictEqual(rowsOf("RetryableError"), tagsOf(RunError.RunReason.members))
-    assert.deepStrictEqual(rowsOf("NonRetryableError"), tagsOf(RunError.RunRefusal.members))
+  it("has a row for every reason of a run's errors, under its tag, with its fields", () => {
+    const of = (tag: string) => rowsOf("docs/errors.md", tag)
+    assert.deepStrictEqual(of("RetryableError"), fieldsOf(RunError.RunReason.members, ["message"]))
+    assert.deepStrictEqual(of("NonRetryableError"), fieldsOf(RunError.RunRefusal.members, ["message"]))
   })
 })
 
