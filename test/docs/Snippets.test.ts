@@ -22,8 +22,10 @@ import {
   Agent,
   Fiberloop,
   type Hook,
+  Limits,
   type Observer,
   Observers,
+  Prices,
   RetryPolicy,
   RunError,
   RunEvents,
@@ -119,6 +121,26 @@ describe("docs/hooks.md", () => {
         { role: "user", content: [{ type: "text", text: "Do my homework." }, { type: "text", text: "Hello!" }] }
       ])
     }).pipe(Effect.provide(below(ScriptedModel.text("Hi.")))))
+})
+
+describe("docs/limits.md", () => {
+  it.effect("a job with the rest of a budget around it may be sent again, however much is left; one that names it may not", () =>
+    Effect.gen(function*() {
+      const agent = yield* Agent.make({ instructions: "Be brief." })
+      const job = (maxCost: number) =>
+        agent.start({ runId: "job", input: "go" }).pipe(
+          Effect.provideService(Limits, { maxCost }),
+          Effect.flatMap((run) => run.result)
+        )
+      assert.strictEqual((yield* job(1))._tag, "Limited")
+      assert.strictEqual((yield* job(0.5))._tag, "Limited")
+      const naming = (maxCost: number) => agent.run({ runId: "named", input: "go", limits: { maxCost } })
+      assert.strictEqual((yield* naming(100))._tag, "Completed")
+      assert.strictEqual((yield* Effect.flip(naming(50))).reason._tag, "RunConflict")
+    }).pipe(
+      Effect.provide(below([ScriptedModel.call("none", {})], ScriptedModel.text("done"))),
+      Effect.provideService(Prices.Prices, () => ({ input: 1_000_000, output: 0 }))
+    ))
 })
 
 describe("docs/errors.md", () => {
