@@ -99,7 +99,7 @@ describe("README.md", () => {
 
 describe("docs/testing.md", () => {
   it("shows the examples as they are", () => {
-    assert.deepStrictEqual(showsExamples(page("docs/testing.md")), ["abort.test.ts", "time.test.ts"])
+    assert.deepStrictEqual(showsExamples(page("docs/testing.md")), ["abort.test.ts", "time.test.ts", "evaluate.ts"])
   })
 })
 
