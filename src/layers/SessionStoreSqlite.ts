@@ -2,13 +2,13 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import * as RunError from "../run/RunError.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import type * as SqliteClient from "./SqliteClient.ts"
-import * as SessionErrors from "./store/SessionErrors.ts"
 
 export type Options = Omit<SqliteClient.Options, "ownTable" | "isReadOnly">
 
-/** Loaded on first use, with effect's SQL: Node 22 prints a warning when its SQLite is imported. */
+/** Loaded on first use, with effect's SQL and the errors of stores: Node 22 prints a warning when its SQLite is imported. */
 const store = Effect.tryPromise({
   try: () => import("./sqlite/SqliteStore.ts"),
   catch: (cause) => cause as NodeJS.ErrnoException
@@ -17,10 +17,12 @@ const store = Effect.tryPromise({
 )
 
 const noSqlite = () =>
-  SessionErrors.refused(
-    `SessionStoreSqlite needs the SQLite that is built into Node 22.19 and newer; this Node, ${process.version}, has none. ` +
+  new RunError.NonRetryableError({
+    _tag: "StoreRefused",
+    message:
+      `SessionStoreSqlite needs the SQLite that is built into Node 22.19 and newer; this Node, ${process.version}, has none. ` +
       "Update Node, or use another store."
-  )
+  })
 
 /**
  * Opens the database, or creates the file, never its folder. Fails when the path is unusable, when the file holds something
