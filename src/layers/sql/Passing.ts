@@ -20,6 +20,12 @@ const again = Schedule.min([Schedule.exponential("20 millis"), Schedule.spaced("
   Schedule.upTo({ duration: "5 seconds" })
 )
 
-/** Asks again what failed by such a fault, for a few seconds. Only for what is carried out in full or not at all. */
+/**
+ * Asks again what failed by such a fault, for a few seconds. Only for what is carried out in full or not at all. Prepares for
+ * that only once it has failed: most questions are answered.
+ */
 export const waited = <A, E, R>(asking: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.retry(asking, { while: isPassing, schedule: again })
+  Effect.catch(asking, (error) =>
+    isPassing(error)
+      ? Effect.delay(Effect.retry(asking, { while: isPassing, schedule: again }), "20 millis")
+      : Effect.fail(error))
