@@ -35,7 +35,8 @@ export const make = (sql: SqlClient.SqlClient, claims: SessionClaims.SessionClai
   const newestFirst = (limit: number) => sql`ORDER BY updated_at DESC, id DESC LIMIT ${limit}`
 
   const isOneOf = (parents: NonNullable<SessionStore.ListOptions["parents"]>) => {
-    const named = parents.filter((parent) => parent !== undefined).map(SessionRows.toText)
+    // no row has one that can be no session's id, which the database might take for another
+    const named = parents.map((parent) => SessionRows.toParent({ parent })).filter((parent) => parent !== null)
     const conditions = [
       ...(parents.includes(undefined) ? [sql`parent IS NULL`] : []),
       ...(named.length === 0 ? [] : [sql.in("parent", named)])
