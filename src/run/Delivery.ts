@@ -6,8 +6,9 @@ import * as RunStatus from "./RunStatus.ts"
  * - `Delivered`: it is in the log as the user's message before `turn`, once.
  * - `NotDelivered`: it never will be. The run ended first, as `reason` says; `ended`: the run was over before, and
  *   nothing was stored.
- * - `Kept`: it is stored, and the run was shut down with its process first. It reaches the model once, when the run goes
- *   on or before the session's next message, unless the run is aborted, or has another end, before that.
+ * - `Kept`: it is stored, and the run was shut down with its process, or its store did not answer, first. It reaches the
+ *   model once, when the run goes on or before the session's next message, unless the run is aborted, or has another end,
+ *   before that.
  */
 export type Delivery =
   | { readonly _tag: "Delivered"; readonly turn: number }
@@ -39,10 +40,17 @@ export const notDelivered = (reason: Reason): Delivery => ({
 /** The message was not delivered before the run ended with this event, given by its tag. */
 export const notDeliveredBefore = (end: RunEvent.End["_tag"]): Delivery => notDelivered(RunStatus.ofEnd(end))
 
-/** The message waits on after a shutdown; `explain` says until when. */
-export const kept: Delivery = {
-  _tag: "Kept",
-  explain:
-    "The process shut down before the message was delivered: it is stored, and waits until the run goes on or the " +
-    "session gets its next message. Do not send it again."
+/** What a run was left by that goes on without being asked to. */
+export type Left = "process" | "store"
+
+const by: Record<Left, string> = {
+  process: "The process shut down",
+  store: "The store did not answer"
 }
+
+/** The message waits on after such an end; `explain` says until when. */
+export const kept = (left: Left): Delivery => ({
+  _tag: "Kept",
+  explain: `${by[left]} before the message was delivered: it is stored, and waits until the run goes on or the ` +
+    `session gets its next message. Do not send it again.`
+})

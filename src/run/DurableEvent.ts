@@ -51,6 +51,9 @@ const end = {
   trace: Schema.optionalKey(Trace)
 }
 
+/** Of an end that leaves a run which goes on by itself: the inputs that wait until then, by the `seq` of their `InputQueued`. */
+const kept = { kept: Schema.optionalKey(Schema.Array(Schema.Finite)) }
+
 /** For an end that may cut off a model call: what the call had used, if its provider had said so; `totals` include it. */
 const cutShort = { cutOff: Schema.optionalKey(Schema.Struct({ model: Message.ModelRef, usage: Usage.Usage })), ...end }
 
@@ -233,9 +236,10 @@ export const Durable = Schema.Union([
   }),
   /** Every open call waits for a person, and nobody in this process answers. */
   durable("RunSuspended", { reason: SuspendedReason, ...end }),
-  durable("RunFailed", { error: RunError.Stored, ...cutShort }),
-  /** `kept`, only of a `shutdown`: the inputs that wait on, by the `seq` of their `InputQueued`. */
-  durable("RunAborted", { reason: AbortedReason, kept: Schema.optionalKey(Schema.Array(Schema.Finite)), ...cutShort })
+  /** `kept`, only with the reason `StoreUnavailable`. */
+  durable("RunFailed", { error: RunError.Stored, ...kept, ...cutShort }),
+  /** `kept`, only of a `shutdown`. */
+  durable("RunAborted", { reason: AbortedReason, ...kept, ...cutShort })
 ])
 export type Durable = typeof Durable.Type
 

@@ -81,7 +81,7 @@ const aborted: Record<RunEvent.AbortedReason, string> = {
 const failed: Record<RunError.RunError["reason"]["_tag"], readonly [why: string, advice: string]> = {
   RetriesExhausted: ["no attempt at the model call succeeded", "resume the run later"],
   SessionBusy: ["another run is using the session", "try again when that one has ended"],
-  StoreUnavailable: ["the store could not be used", "resume the run when the store is back"],
+  StoreUnavailable: ["the store could not be used", "the run can be resumed when the store is back"],
   ShuttingDown: ["its agent was closed, as happens when a process ends", "start the run in another process"],
   Authentication: ["the provider refused the key", "set a key that it accepts, then resume the run"],
   InvalidRequest: [
@@ -183,7 +183,7 @@ const advice = (end: RunEvent.End): string | undefined => {
     case "RunSuspended":
       return suspended[end.reason][1]
     case "RunFailed":
-      return failed[end.error.reason._tag][1]
+      return `${failed[end.error.reason._tag][1]}${waiting(RunEvent.keptBy(end).length)}`
     case "RunAborted":
       return `the run can be resumed${waiting(RunEvent.keptBy(end).length)}`
   }

@@ -47,19 +47,24 @@ export const isCrash = (end: End | undefined): boolean => end?._tag === "RunAbor
 /** Whether the end was written by whoever found that the drive had died, and not by the drive itself. */
 export const isOfDead = (end: End): boolean => isCrash(end) || (end._tag === "RunLimited" && end.reason === "crashLoop")
 
-/** Whether a drive ended with its process, which died or was shut down: nobody wanted the run to end. */
-export const isOfProcess = (end: End): boolean =>
-  end._tag === "RunAborted" && (end.reason === "crashed" || end.reason === "shutdown")
+/** Whether a drive failed since its store did not answer. */
+const isOfStore = (end: End): boolean => end._tag === "RunFailed" && end.error.reason._tag === "StoreUnavailable"
+
+/** Whether what a drive worked with was gone, its process or its store, unexpectedly: a run that goes on may meet that again. */
+export const isDeath = (end: End): boolean => isCrash(end) || isOfStore(end)
+
+/** Whether a drive ended only with its process, which died or was shut down, or its store: nobody wanted the run to end. */
+export const isLeft = (end: End): boolean => isDeath(end) || (end._tag === "RunAborted" && end.reason === "shutdown")
 
 /** Whether a run with this end is over: only a `resume` continues it, not recovery, nor people's answers. */
-export const isOver = (end: End): boolean => end._tag !== "RunSuspended" && !isOfProcess(end)
+export const isOver = (end: End): boolean => end._tag !== "RunSuspended" && !isLeft(end)
 
 /** Whether a run stopped where nobody wanted it to end: the call that it works for goes on with it. */
 export const isUnwanted = (end: End): boolean =>
-  end._tag === "RunSuspended" || (end._tag === "RunAborted" && end.reason !== "requested")
+  end._tag === "RunSuspended" || isOfStore(end) || (end._tag === "RunAborted" && end.reason !== "requested")
 
 /** `seq` of the inputs that wait on after an end that a drive wrote itself. */
-export const keptBy = (end: End): ReadonlyArray<number> => end._tag === "RunAborted" ? end.kept ?? [] : []
+export const keptBy = (end: End): ReadonlyArray<number> => "kept" in end ? end.kept ?? [] : []
 
 /** The model call that an end cut off, and what it had used by then, where that is known. */
 export const cutOffOf = (end: End): CutOff | undefined => "cutOff" in end ? end.cutOff : undefined

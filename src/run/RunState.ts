@@ -90,7 +90,7 @@ export interface RunState {
   readonly abortRequested: RunEvent.AbortedReason | undefined
   /** what providers reported about the size of what they were sent */
   readonly measured: Measure.Measure | undefined
-  /** drives that died one after the other, with no turn between them whose outcomes are all known */
+  /** drives that died, or lost their store, one after the other, with no turn between them whose outcomes are all known */
   readonly crashes: number
 }
 

@@ -21,8 +21,8 @@ import * as StrictModel from "./StrictModel.ts"
  * - one outcome per call; one intent per call and drive; an intent before the outcome of a call that ran
  * - one answer per question, and none without a question; if a call was asked about, a yes to its arguments before its
  *   intent
- * - what was queued is received at most once, never after an end that gave it up, and is not lost; only a shutdown keeps
- *   any of it, and only what is queued
+ * - what was queued is received at most once, never after an end that gave it up, and is not lost; only the end of
+ *   a run that goes on by itself keeps any of it, and only what is queued
  * - messages that `StrictModel` accepts after every event
  */
 export const violations = (log: ReadonlyArray<RunEvent.Durable>, mayBeOpen = false): Array<string> => {
@@ -82,8 +82,10 @@ const makeInputs = (): Rule => {
     if (event._tag === "InputReceived" && event.queued !== undefined) {
       if (!queue.some((queued) => isReceived(queued, event))) say(`nothing is queued as ${event.queued}`)
     }
-    if (event._tag === "RunAborted" && event.kept !== undefined) {
-      if (event.reason !== "shutdown") say("keeps what only a shutdown may keep")
+    if ((event._tag === "RunAborted" || event._tag === "RunFailed") && event.kept !== undefined) {
+      if (!RunEvent.isLeft(event)) {
+        say("keeps what only an end by a shutdown, or by a store that did not answer, may keep")
+      }
       const missing = event.kept.filter((kept) => !queue.some(({ seq }) => seq === kept))
       for (const seq of missing) say(`nothing is queued as ${seq}`)
     }

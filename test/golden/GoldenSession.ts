@@ -59,5 +59,6 @@ export const all: ReadonlyArray<GoldenSession> = [
   load("session-v1-cut-off", 1),
   load("session-v1-goes-on", 1),
   load("session-v1-lost", 1),
-  load("session-v1-kept", 1)
+  load("session-v1-kept", 1),
+  load("session-v1-away", 1)
 ]

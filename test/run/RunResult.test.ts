@@ -150,6 +150,13 @@ describe("an explanation", () => {
     assert.match(shutDown([]), /; the run can be resumed\.$/)
   })
 
+  it("of a store that did not answer says so too", () => {
+    const away = (kept: ReadonlyArray<number>) =>
+      RunResult.explain(endOf({ ...Draft.failed("StoreUnavailable"), kept, totals: far }))
+    assert.match(away([3]), /; the run can be resumed when the store is back, and is then given 1 message that /)
+    assert.match(away([]), /; the run can be resumed when the store is back\.$/)
+  })
+
   it("of a result is that of its end", () => {
     const result = resultOf(Draft.started("x"), Draft.limited({ turns: 3 }))
     assert.strictEqual(RunResult.explain(result), RunResult.explain(endOf(Draft.limited({ turns: 3 }))))

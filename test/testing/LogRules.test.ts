@@ -241,7 +241,7 @@ describe("a violation is found in a log", () => {
     ],
     "with another end that keeps something": [
       log(...begun, queued, { ...Drafts.aborted, kept: [3] }, Drafts.resumed(2), Drafts.aborted),
-      ["event 4 (RunAborted): keeps what only a shutdown may keep"]
+      ["event 4 (RunAborted): keeps what only an end by a shutdown, or by a store that did not answer, may keep"]
     ],
     "with an input received that differs from what was queued": [
       log(...begun, queued, assistant([text("hi")]), { ...received(3), messages: [Message.user("less")] }, completed()),
@@ -258,6 +258,22 @@ describe("a violation is found in a log", () => {
     "compacted outside a drive, but not by hand": [
       log(...begun, assistant([text("hi")]), completed(), Drafts.compacted(3, [Message.user("before")])),
       ["event 5 (ContextCompacted): outside a drive", "the last drive has no end"]
+    ],
+    "with a failure of another kind that keeps something": [
+      log(...begun, queued, { ...Drafts.failed("Authentication"), kept: [3] }, Drafts.resumed(2), Drafts.aborted),
+      ["event 4 (RunFailed): keeps what only an end by a shutdown, or by a store that did not answer, may keep"]
+    ],
+    "with an input that a store which did not answer kept and that was lost": [
+      log(
+        ...begun,
+        queued,
+        { ...Drafts.failed("StoreUnavailable"), kept: [3] },
+        started("again"),
+        turnStarted(1),
+        assistant([text("hi")]),
+        completed()
+      ),
+      ["event 5 (RunStarted): what was queued as 3 is lost"]
     ],
     "with an input that was lost": [
       log(...begun, queued, died, started("again"), turnStarted(1), assistant([text("hi")]), completed()),

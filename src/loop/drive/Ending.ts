@@ -8,6 +8,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import type * as Delivery from "../../run/Delivery.ts"
 import * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunState from "../../run/RunState.ts"
@@ -73,8 +74,7 @@ const seal = (
 /** Settles what is open and records the end. */
 const record = (env: Env.Env, live: Live.Live, ending: Ending): void => {
   const { journal } = env
-  const isShutdown = ending._tag === "RunAborted" && ending.reason === "shutdown"
-  const kept = env.inbox.close(journal, ending._tag, isShutdown).map(({ seq }) => seq)
+  const waiting = env.inbox.close(journal, ending._tag, leaves(ending)).map(({ seq }) => seq)
   // a suspended run keeps its questions open
   if (ending._tag !== "RunSuspended") Unsettled.settle(env, notExecuted[ending._tag])
   const move = endMove(journal.status, ending)
@@ -82,6 +82,7 @@ const record = (env: Env.Env, live: Live.Live, ending: Ending): void => {
   const totals = RunState.totalsAt(journal.state, journal.now())
   const trace = live.observing?.trace
   const cutOff = cutOffOf(env)
+  const kept = waiting.length === 0 ? {} : { kept: waiting }
   const end = {
     totals: cutOff === undefined ? totals : { ...totals, usage: Usage.add(totals.usage, cutOff.usage) },
     ...env.leftBehind.named(),
@@ -90,9 +91,15 @@ const record = (env: Env.Env, live: Live.Live, ending: Ending): void => {
   }
   journal.record(
     ending._tag === "RunFailed"
-      ? { _tag: "RunFailed", error: RunError.toStored(ending.error), ...end }
-      : { ...ending, ...(kept.length === 0 ? {} : { kept }), ...end }
+      ? { _tag: "RunFailed", error: RunError.toStored(ending.error), ...kept, ...end }
+      : { ...ending, ...kept, ...end }
   )
+}
+
+/** What the run is left by, if it goes on by itself after this end: what was said to it waits until then. */
+const leaves = (ending: Ending): Delivery.Left | undefined => {
+  if (ending._tag === "RunAborted") return ending.reason === "shutdown" ? "process" : undefined
+  return ending._tag === "RunFailed" && ending.error.reason._tag === "StoreUnavailable" ? "store" : undefined
 }
 
 /** What the model call under way has used, which no event of its own says. */

@@ -1,6 +1,6 @@
 /**
  * What is said to a run under way. An input is first stored, through the run's own writer, and then said to the model when the next
- * turn begins, or never, where the end comes first; after a shutdown, when the run goes on.
+ * turn begins, or never, where the end comes first; where only the process or the store was gone, when the run goes on.
  *
  * Senders are told what became of their input according to the log: once that is stored, or with the store's error where it fails.
  * Does not own when the model is asked next (`Turn`).
@@ -23,10 +23,13 @@ export type Input = Pick<Queue.Queued, "kind" | "messages">
 
 type Told = Effect.Effect<Delivery.Delivery, RunError.RunError>
 
-/** A sender who waits for what becomes of an input; `verdict` is set when that is recorded, and holds once it is stored. */
+/** A sender who waits for what becomes of an input. */
 interface Waiter {
   readonly told: Deferred.Deferred<Delivery.Delivery, RunError.RunError>
+  /** set when that is recorded, and holds once it is stored */
   verdict: Delivery.Delivery | undefined
+  /** the sender was told that the store failed, and may send it again: it is not delivered any more */
+  isRefused: boolean
 }
 
 export class Inbox {
@@ -56,9 +59,14 @@ export class Inbox {
       const messages = Frozen.copy(given)
       journal.record({ _tag: "InputQueued", kind, messages })
       const told = Deferred.makeUnsafe<Delivery.Delivery, RunError.RunError>()
+      const waiter: Waiter = { told, verdict: undefined, isRefused: false }
       this.#waiting ??= new Map()
-      this.#waiting.set(messages, { told, verdict: undefined })
-      const stored = Effect.forkDetach(Effect.tapError(journal.commit, onFailure), { startImmediately: true })
+      this.#waiting.set(messages, waiter)
+      const failed = (error: SessionStore.StoreError) => {
+        waiter.isRefused = true
+        return onFailure(error)
+      }
+      const stored = Effect.forkDetach(Effect.tapError(journal.commit, failed), { startImmediately: true })
       return Effect.as(Effect.flatMap(stored, (fiber) => restore(Fiber.join(fiber))), Deferred.await(told))
     })
   }
@@ -72,15 +80,18 @@ export class Inbox {
   }
 
   /**
-   * Nothing more is accepted. What is still queued waits on after the end that is recorded next, where that is a shutdown, and is
-   * returned; otherwise it is not said to the model.
+   * Nothing more is accepted. What is still queued waits on after the end that is recorded next, where that leaves a run that
+   * goes on by itself, and is returned; otherwise it is not said to the model.
    */
-  close(journal: Journal.Journal, end: RunEvent.End["_tag"], isShutdown: boolean): Queue.Queue {
+  close(journal: Journal.Journal, end: RunEvent.End["_tag"], left: Delivery.Left | undefined): Queue.Queue {
     this.#journal = undefined
     const { queued } = journal.state
-    const verdict = isShutdown ? Delivery.kept : Delivery.notDeliveredBefore(end)
-    for (const { messages } of queued) this.#judge(messages, verdict)
-    return isShutdown ? queued : []
+    const kept = left === undefined ? [] : queued.filter(({ messages }) => !this.#waiting?.get(messages)?.isRefused)
+    for (const each of queued) {
+      const isKept = left !== undefined && kept.includes(each)
+      this.#judge(each.messages, isKept ? Delivery.kept(left) : Delivery.notDeliveredBefore(end))
+    }
+    return kept
   }
 
   /** Tells senders what became of their inputs; that is stored by now. */

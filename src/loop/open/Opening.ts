@@ -117,8 +117,8 @@ const look = Effect.fnUntraced(function*(
   return ready
 })
 
-/** Its process died or was shut down, and whoever recorded that, with an answer for example, did not continue it. */
-const wasLeft = ({ end }: RunState.RunState): boolean => end !== undefined && RunEvent.isOfProcess(end)
+/** It ended with its process or its store, and whoever recorded that, with an answer for example, did not continue it. */
+const wasLeft = ({ end }: RunState.RunState): boolean => end !== undefined && RunEvent.isLeft(end)
 
 /**
  * Whether a start of a run that is in the log comes from the call which the run works for (`isOfCall`), and whether that call still

@@ -36,8 +36,8 @@ export const underWay = ({ openCalls, status }: RunState.RunState): ReadonlyArra
 /**
  * What is added at `at` to a copy that ends with `last` and folds to `state`. If a run was cut in its middle: its end. After the
  * end of a drive that died or is suspended: outcomes of the calls that the original is to carry out, or to ask about by their
- * idempotency keys. If the run ended with its process, or none of the copy's calls waits for a person any more, also: a drive that
- * ends as a copy's, so that nobody takes it for a run that is to go on.
+ * idempotency keys. If the run ended with its process or its store, or none of the copy's calls waits for a person any more, also:
+ * a drive that ends as a copy's, so that nobody takes it for a run that is to go on.
  */
 export const closing = (
   state: RunState.RunState,
@@ -49,7 +49,7 @@ export const closing = (
   const { runId } = last
   const placed = (i: number) => ({ seq: last.seq + 1 + i, at, runId, version: RunEvent.version })
   const calls = underWay(state)
-  const isLeft = RunEvent.isEnd(last) && (RunEvent.isOfProcess(last) || (calls.length > 0 && !isAsking(state)))
+  const isLeft = RunEvent.isEnd(last) && (RunEvent.isLeft(last) || (calls.length > 0 && !isAsking(state)))
   const settled: ReadonlyArray<RunEvent.Durable> = (isLeft ? state.openCalls : calls).map((call, i) => ({
     _tag: "ToolSettled",
     ...placed(i),

@@ -20,7 +20,10 @@ export interface SessionInfo {
   /** `seq` of the last event */
   readonly head: number
   readonly turns: number
-  /** how the last run ended; `undefined` if it has not, or if only its process ended: it died or was shut down */
+  /**
+   * how the last run ended; `undefined` if it has not, or if it goes on by itself: its process died or was shut down, or its store
+   * did not answer
+   */
   readonly end: RunEvent.End["_tag"] | undefined
   /** the session whose call its first run works for; left out where that works for none, and in a fork, which no agent began */
   readonly parent?: string
@@ -48,8 +51,8 @@ export const evolveInfo = (info: SessionInfo, event: RunEvent.Durable): SessionI
     case "RunSuspended":
     case "RunFailed":
     case "RunAborted":
-      // whoever wrote the end for a dead process, for instance with an answer, did not continue the run
-      return { ...next, end: RunEvent.isOfProcess(event) ? undefined : event._tag }
+      // whoever wrote the end, for a dead process for instance, did not continue the run
+      return { ...next, end: RunEvent.isLeft(event) ? undefined : event._tag }
     default:
       return next
   }

@@ -86,10 +86,10 @@ export const end = (next: RunState.Next, event: RunEvent.End): void => {
   next.end = event
   next.queued = Queue.end(next.queued, event)
   next.abortRequested = undefined
-  next.crashes = RunEvent.isCrash(event) ? next.crashes + 1 : 0
+  next.crashes = RunEvent.isDeath(event) ? next.crashes + 1 : 0
 }
 
-/** From how many deaths in a row on, as `deaths` counts them, a run is suspected of being what its process dies of. */
+/** From how many deaths in a row on, as `deaths` counts them, a run is suspected of being what its process or its store dies of. */
 export const suspicious = {
   /** it waits before it is taken up, and nobody is asked about its calls */
   waits: 2,
@@ -99,10 +99,13 @@ export const suspicious = {
   ends: 5
 } as const
 
-/** How often in a row the process of a run has died, with no turn finished between; also where nobody wrote its last end. */
+/**
+ * How often in a row the process of a run has died, or its store did not answer, with no turn finished between; also where nobody
+ * wrote its last end.
+ */
 export const deaths = ({ crashes, end }: Pick<RunState.RunState, "crashes" | "end">): number =>
   crashes + (end === undefined ? 1 : 0)
 
-/** The process of a run whose last drive has its end has died so often that nobody takes it up any more. */
+/** A run whose last drive has its end has lost its process or its store so often that nobody takes it up any more. */
 export const isCrashLoop = (state: Pick<RunState.RunState, "crashes" | "end">): boolean =>
-  state.end !== undefined && RunEvent.isCrash(state.end) && deaths(state) >= suspicious.ends
+  state.end !== undefined && RunEvent.isDeath(state.end) && deaths(state) >= suspicious.ends

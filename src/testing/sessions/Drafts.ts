@@ -172,4 +172,13 @@ export const limited = (extra: Partial<RunEvent.Totals> = {}): Of<"RunLimited"> 
 
 export const suspended: Of<"RunSuspended"> = { _tag: "RunSuspended", reason: "approval", totals }
 
+/** As of a store that did not answer, or of a provider that refused the key. */
+export const failed = (tag: "StoreUnavailable" | "Authentication"): Of<"RunFailed"> => ({
+  _tag: "RunFailed",
+  error: tag === "StoreUnavailable"
+    ? { _tag: "RetryableError", reason: { _tag: tag, message: "down" } }
+    : { _tag: "NonRetryableError", reason: { _tag: tag, message: "no such key" } },
+  totals
+})
+
 export const aborted: Of<"RunAborted"> = { _tag: "RunAborted", reason: "requested", totals }

@@ -3,18 +3,11 @@ import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
-import type * as RunEvent from "../../run/RunEvent.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import * as Draft from "./Drafts.ts"
 import { base, completed, type Durable, idle, notice, notices, readAll, started, write } from "./Fixtures.ts"
 import { conversation, fork } from "./Forking.ts"
 import { assert, describe, type Test } from "./TestRunner.ts"
-
-const failed: RunEvent.Draft = {
-  _tag: "RunFailed",
-  error: { _tag: "RetryableError", reason: { _tag: "StoreUnavailable", message: "down" } },
-  totals: Draft.totals
-}
 
 export const forkCopies = (name: string, test: Test): void => {
   describe(`${name}: fork, the copy`, () => {
@@ -47,7 +40,7 @@ export const forkCopies = (name: string, test: Test): void => {
       )
     }
 
-    for (const end of [Draft.limited(), Draft.suspended, Draft.aborted, failed]) {
+    for (const end of [Draft.limited(), Draft.suspended, Draft.aborted, Draft.failed("Authentication")]) {
       test(
         `may end with ${end._tag}, which stays unchanged`,
         Effect.gen(function*() {

@@ -5,6 +5,7 @@ import * as TestClock from "effect/testing/TestClock"
 import * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunState from "../../run/RunState.ts"
+import { SessionStore } from "../../services/SessionStore.ts"
 import * as Draft from "./Drafts.ts"
 import { base, type Durable, open, readAll, seqs, started, write } from "./Fixtures.ts"
 import { conversation, fork, usage } from "./Forking.ts"
@@ -118,6 +119,20 @@ export const forkedRuns = (name: string, test: Test): void => {
         const state = copy.reduce(RunState.evolve, RunState.empty)
         assert.deepStrictEqual([state.status, state.openCalls], ["aborted", []])
         assert.deepStrictEqual(yield* readAll("s"), [...log])
+      })
+    )
+
+    test(
+      "a run that only its store ended is over in the copy, and not in the session",
+      Effect.gen(function*() {
+        const log = Draft.log(Draft.started("x"), Draft.turnStarted(1), Draft.failed("StoreUnavailable"))
+        yield* write("s", log)
+        assert.strictEqual((yield* fork("s", "copy", 3)).end, "RunAborted")
+        const copy = yield* readAll("copy")
+        assert.deepStrictEqual(copy.slice(0, 3), [...log])
+        assert.deepStrictEqual(copy.slice(3).map(({ _tag }) => _tag), ["RunResumed", "RunAborted"])
+        const [info] = yield* SessionStore.use((store) => store.list({ ends: [undefined] }))
+        assert.strictEqual(info?.sessionId, "s")
       })
     )
 

@@ -3,7 +3,8 @@ import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as RunEvent from "../../run/RunEvent.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
-import { aborted, answer, completed, notice, open, started, suspended, write } from "./Fixtures.ts"
+import * as Draft from "./Drafts.ts"
+import { aborted, answer, base, completed, notice, open, started, suspended, write } from "./Fixtures.ts"
 import { assert, describe, type Test } from "./TestRunner.ts"
 
 export const listing = (name: string, test: Test): void => {
@@ -97,28 +98,33 @@ export const listing = (name: string, test: Test): void => {
     }
 
     test(
-      "sessions are filtered by how they ended; those marked as crashed count as having no end",
+      "sessions are filtered by how they ended; those that only their process or their store ended count as having no end",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         yield* write("goes on", [started({ seq: 1, at: 1 })])
         yield* write("completed", [started({ seq: 1, at: 2 }), completed({ seq: 2, at: 2 })])
         yield* write("suspended", [started({ seq: 1, at: 3 }), suspended({ seq: 2, at: 3 })])
         yield* write("crashed", [started({ seq: 1, at: 4 }), aborted({ seq: 2, at: 4 }, "crashed")])
+        for (const reason of ["StoreUnavailable", "Authentication"] as const) {
+          const end = { ...base({ seq: 2, at: 4 }), ...Draft.failed(reason) }
+          yield* write(reason, [started({ seq: 1, at: 4 }), end])
+        }
         yield* write("aborted", [started({ seq: 1, at: 5 }), aborted({ seq: 2, at: 5 }, "requested")])
         const listed = (options: SessionStore.ListOptions) =>
           Effect.map(store.list(options), (infos) => infos.map(({ sessionId }) => sessionId))
-        assert.deepStrictEqual(yield* listed({ ends: [undefined] }), ["crashed", "goes on"])
+        assert.deepStrictEqual(yield* listed({ ends: [undefined] }), ["crashed", "StoreUnavailable", "goes on"])
         assert.deepStrictEqual(yield* listed({ ends: ["RunSuspended"] }), ["suspended"])
         assert.deepStrictEqual(yield* listed({ ends: ["RunSuspended", undefined] }), [
           "crashed",
+          "StoreUnavailable",
           "suspended",
           "goes on"
         ])
-        assert.deepStrictEqual(yield* listed({ ends: ["RunAborted", "RunFailed"] }), ["aborted"])
+        assert.deepStrictEqual(yield* listed({ ends: ["RunAborted", "RunFailed"] }), ["aborted", "Authentication"])
         assert.deepStrictEqual(yield* listed({ ends: [] }), [])
         const [first] = yield* store.list({ ends: ["RunSuspended", undefined], limit: 1 })
         assert.deepStrictEqual(yield* listed({ ends: ["RunSuspended", undefined], limit: 1, after: first }), [
-          "suspended"
+          "StoreUnavailable"
         ])
       })
     )

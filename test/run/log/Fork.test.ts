@@ -60,7 +60,9 @@ it.each<readonly [string, RunEvent.Draft, boolean]>([
   ["that completed", Draft.completed(), true],
   ["that reached a limit", Draft.limited(), true],
   ["that was aborted", Draft.aborted, true],
+  ["that failed", Draft.failed("Authentication"), true],
   ["whose drive died", { ...Draft.aborted, reason: "crashed" }, false],
+  ["whose store did not answer", Draft.failed("StoreUnavailable"), false],
   ["that waits for a person", Draft.suspended, false],
   ["that goes on", Draft.turnFinished(1), false]
 ])("a copy that ends with a run %s says whether something is added to it", (_, last, isWhole) => {
