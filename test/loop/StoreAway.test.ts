@@ -51,6 +51,22 @@ const ends = (store: TestStore.TestStore) =>
     return log.filter(RunEvent.isEnd).map((end) => RunLog.endOf([end]))
   })
 
+/** What a process leaves that died while the store had ended the run below its call. */
+const leftBelow = Effect.gen(function*() {
+  const failed = yield* Deferred.make<void>()
+  const handler: Family.Handler = (agent, plan, call) =>
+    Effect.catch(Family.run(agent, plan, call), () => Effect.andThen(Deferred.succeed(failed, undefined), Effect.never))
+  const { agent, store } = yield* Family.make({ handler })
+  store.onAppend = ({ events, store }) =>
+    events[0].runId === below && has("AssistantMessage")(events) && !has("RunFailed")(events)
+      ? Effect.fail(TestStore.unavailable)
+      : store
+  yield* agent.start({ runId: "root", input: JSON.stringify({ turns: [[{ turns: [[{}]] }]] }) })
+  yield* Deferred.await(failed)
+  assert.strictEqual(RunLog.endOf(yield* store.log(below)), away)
+  return yield* Family.leftBy(store)
+})
+
 describe("a run that its store ended", () => {
   it.effect("is taken up, without asking again for an answer that had come", () =>
     Effect.gen(function*() {
@@ -130,26 +146,21 @@ describe("a run that its store ended", () => {
 
   it.effect("and that works for a call goes on when the call is made again", () =>
     Effect.gen(function*() {
-      const failed = yield* Deferred.make<void>()
-      const handler: Family.Handler = (agent, plan, call) =>
-        Effect.catch(
-          Family.run(agent, plan, call),
-          () => Effect.andThen(Deferred.succeed(failed, undefined), Effect.never)
-        )
-      const first = yield* Family.make({ handler })
-      first.store.onAppend = ({ events, store }) =>
-        events[0].runId === below && has("AssistantMessage")(events) && !has("RunFailed")(events)
-          ? Effect.fail(TestStore.unavailable)
-          : store
-      yield* first.agent.start({ runId: "root", input: JSON.stringify({ turns: [[{ turns: [[{}]] }]] }) })
-      yield* Deferred.await(failed)
-      assert.strictEqual(RunLog.endOf(yield* first.store.log(below)), away)
-      const { agent, store } = yield* Family.make({ store: yield* Family.leftBy(first.store) })
+      const { agent, store } = yield* Family.make({ store: yield* leftBelow })
       const { runs } = yield* agent.recover()
       assert.deepStrictEqual(runs.map(({ sessionId }) => sessionId), ["root"])
       yield* runs[0]!.result
       assert.deepStrictEqual(RunLog.outcomes(yield* store.log("root")), ["1.0 Succeeded"])
       assert.strictEqual(RunLog.endOf(yield* store.log(below)), "RunCompleted(stop)")
+    }))
+
+  it.effect("and that works for a call can be aborted before that", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* Family.make({ store: yield* leftBelow })
+      yield* agent.abort(below)
+      yield* agent.resumeRun({ sessionId: "root" })
+      assert.strictEqual(RunLog.endOf(yield* store.log(below)), "RunAborted(requested)")
+      assert.deepStrictEqual(RunLog.outcomes(yield* store.log("root")), ["1.0 Failed"])
     }))
 })
 
