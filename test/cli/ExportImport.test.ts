@@ -228,7 +228,7 @@ describe("fiberloop import", () => {
       const { importing } = yield* withFile(lines.with(-1, JSON.stringify(shutDown)).join("\n"))
       const { code, stderr } = yield* importing()
       assert.strictEqual(code, 0, stderr)
-      assert.include(stderr, "Its last run was shut down with its process, and continues when it is resumed.\n")
+      assert.include(stderr, "Its last run ended with its process, or its store, and continues when it is resumed.\n")
     }))
 
   for (

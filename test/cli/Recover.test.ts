@@ -39,6 +39,13 @@ describe("fiberloop recover", () => {
       assert.deepStrictEqual([again.code, again.stdout, again.stderr], [0, "", "Nothing was left behind.\n"])
     }))
 
+  it.effect("continues a run that its store ended", () =>
+    Effect.gen(function*() {
+      const { on } = yield* withDead({ "left-one": "2+2" }, Drafts.turnStarted(1), Drafts.failed("StoreUnavailable"))
+      const { code, stdout } = yield* on("recover")
+      assert.deepStrictEqual([code, stdout], [0, "2+2 = 4\n"])
+    }))
+
   it.effect("names the arguments of the calls that were under way", () =>
     Effect.gen(function*() {
       const params = { command: ["make", "install"] }

@@ -1,4 +1,4 @@
-/** `fiberloop recover`: finds runs whose process died, and goes on with them, one after the other. */
+/** `fiberloop recover`: finds runs whose process died, or lost its store, and goes on with them, one after the other. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -104,7 +104,7 @@ interface Left {
 }
 
 /**
- * The command's sessions whose last run ended with its process, or has no end and no process that drives it, and was not being
+ * The command's sessions whose last run ended with its process or its store, or has no end and no process that drives it, and was not being
  * aborted; oldest first.
  */
 const leftByProcesses = Effect.fnUntraced(function*(

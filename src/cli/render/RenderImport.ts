@@ -49,7 +49,7 @@ const lastRun = ({ hasEnded, info }: Imported): ReadonlyArray<string> => {
   if (info.end !== undefined) return []
   return [
     hasEnded
-      ? "Its last run was shut down with its process, and continues when it is resumed."
+      ? "Its last run ended with its process, or its store, and continues when it is resumed."
       : "Its last run had not ended when it was exported."
   ]
 }
