@@ -24,10 +24,11 @@ it.effect("another model is told what the recorded one was, and answers in fewer
     const first = yield* agentWith(layer([lamps, bulbs, text("1 lamp, 2 bulbs.")]))
     yield* first.run({ sessionId: "recorded", input: "What is left?" })
     const second = yield* agentWith(layer([[bulbs, lamps, call("count", { of: "cords" })], text("2 bulbs, 1 lamp.")]))
-    const results = yield* evaluate(second, "recorded", "evaluated")
+    const { results, unrecorded } = yield* evaluate(second, "recorded", "evaluated")
 
     assert.deepStrictEqual(results.map(({ text }) => text), ["2 bulbs, 1 lamp."])
     assert.strictEqual(counted, 2)
+    assert.deepStrictEqual(unrecorded.map(({ params }) => params), [{ of: "cords" }])
     const outcomes = (yield* logOf("evaluated")).flatMap((event) => event._tag === "ToolSettled" ? [event.outcome] : [])
     assert.deepStrictEqual(outcomes, [
       { _tag: "Succeeded", result: 2 },

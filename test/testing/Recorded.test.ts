@@ -1,5 +1,6 @@
 /** A recorded session as a test: its model's answers again, and what is refused because the log does not say it. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
@@ -251,7 +252,7 @@ describe("the recorded model refuses", () => {
       assert.match(problem, /is\n {2}\.\.\.a{200}rightb+\.\.\.\nand was\n {2}\.\.\.a{200}leftb+\.\.\.\n/)
     }))
 
-  it.effect("a conversation that goes on without what people sent to the run", () =>
+  it.effect("a conversation that goes on without what people sent to the run, unless the test sends it", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
       const turns = [[ScriptedModel.gate(gate), work(1)], text("Done.")]
@@ -266,6 +267,15 @@ describe("the recorded model refuses", () => {
       const { problem } = yield* Replayed.replay(events)
       assert.match(problem, /message 4 of the conversation is\n {2}not there\nand was\n .*Be brief/)
       assert.include(problem, "What people sent, decided or cut off then is not done again.")
+
+      const steered = yield* Deferred.make<void>()
+      const waits: Hooks.Hook = { name: "waits", afterModelCall: () => Deferred.await(steered) }
+      const hooks = [waits, Recorded.outcomes(events)]
+      const { agent } = yield* TestAgent.make([], { model: Recorded.model(events), agent: { hooks } })
+      const run = yield* agent.start({ ...Recorded.inputs(events)[0]!, sessionId: "again" })
+      yield* run.queue("steer", "Be brief.")
+      yield* Deferred.succeed(steered, undefined)
+      assert.strictEqual((yield* run.result).text, "Done.")
     }))
 
   it.effect("a turn in which the recorded run was cut off", () =>
