@@ -191,6 +191,15 @@ describe("attempts that failed", () => {
       assert.deepInclude(error.reason, { _tag: "RetriesExhausted", attempts: 3 })
     }))
 
+  it.effect("are made again for a model that said nothing, twice", () =>
+    Effect.gen(function*() {
+      const events = yield* Replayed.record([finish("stop"), finish("stop")], { agent: immediately })
+      const replay = yield* Replayed.replay(events, { agent: immediately })
+      const [now, then] = [replay.log, events].map((log) => RunLog.only(log, "AttemptDiscarded").map((_) => _.error))
+      assert.deepStrictEqual([now, replay.problem], [then, ""])
+      assert.deepStrictEqual(Replayed.facts(replay.log), Replayed.facts(events))
+    }))
+
   it.effect("fail only once where the last failure was final, and nothing waits", () =>
     Effect.gen(function*() {
       const events = yield* Replayed.record([ScriptedModel.fail(overloaded), ScriptedModel.fail(noKey)], {
