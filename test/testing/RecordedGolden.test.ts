@@ -24,7 +24,8 @@ const whole: Readonly<Record<string, ReadonlyArray<string>>> = {
   "session-v1-cut-off": ["failed"],
   "session-v1-goes-on": ["searches"],
   "session-v1-lost": ["answered"],
-  "session-v1-kept": ["new", "quiet"]
+  "session-v1-kept": ["new", "quiet"],
+  "session-v1-away": ["next"]
 }
 
 for (const golden of GoldenSession.all) {
