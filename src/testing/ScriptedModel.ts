@@ -10,7 +10,7 @@ import * as Layer from "effect/Layer"
 import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import type * as Message from "../run/Message.ts"
+import * as Message from "../run/Message.ts"
 import type * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import type * as Usage from "../run/Usage.ts"
@@ -120,7 +120,7 @@ export type Turns = ReadonlyArray<Turn> | ((request: Model.ModelRequest) => Turn
 
 /**
  * The model, and what it was asked. A request that is illegal (`StrictModel`) or was not scripted dies where it was
- * made, and again when the scope closes, so that the test fails even if the code under test swallowed the first.
+ * made, and the first of these again when the scope closes, so that the test fails even if the code under test swallowed it.
  */
 export const make = Effect.fnUntraced(function*(
   turns: Turns,
@@ -128,8 +128,8 @@ export const make = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Context.Context<Model.Model | Script>, never, Scope.Scope> {
   const requests: Array<Model.ModelRequest> = []
   let open = 0
-  let unscripted = 0
-  yield* Effect.addFinalizer(() => unscripted === 0 ? Effect.void : Effect.die(notScripted(turns, requests.length)))
+  let unscripted: Error | undefined
+  yield* Effect.addFinalizer(() => unscripted === undefined ? Effect.void : Effect.die(unscripted))
   const model = yield* StrictModel.make({
     info: options.info ?? defaultInfo,
     stream: (request) =>
@@ -137,8 +137,9 @@ export const make = Effect.fnUntraced(function*(
         requests.push(request)
         const turn = typeof turns === "function" ? turns(request) : turns[requests.length - 1]
         if (turn === undefined) {
-          unscripted++
-          return Stream.die(notScripted(turns, requests.length))
+          const error = notScripted(turns, requests.length, request)
+          unscripted ??= error
+          return Stream.die(error)
         }
         const opened = Effect.acquireRelease(
           Effect.sync(() => {
@@ -161,12 +162,25 @@ export const make = Effect.fnUntraced(function*(
 export const layer = (turns: Turns, options?: Options): Layer.Layer<Model.Model | Script> =>
   Layer.effectContext(make(turns, options))
 
-const notScripted = (turns: Turns, request: number) => {
+const notScripted = (turns: Turns, nth: number, { messages }: Model.ModelRequest) => {
   const script = typeof turns === "function"
     ? "the script has no turn for it"
     : `the script has ${turns.length} ${turns.length === 1 ? "turn" : "turns"}`
-  return new Error(`ScriptedModel: request ${request} was not scripted; ${script}`)
+  const [first] = messages
+  const last = messages.at(-1)
+  const says = [
+    first?.role === "system" ? `has the instructions "${beginning(first.content)}"` : "has no instructions",
+    ...(last === undefined || last.role === "system" ? [] : [`ends with ${lastOf(last)}`])
+  ]
+  return new Error(`ScriptedModel: request ${nth} was not scripted; ${script}. The request ${says.join(" and ")}`)
 }
+
+const lastOf = (message: Exclude<Message.Message, Message.SystemMessage>) =>
+  message.role === "tool"
+    ? `the results of ${message.content.map(({ name }) => name).join(", ")}`
+    : `"${beginning(Message.textOf(message.content))}" of the role ${message.role}`
+
+const beginning = (text: string) => text.length > 80 ? `${text.slice(0, 80)}...` : text
 
 type Played = Stream.Stream<Model.ModelPart, RunError.ModelError>
 

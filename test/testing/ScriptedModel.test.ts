@@ -165,6 +165,23 @@ describe("a script", () => {
       assert.isTrue(Exit.isFailure(exit) && String(Cause.squash(exit.cause)).includes("request 2 was not scripted"))
     }))
 
+  it.effect("names the first unscripted request, with what it asks", () =>
+    Effect.gen(function*() {
+      const exit = yield* endOf((model) =>
+        Effect.forEach(["one", "two", "three"], (text) =>
+          Effect.exit(
+            ask({ role: "system", content: "You research." }, { role: "user", content: [{ type: "text", text }] })(
+              model
+            )
+          ))
+      )
+      assert.strictEqual(
+        Exit.isFailure(exit) && String(Cause.squash(exit.cause)),
+        "Error: ScriptedModel: request 2 was not scripted; the script has 1 turn. " +
+          `The request has the instructions "You research." and ends with "two" of the role user`
+      )
+    }))
+
   it.effect("fails the test on an illegal request, even if the code under test swallows the death", () =>
     Effect.gen(function*() {
       const illegal: Message.Message = { role: "assistant", content: [{ type: "text", text: "I" }] }
