@@ -131,7 +131,7 @@ export const abort = (sessionId: string): Effect.Effect<void, RunError.RunError,
 
 /** Callers without types may send what only the tool's agent can check. */
 const withoutEdits = (decision: object): Result.Result<void, RunError.NonRetryableError> => {
-  const edit = (["params", "result"] as const).find((name) => name in decision)
+  const edit = (["params", "result"] as const).find((name) => name in Object(decision))
   return edit === undefined
     ? Result.void
     : Result.fail(

@@ -70,7 +70,8 @@ export const make = Effect.fnUntraced(function*(
   const others = InputCheck.noOthers("SessionStorePg", options, optionNames)
   if (Result.isFailure(others)) return yield* Effect.fail(SessionErrors.refused(others.failure.message))
   // untyped code, or an environment, may have none
-  const url = Redacted.isRedacted(options.url) ? options.url : Redacted.make(String(options.url))
+  const { url: given }: Partial<Options> = options ?? {}
+  const url = Redacted.isRedacted(given) ? given : Redacted.make(String(given))
   const place = PgPlace.ofUrl(url)
   if (place === undefined) {
     return yield* Effect.fail(

@@ -96,11 +96,12 @@ const isBare = ({ allowedTools, data, history, instructions, limits, toolOrder, 
 export const resumed = (input: RunInput.ResumeInput) => {
   const others = noOthers("what is resumed", input, resumeNames)
   if (Result.isFailure(others)) return Result.fail(others.failure)
+  const { data, limits: given, runId, sessionId } = input ?? {}
   return Result.all({
-    sessionId: id("sessionId", input.sessionId, "name the session"),
-    runId: text("runId", input.runId),
-    limits: input.limits === undefined ? notGiven : limits(input.limits),
-    data: input.data === undefined ? notGiven : json("data", input.data)
+    sessionId: id("sessionId", sessionId, "name the session"),
+    runId: text("runId", runId),
+    limits: given === undefined ? notGiven : limits(given),
+    data: data === undefined ? notGiven : json("data", data)
   })
 }
 

@@ -127,9 +127,41 @@ describe.each(["ModelOpenAi", "LanguageModelOpenAi"])(
   }
 )
 
+const bare: Record<string, (options: any) => Layer.Layer<never, unknown>> = {
+  ModelOpenAi: ModelOpenAi.layer,
+  SessionStorePg: SessionStorePg.layer,
+  SessionStoreSqlite: SessionStoreSqlite.layer,
+  ContextWindow: ContextWindow.layerWith
+}
+
+describe.each(Object.entries(bare))("%s from untyped code", (name, layer) => {
+  it.effect.each<[unknown, string]>([["app.db", "string"], [["app.db"], "list"]])(
+    "refuses %j for its options",
+    ([given, kind]) =>
+      Effect.gen(function*() {
+        const { by, message } = yield* refusal(keyed(Layer.suspend(() => layer(given))))
+        assert.strictEqual(by, layers[name]![1])
+        assert.include(message, `${name} has ${layers[name]![3]}: give an object of these, not a ${kind}`)
+      })
+  )
+})
+
+it.effect.each<[unknown, string]>([
+  [{ file: "app.db" }, "SessionStoreSqlite has no \"file\"; it has filename"],
+  [undefined, "The file name of the session database is blank"],
+  [null, "The file name of the session database is blank"]
+])("SessionStoreSqlite refuses %j", ([options, says]) =>
+  Effect.gen(function*() {
+    const { by, message } = yield* refusal(SessionStoreSqlite.layer(options as never))
+    assert.strictEqual(by, "NonRetryableError")
+    assert.include(message, says)
+  }))
+
 it.effect("SessionStorePg refuses what is no URL, as where the environment has none", () =>
   Effect.gen(function*() {
-    const given = yield* refusal(SessionStorePg.layer({ url: undefined as never }))
-    assert.strictEqual(given.by, "NonRetryableError")
-    assert.include(given.message, "The URL of the session database is not a Postgres URL")
+    for (const options of [{ url: undefined }, undefined]) {
+      const given = yield* refusal(SessionStorePg.layer(options as never))
+      assert.strictEqual(given.by, "NonRetryableError")
+      assert.include(given.message, "The URL of the session database is not a Postgres URL")
+    }
   }))

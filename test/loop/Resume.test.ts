@@ -256,6 +256,25 @@ describe("a run is resumed", () => {
       assert.strictEqual(store.head("s"), head)
     }))
 
+  it.effect("never with what is no object from untyped code, as nothing is begun and nothing decided", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* TestAgent.make([])
+      const said = (self: Effect.Effect<unknown, RunError.RunError>) => Effect.map(Effect.flip(self), (_) => _.message)
+      for (const given of ["s", ["s"], 5, null, undefined] as Array<any>) {
+        for (const stream of [agent.stream(given), agent.resume(given)]) {
+          assert.match(yield* said(Stream.runDrain(stream)), /object|sessionId must be a string/)
+        }
+        for (const effect of [agent.run(given), agent.start(given), agent.resumeRun(given), agent.resumeStart(given)]) {
+          assert.match(yield* said(effect), /object|sessionId must be a string/)
+        }
+        assert.strictEqual(yield* said(agent.decide(given)), "sessionId must be a string")
+      }
+      assert.strictEqual(
+        yield* said(agent.resumeRun("s" as never)),
+        "what is resumed has sessionId, runId, limits, data: give an object of these, not a string"
+      )
+    }))
+
   it.effect("by nobody while it is live, whatever data it was resumed with", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate

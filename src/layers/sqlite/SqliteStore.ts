@@ -41,10 +41,11 @@ const open = Effect.fnUntraced(function*(
   options: Options,
   isReadOnly: boolean
 ): Effect.fn.Return<SessionStore.SessionStore["Service"], SessionStore.StoreError, Scope.Scope> {
-  // untyped code may give none
-  if (typeof options.filename !== "string" || options.filename.trim() === "") return yield* Effect.fail(unnamed)
   const others = InputCheck.noOthers("SessionStoreSqlite", options, optionNames)
   if (Result.isFailure(others)) return yield* Effect.fail(SessionErrors.refused(others.failure.message))
+  // untyped code may give none
+  const { filename }: Partial<Options> = options ?? {}
+  if (typeof filename !== "string" || filename.trim() === "") return yield* Effect.fail(unnamed)
   if (!["os", "fsync"].includes(options.durability ?? "os")) {
     return yield* Effect.fail(
       SessionErrors.refused(`durability must be "os" or "fsync", not ${JSON.stringify(options.durability)}.`)

@@ -18,12 +18,13 @@ type Maker = typeof Ids.Ids.Service
 
 /**
  * Ids that the application makes are checked like ids that are given. A request sent twice with only a run id is one run, so the
- * session id defaults to the run id.
+ * session id defaults to the run id. Untyped code may give no input at all, which `InputCheck` refuses.
  */
 export const of = (input: RunInput.RunInput, ids: Maker): Effect.Effect<Identity, RunError.RunError> =>
   Effect.flatMapEager(
-    given(input.runId, ids),
-    (runId) => Effect.flatMapEager(given(input.sessionId ?? input.runId, ids), (sessionId) => checked(runId, sessionId))
+    given(input?.runId, ids),
+    (runId) =>
+      Effect.flatMapEager(given(input?.sessionId ?? input?.runId, ids), (sessionId) => checked(runId, sessionId))
   )
 
 /** Fails with `Unknown` where what makes ids breaks, or interrupts itself. */

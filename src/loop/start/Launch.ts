@@ -86,7 +86,7 @@ export const make = (services: Env.Services, definition: Definition.Definition):
       Effect.flatMap(Effect.fromResult(InputCheck.recovery(input)), (checked) => recovering.look(checked)),
     approvals: (sessionId) =>
       Effect.flatMap(Identity.ofSession(sessionId), () => Questions.waiting(services.store, sessionId)),
-    decide: (decision) => visit(launcher, decision.sessionId, (visitor) => Deciding.decide(visitor, locks, decision)),
+    decide: (decision) => visit(launcher, decision?.sessionId, (visitor) => Deciding.decide(visitor, locks, decision)),
     abort: (sessionId) => visit(launcher, sessionId, (visitor) => whileOpen(Aborting.abort(visitor, locks, sessionId))),
     compact: (sessionId) =>
       visit(launcher, sessionId, (visitor) => whileOpen(CompactByHand.compact(visitor, sessionId))),
