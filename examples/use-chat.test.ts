@@ -8,7 +8,7 @@ import {
   lastAssistantMessageIsCompleteWithToolCalls,
   type UIMessage
 } from "ai"
-import { Deferred, Effect, Layer, Stream } from "effect"
+import { Context, Deferred, Effect, Layer, Stream } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { Fiberloop, RunEvent, SessionStore, SessionStoreMemory } from "fiberloop"
 import { ScriptedModel } from "fiberloop/testing"
@@ -123,6 +123,32 @@ it.live("a page closed in the middle of an answer has all of it when it is reope
       ScriptedModel.gate(gate),
       ScriptedModel.text("a time.")
     ])))
+  }))
+
+it.live("a page is shown the answer that another process gives", () =>
+  Effect.gen(function*() {
+    const gate = yield* ScriptedModel.makeGate
+    yield* Effect.gen(function*() {
+      const others = yield* Layer.build(Layer.fresh(Layer.provide(Assistant.layer, [Fiberloop.layer, ToolsLive])))
+      const run = yield* Context.get(others, Assistant).start({ sessionId: "nine", input: "A story" })
+      yield* gate.started
+      const shown = yield* Deferred.make<void>()
+      const { page } = yield* open("nine", ({ role }) => {
+        if (role === "assistant") Deferred.doneUnsafe(shown, Effect.void)
+      })
+      const resuming = page.resumeStream()
+      yield* Deferred.await(shown)
+      yield* gate.release
+      yield* Effect.promise(() => resuming)
+      assert.strictEqual(textOf(page.lastMessage), "Once upon a time.")
+      assert.strictEqual((yield* run.result)._tag, "Completed")
+    }).pipe(
+      Effect.provide(
+        serving([ScriptedModel.text("Once upon "), ScriptedModel.gate(gate), ScriptedModel.text("a time.")])
+      ),
+      Effect.scoped,
+      Effect.timeout("10 seconds")
+    )
   }))
 
 it.live("a run continues after the page that said yes has left, and is shown in full to one opened then", () =>

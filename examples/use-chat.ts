@@ -2,7 +2,7 @@
  * The backend of a page built with `useChat` of the Vercel AI SDK 7: its protocol, its questions, its reconnects.
  * `POST /api/chat` takes a message, a person's answers to questions, or what they say instead of a tool, and streams what
  * follows; the run goes on even if the client leaves. `GET /api/chat/:id/stream` shows a reloaded page the answer under way from
- * its beginning, and `GET /api/chat/:id` what was said before. `DELETE /api/chat/:id/run` aborts. Errors: `http-errors.ts`.
+ * its beginning, even if another process gives it, and `GET /api/chat/:id` what was said before. `DELETE /api/chat/:id/run` aborts. Errors: `http-errors.ts`.
  * Your middleware decides who may see which session.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then `node examples/use-chat.ts`, which listens on 127.0.0.1; set HOST
@@ -64,6 +64,12 @@ type Live = Effect.Success<ReturnType<Assistant["Service"]["start"]>>
 
 const Path = Schema.Struct({ id: Schema.String })
 
+/** Whether a run under way is over, whose log was stored up to `head`: one that ended with its process is taken up again. */
+const isLast = (event: RunEvent.RunEvent, head: number) => {
+  if (!RunEvent.isEnd(event) || event.seq <= head) return false
+  return event._tag !== "RunAborted" || (event.reason !== "crashed" && event.reason !== "shutdown")
+}
+
 /** What the page sees. The body is server-sent events; pings keep proxies from closing a silent connection. */
 const respond = (events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>) =>
   HttpServerResponse.stream(
@@ -122,9 +128,11 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
 
   const reconnect = Effect.gen(function*() {
     const { id } = yield* HttpRouter.schemaPathParams(Path)
-    const run = yield* assistant.liveIn(id)
-    if (run === undefined) return HttpServerResponse.empty({ status: 204 })
-    return respond(whole(run))
+    const info = yield* store.info(id)
+    if (info === undefined || info.end !== undefined) return HttpServerResponse.empty({ status: 204 })
+    const begun = yield* store.lastOf(id, "RunStarted")
+    const run = assistant.follow(id, begun === undefined ? 0 : begun - 1)
+    return respond(Stream.takeUntil(run, (event) => isLast(event, info.head)))
   })
 
   const messages = Effect.gen(function*() {
