@@ -20,6 +20,11 @@ const programs = [
   "const made = found.toHandlers({ x: () => Effect.succeed(1) })\n" +
   "export const late = Agent.make({ instructions: \"Help.\", timeouts: { tools: { x: \"1 minute\" } }, " +
   "toolkit: Effect.flatMap(made, (context) => Effect.provideContext(found, context)) })",
+  "class Assistant extends Agent.Service<Assistant>()(\"app/Assistant\", { instructions: \"Help.\" }) {}\n" +
+  "run(Effect.flatMap(Assistant, (made) => made.run({ input: \"Hi\" })).pipe(Effect.provide([Fiberloop.layer, store, model])))",
+  "export const live = toolkit.toLayer({ x: async () => \"x\" })",
+  "export const read = async () => { for await (const event of agent.stream({ input: \"Hi\" })) console.log(event) }",
+  "export const asked = async () => (await agent.run({ input: \"Hi\" })).text",
   "interface User { readonly id: string }\n" +
   "export const asked = (data: User) => agent.run({ input: \"Hi\", data })"
 ]
@@ -46,7 +51,9 @@ const said = async (): Promise<ReadonlyArray<string>> => {
   const folder = mkdtempSync(join(root, ".tmp/types-"))
   try {
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ extends: "../../tsconfig.json", include: ["."] }))
-    for (const [at, program] of programs.entries()) writeFileSync(join(folder, `p${at}.ts`), common + program)
+    for (const [at, program] of programs.entries()) {
+      writeFileSync(join(folder, `p${String(at).padStart(2, "0")}.ts`), common + program)
+    }
     const stdout = await new Promise<string>((resolve) =>
       execFile(
         process.execPath,
