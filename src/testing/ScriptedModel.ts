@@ -137,9 +137,9 @@ export const make = Effect.fnUntraced(function*(
         requests.push(request)
         const turn = typeof turns === "function" ? turns(request) : turns[requests.length - 1]
         if (turn === undefined) {
-          const error = notScripted(turns, requests.length, request)
-          unscripted ??= error
-          return Stream.die(error)
+          // what comes after the first is often its consequence, such as the turn of an agent whose sub-agent had none
+          unscripted ??= notScripted(turns, requests.length, request)
+          return Stream.die(unscripted)
         }
         const opened = Effect.acquireRelease(
           Effect.sync(() => {

@@ -165,20 +165,24 @@ describe("a script", () => {
       assert.isTrue(Exit.isFailure(exit) && String(Cause.squash(exit.cause)).includes("request 2 was not scripted"))
     }))
 
-  it.effect("names the first unscripted request, with what it asks", () =>
+  it.effect("names the first unscripted request, with what it asks, even if others follow", () =>
     Effect.gen(function*() {
-      const exit = yield* endOf((model) =>
+      const exits: Array<Exit.Exit<unknown, unknown>> = []
+      const system: Message.Message = { role: "system", content: "You research." }
+      const end = yield* endOf((model) =>
         Effect.forEach(["one", "two", "three"], (text) =>
-          Effect.exit(
-            ask({ role: "system", content: "You research." }, { role: "user", content: [{ type: "text", text }] })(
-              model
-            )
+          Effect.map(
+            Effect.exit(ask(system, { role: "user", content: [{ type: "text", text }] })(model)),
+            (exit) => exits.push(exit)
           ))
       )
-      assert.strictEqual(
-        Exit.isFailure(exit) && String(Cause.squash(exit.cause)),
-        "Error: ScriptedModel: request 2 was not scripted; the script has 1 turn. " +
-          `The request has the instructions "You research." and ends with "two" of the role user`
+      const failures = [...exits, end].filter(Exit.isFailure)
+      assert.deepStrictEqual(
+        failures.map(({ cause }) => String(Cause.squash(cause))),
+        Array(3).fill(
+          "Error: ScriptedModel: request 2 was not scripted; the script has 1 turn. " +
+            `The request has the instructions "You research." and ends with "two" of the role user`
+        )
       )
     }))
 
