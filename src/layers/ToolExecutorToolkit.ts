@@ -20,6 +20,7 @@ import * as ToolExecutor from "../services/ToolExecutor.ts"
 import * as Warning from "../services/Warning.ts"
 import * as HandlerCall from "./tools/HandlerCall.ts"
 import * as KnownHandler from "./tools/KnownHandler.ts"
+import * as NoEffect from "./tools/NoEffect.ts"
 import * as Settling from "./tools/Settling.ts"
 import * as ToolCodecs from "./tools/ToolCodecs.ts"
 
@@ -49,12 +50,14 @@ const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = (handlers, call
 }
 
 /** What a handler that died threw is in nobody's log: the model reads its message. */
-const warn = ({ identity: { callId, runId }, name }: ToolExecutor.Call, cause: Cause.Cause<unknown>) =>
-  Warning.warn(
-    `the handler of the tool "${name}" ${
-      Warning.howOf(cause)
-    } (run "${runId}", call ${callId}); its call has failed, and the model is told`
+const warn = ({ identity: { callId, runId }, name }: ToolExecutor.Call, cause: Cause.Cause<unknown>) => {
+  const how = NoEffect.isSaidBy(Cause.squash(cause))
+    ? "failed: it returned or yielded no Effect, such as Effect.succeed(result)"
+    : Warning.howOf(cause)
+  return Warning.warn(
+    `the handler of the tool "${name}" ${how} (run "${runId}", call ${callId}); its call has failed, and the model is told`
   )
+}
 
 /** How long a call may take, and how it is settled when that is over. */
 const timeLimit = (tool: Tool.Any, timeout: Duration.Duration): Leavable.Limit<ToolExecutor.Settlement, never> => {

@@ -61,6 +61,18 @@ describe("a handler that dies", () => {
       assert.notInclude(lines[0]!, "SECRET")
     }))
 
+  it.effect("is warned of in words where it returns, or yields, what is no Effect, as untyped code may", () =>
+    Effect.gen(function*() {
+      const yielding = () => Effect.gen(() => [5].values() as never)
+      for (const tool of [() => "SECRET", async () => "SECRET", () => undefined, yielding]) {
+        const { lines } = yield* died(tool as never)
+        assert.deepStrictEqual(lines, [
+          "the handler of the tool \"work\" failed: it returned or yielded no Effect, such as Effect.succeed(result) " +
+          "(run \"r\", call 1.0); its call has failed, and the model is told"
+        ])
+      }
+    }))
+
   it.effect("is told apart from one that fails, which is not warned of", () =>
     Effect.gen(function*() {
       const { lines, value } = yield* died(() => Effect.fail("no such order"))

@@ -3,17 +3,20 @@
  * have words of their own for it.
  */
 
+class NoEffect extends Error {}
+
 /** The defect of a handler that returned something else. */
 export const of = (tool: string): Error =>
-  new Error(`the handler of "${tool}" must return an Effect, such as Effect.succeed(result), and yield only Effects`)
+  new NoEffect(`the handler of "${tool}" must return an Effect, such as Effect.succeed(result), and yield only Effects`)
 
 /** Effect's words, and the engine's in effect's own code, for something else where an Effect is needed. */
 const words = /^Fiber\.runLoop: Not a valid effect: |^yield\* \(intermediate value\).* is not iterable$/
 
-/** Whether a defect comes of it. The defect is foreign: even asking may throw. */
+/** Whether a defect comes of it. The defect may be foreign: even asking may throw. */
 export const isSaidBy = (defect: unknown): boolean => {
   try {
-    return words.test(defect instanceof TypeError ? defect.message : typeof defect === "string" ? defect : "")
+    return defect instanceof NoEffect ||
+      words.test(defect instanceof TypeError ? defect.message : typeof defect === "string" ? defect : "")
   } catch {
     return false
   }
