@@ -2,8 +2,8 @@
  * The backend of a page built with `useChat` of the Vercel AI SDK 7: its protocol, its questions, its reconnects.
  * `POST /api/chat` takes a message, a person's answers to questions, or what they say instead of a tool, and streams what
  * follows; the run goes on even if the client leaves. `GET /api/chat/:id/stream` shows a reloaded page the answer under way from
- * its beginning, even if another process gives it, and `GET /api/chat/:id` what was said before. `DELETE /api/chat/:id/run` aborts. Errors: `http-errors.ts`.
- * Your middleware decides who may see which session.
+ * its beginning, even if another process gives it, and `GET /api/chat/:id` what was said before. `DELETE /api/chat/:id/run` aborts.
+ * Errors: `http-errors.ts`. Your middleware decides who may see which session.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then `node examples/use-chat.ts`, which listens on 127.0.0.1; set HOST
  * to change that. The page:
