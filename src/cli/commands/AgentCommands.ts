@@ -158,7 +158,7 @@ const recover = Command.make(
 ).pipe(
   Command.withShortDescription("Go on with what a crash left behind"),
   Command.withDescription(
-    "Continues every run whose process died, or lost its store. Calls that were under way run again only if their tools allow it."
+    "Continues every run whose process or store went away. Calls under way then run again only if their tools allow it."
   ),
   Command.withExamples([
     { command: "fiberloop recover --list", description: "What was left behind" },
