@@ -60,6 +60,8 @@ export interface ListOptions {
   readonly ends?: ReadonlyArray<SessionInfo["end"]> | undefined
   /** only sessions with one of these parents, `undefined` for none: those that no agent began for a call */
   readonly parents?: ReadonlyArray<SessionInfo["parent"]> | undefined
+  /** only sessions whose ids begin with this text, compared character by character */
+  readonly prefix?: string | undefined
   /** `true`: only sessions that `open` would not find busy */
   readonly unowned?: boolean | undefined
 }

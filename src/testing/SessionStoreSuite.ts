@@ -18,6 +18,7 @@ import { forkRefusals } from "./sessions/ForkRefusals.ts"
 import { landmarks } from "./sessions/Landmarks.ts"
 import { listing } from "./sessions/Listing.ts"
 import { parents } from "./sessions/Parents.ts"
+import { prefixes } from "./sessions/Prefixes.ts"
 import { reading } from "./sessions/Reading.ts"
 import { removal } from "./sessions/Removal.ts"
 import * as TestRunner from "./sessions/TestRunner.ts"
@@ -34,6 +35,7 @@ const parts = [
   watching,
   listing,
   parents,
+  prefixes,
   removal,
   forkCopies,
   forkedRuns,

@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process"
 import { existsSync, readdirSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import * as SessionStore from "../../src/services/SessionStore.ts"
-import { begunFor } from "../../src/testing/sessions/Fixtures.ts"
+import { begunFor, started } from "../../src/testing/sessions/Fixtures.ts"
 import * as Child from "./Child.ts"
 import { idOf, invoke, withSession, workplace } from "./Invoke.ts"
 import { sandbox } from "./tools/files/Sandbox.ts"
@@ -102,6 +102,27 @@ describe("fiberloop sessions", () => {
       assert.sameMembers(parents((yield* on("sessions", ["--json", "--all"])).stdout), [undefined, id])
       const { stderr } = yield* on("sessions", ["--all", "--limit", "1"])
       assert.strictEqual(stderr, `There are more: fiberloop sessions --limit 2 --all --db ${db}\n`)
+    }))
+
+  it.effect("shows those whose ids begin as asked", () =>
+    Effect.gen(function*() {
+      const { db, on, store } = yield* withSession()
+      for (const id of ["acme/1", "acme/2", "acme"]) {
+        yield* Effect.scoped(Effect.gen(function*() {
+          const session = yield* (yield* SessionStore.SessionStore).open(id, { runId: "run-1", create: true })
+          yield* session.append([started({ seq: 1 })])
+        })).pipe(Effect.provide(store))
+      }
+      const ids = (text: string) => text.trimEnd().split("\n").map((line) => line.split(" ")[0])
+      assert.sameMembers(ids((yield* on("sessions", ["--prefix", "acme/"])).stdout), ["acme/1", "acme/2"])
+      const { stderr } = yield* on("sessions", ["--prefix", "acme/", "--limit", "1"])
+      assert.strictEqual(stderr, `There are more: fiberloop sessions --limit 2 --prefix acme/ --db ${db}\n`)
+      const none = yield* on("sessions", ["--prefix", "other/"])
+      assert.deepStrictEqual([none.code, none.stdout], [0, ""])
+      assert.strictEqual(
+        none.stderr,
+        `fiberloop: there is no session whose id begins with "other/": fiberloop sessions --db ${db}\n`
+      )
     }))
 
   it.effect("says where those that it shows not are all there are", () =>

@@ -13,14 +13,20 @@ const sessions = Command.make(
   {
     limit: Flags.text("limit", "<n>", "Show at most this many; default: 20, with --json all"),
     all: Flags.switched("all", "Show also those that agents began for a call of another session"),
+    prefix: Flags.text("prefix", "<text>", "Show only those whose ids begin with it"),
     json: Flags.switched("json", "Print every session as a line of JSON"),
     db,
     noColor
   },
-  Effect.fnUntraced(function*({ all, limit, ...typed }) {
+  Effect.fnUntraced(function*({ all, limit, prefix, ...typed }) {
     const place = yield* Place.settingsOf(typed)
     const SessionsCommand = yield* Effect.promise(() => import("./SessionsCommand.ts"))
-    yield* SessionsCommand.run({ place, limit: Option.getOrUndefined(limit), all })
+    yield* SessionsCommand.run({
+      place,
+      limit: Option.getOrUndefined(limit),
+      all,
+      prefix: Option.getOrUndefined(prefix)
+    })
   })
 ).pipe(
   Command.withShortDescription("List the sessions"),

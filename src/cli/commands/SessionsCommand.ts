@@ -19,28 +19,36 @@ export interface Options {
   readonly limit: string | undefined
   /** with those that agents began for calls */
   readonly all: boolean
+  /** only those whose ids begin with it */
+  readonly prefix: string | undefined
 }
 
 /** As many as people read at once; programs get all of them. */
 const defaultLimit = 20
 
 const list = Effect.fnUntraced(function*(
-  { all, limit, place }: Options
+  { all, limit, place, prefix }: Options
 ): Effect.fn.Return<void, Ended | Refusal, Output | Scope.Scope> {
   const { stderr } = yield* Output
   const most = (yield* Settings.whole("--limit", limit)) ?? (place.json ? undefined : defaultLimit)
   const store = yield* Database.readable(place)
   const listed = (options: SessionStore.ListOptions) =>
-    store === undefined ? Effect.succeed([]) : Effect.mapError(store.list(options), Messages.refusal)
+    store === undefined ? Effect.succeed([]) : Effect.mapError(store.list({ ...options, prefix }), Messages.refusal)
+  const beginning = prefix === undefined ? [] : ["--prefix", prefix]
   const found = yield* listed({
     ...(all ? {} : { parents: [undefined] }),
     ...(most === undefined ? {} : { limit: most + 1 })
   })
   if (found.length === 0) {
     const hidden = all ? [] : yield* listed({ limit: 1 })
-    const none = hidden.length === 0
+    const none = hidden.length > 0
+      ? "there are only sessions that agents began for calls: " +
+        Invocation.of("sessions", ["--all", ...beginning], place.flags)
+      : prefix === undefined
       ? Database.noSessions(place)
-      : `there are only sessions that agents began for calls: ${Invocation.of("sessions", ["--all"], place.flags)}`
+      : `there is no session whose id begins with ${JSON.stringify(prefix)}: ${
+        Invocation.of("sessions", [], place.flags)
+      }`
     return yield* stderr.write(`${Messages.line(none)}\n`)
   }
   const shown = found.slice(0, most)
@@ -53,7 +61,7 @@ const list = Effect.fnUntraced(function*(
   if (shown.length < found.length) {
     const more = Invocation.of(
       "sessions",
-      ["--limit", String(2 * shown.length), ...(all ? ["--all"] : [])],
+      ["--limit", String(2 * shown.length), ...(all ? ["--all"] : []), ...beginning],
       place.flags
     )
     yield* stderr.write(`There are more: ${more}\n`)

@@ -4,6 +4,7 @@
  * Does not own the content of a log (`MemoryLog`), nor who may write to it (`MemoryWriter`).
  */
 import type * as SessionStore from "../../services/SessionStore.ts"
+import * as Prefix from "../store/Prefix.ts"
 import * as Ranges from "../store/Ranges.ts"
 import * as MemoryLog from "./MemoryLog.ts"
 
@@ -30,10 +31,10 @@ export class MemorySessions {
   }
 
   list(options: SessionStore.ListOptions): ReadonlyArray<SessionStore.SessionInfo> {
-    const { after, ends, limit, parents, unowned = false } = options
+    const { after, ends, limit, parents, prefix = "", unowned = false } = options
     const logs = Array.from(this.#logs.values()).filter(({ writer }) => !unowned || writer === undefined)
-    const infos = logs.map(MemoryLog.infoOf).filter(({ end, head, parent }) =>
-      head > 0 && (ends?.includes(end) ?? true) && (parents?.includes(parent) ?? true)
+    const infos = logs.map(MemoryLog.infoOf).filter(({ end, head, parent, sessionId }) =>
+      head > 0 && (ends?.includes(end) ?? true) && (parents?.includes(parent) ?? true) && Prefix.isOf(prefix, sessionId)
     )
     const following = infos.filter((info) => after === undefined || newestFirst(after, info) < 0)
     return following.sort(newestFirst).slice(0, Ranges.count(limit, following.length))

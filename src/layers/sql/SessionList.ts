@@ -9,6 +9,7 @@ import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
 import type * as Statement from "effect/sql/Statement"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import * as Prefix from "../store/Prefix.ts"
 import * as Ranges from "../store/Ranges.ts"
 import * as SessionErrors from "../store/SessionErrors.ts"
 import type * as SessionClaims from "./SessionClaims.ts"
@@ -44,16 +45,24 @@ export const make = (sql: SqlClient.SqlClient, claims: SessionClaims.SessionClai
     return conditions.length === 0 ? sql`1 = 0` : sql.or(conditions)
   }
 
+  /** A range, which an index of the ids has. */
+  const beginsWith = (prefix: string) => {
+    const range = Prefix.rangeOf(prefix)
+    if (range === undefined) return sql`1 = 0`
+    return range.before === undefined ? sql`id >= ${range.from}` : sql`id >= ${range.from} AND id < ${range.before}`
+  }
+
   /** Selects the sessions of each end by themselves: databases cannot use an index for several ends at once. */
-  const pageOf = ({ after, ends, parents }: SessionStore.ListOptions, limit: number, now: number) => {
+  const pageOf = ({ after, ends, parents, prefix = "" }: SessionStore.ListOptions, limit: number, now: number) => {
     const withParent = parents === undefined ? sql.literal("") : sql`AND ${isOneOf(parents)}`
+    const withPrefix = prefix === "" ? sql.literal("") : sql`AND ${beginsWith(prefix)}`
     const before = after === undefined
       ? sql.literal("")
       : sql`AND (updated_at, id) < (${after.updatedAt}, ${after.sessionId})`
     const select = (withEnd: Statement.Fragment) =>
       sql`
         SELECT id, head, title, turns, ended, created_at, updated_at, parent, owner, lease > ${leaseTime(now)} AS leased
-        FROM ${sessions} WHERE head > 0 ${withEnd} ${withParent} ${before} ${newestFirst(limit)}`
+        FROM ${sessions} WHERE head > 0 ${withEnd} ${withParent} ${withPrefix} ${before} ${newestFirst(limit)}`
     if (ends === undefined) return sql<SessionRows.ListedRow>`${select(sql.literal(""))}`
     const [first, ...others] = new Set(ends).values().map((end) =>
       sql`SELECT * FROM (${select(end === undefined ? sql`AND ended IS NULL` : sql`AND ended = ${end}`)}) AS found`
