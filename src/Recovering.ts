@@ -11,6 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
 import * as Tracer from "effect/Tracer"
 import type { Client, Recovered } from "./Client.ts"
+import * as Explanation from "./run/Explanation.ts"
 import * as InputCheck from "./run/InputCheck.ts"
 import * as RunError from "./run/RunError.ts"
 import type * as RunInput from "./run/RunInput.ts"
@@ -23,7 +24,7 @@ export interface Options extends RunInput.RecoverInput {
 
 /**
  * While this layer lives, runs of the agent whose process died continue here: it searches at once, then again and again. Any number of
- * processes may search: each run continues in one of them. A run that cannot continue is logged as a warning, once. Runs that are taken
+ * processes may search: each run continues in one of them. A run that cannot continue is logged as a warning, once, and so is one that fails later. Runs that are taken
  * up have the hooks, observers and other settings of the agent's layer and of this one. `agent` is an agent's service, or what
  * `Agent.make` returns.
  *
@@ -40,7 +41,8 @@ export const recovering = <A, E = never, R = never>(
     const pause = yield* Effect.orDie(Effect.fromResult(InputCheck.every(every)))
     const client = Effect.isEffect(agent) ? yield* agent : agent
     let told: ReadonlyMap<string, string> = new Map()
-    const tell = Effect.fnUntraced(function*({ refused, stoppedBy }: Recovered<A>) {
+    const tell = Effect.fnUntraced(function*({ refused, runs, stoppedBy }: Recovered<A>) {
+      for (const run of runs) yield* Effect.forkChild(Effect.catch(run.result, (error) => failed(run.sessionId, error)))
       const now = new Map(refused.map(({ error, sessionId }) => [sessionId, error.message]))
       for (const [sessionId, message] of now) {
         if (told.get(sessionId) === message) continue
@@ -58,6 +60,10 @@ export const recovering = <A, E = never, R = never>(
     const looking: Effect.Effect<unknown> = Effect.repeat(look, Schedule.spaced(pause))
     yield* Effect.forkScoped(Effect.updateContext(looking, apart))
   }))
+
+/** Nobody else waits for its result. */
+const failed = (sessionId: string, error: RunError.RunError) =>
+  Effect.logWarning(`session "${sessionId}" has not been continued to its end: ${Explanation.ofError(error)}`)
 
 const notAll = ({ message }: RunError.RunError) =>
   `the search for runs that other processes left stopped early: ${message}`

@@ -1,6 +1,7 @@
 /** The layer that repeatedly takes up what dead processes left behind. */
 import { assert, it } from "@effect/vitest"
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
@@ -68,6 +69,26 @@ it.effect("reports each run that cannot continue once, and keeps looking whateve
     const of = (text: string) => said.filter((message) => JSON.stringify(message).includes(text)).length
     // it counts as news again after a look that did not refuse it
     assert.deepStrictEqual([of("it is broken"), of("stopped early"), said.length], [2, 3, 5])
+  }))
+
+it.effect("says of a run that fails after it was taken up why it did, once", () =>
+  Effect.gen(function*() {
+    const said: Array<string> = []
+    const heard = yield* Deferred.make<void>()
+    const logger = Logger.make(({ message }) => {
+      said.push(String(message))
+      Deferred.doneUnsafe(heard, Effect.void)
+    })
+    const store = yield* DeadRun.of(DeadRun.unanswered())
+    const refusal = new RunError.NonRetryableError({ _tag: "Authentication", message: "no such key" } as const)
+    const { agent } = yield* TestAgent.make([ScriptedModel.fail(refusal)], { store })
+    yield* Layer.build(Layer.provide(Agent.recovering(agent), Logger.layer([logger])))
+    yield* Deferred.await(heard)
+    yield* TestClock.adjust("2 minutes")
+    assert.deepStrictEqual(said, [
+      "session \"s\" has not been continued to its end: The run failed because the provider refused the key: no such key; " +
+      "set a key that it accepts, then resume the run."
+    ])
   }))
 
 it.effect("a client that is an instance of a class is asked as one", () =>
