@@ -8,7 +8,7 @@ import * as Tracer from "effect/Tracer"
 import { afterAll, beforeAll } from "vitest"
 import * as SessionStorePg from "../../src/layers/SessionStorePg.ts"
 import type * as SessionStore from "../../src/services/SessionStore.ts"
-import { aborted, started } from "../../src/testing/sessions/Fixtures.ts"
+import { aborted, completed, started } from "../../src/testing/sessions/Fixtures.ts"
 import { suite } from "../../src/testing/SessionStoreSuite.ts"
 import * as PgDatabases from "../support/PgDatabases.ts"
 import * as Traces from "../support/Traces.ts"
@@ -110,6 +110,24 @@ it.live("sessions of a database of version 6 get the parents that their first ev
       ]
     ) yield* PgDatabases.query(inSchema, statement)
     yield* BegunForCalls.check(yield* SessionStorePg.make({ url: inSchema }))
+  }))
+
+it.live("a process goes on where a later version has added a column to its tables, in transactions too", () =>
+  Effect.gen(function*() {
+    const inSchema = yield* PgDatabases.schema(url)
+    const store = yield* SessionStorePg.make({ url: inSchema, maxConnections: 1 })
+    const append = Effect.fnUntraced(function*(seq: number) {
+      const session = yield* store.open("s", { runId: "run-1", create: true })
+      yield* session.append([started({ seq }), completed({ seq: seq + 1 })])
+    }, Effect.scoped)
+    yield* append(1)
+    yield* store.fork("s", { to: "before" })
+    yield* store.remove("before")
+    yield* PgDatabases.query(inSchema, "ALTER TABLE fiberloop_sessions ADD COLUMN tomorrow TEXT")
+    yield* store.fork("s", { to: "after" })
+    yield* store.remove("after")
+    yield* append(3)
+    assert.strictEqual((yield* store.info("s"))?.head, 4)
   }))
 
 it.live("a database of an earlier version is migrated, and sessions that were shut down then have no end", () =>

@@ -33,17 +33,21 @@ interface ClaimStatements {
 export const make = (sql: SqlClient.SqlClient, lease: Duration.Duration): ClaimStatements => {
   const { caughtUp, leaseTime, sessions } = SessionDialect.make(sql)
   const leaseFrom = (now: number) => sql`${leaseTime(now)} + ${Duration.toMillis(lease)}`
+  // not `*`: in a transaction, Postgres refuses a prepared statement whose columns have become more, by a later version
+  const columns = sql.literal(
+    "session, id, epoch, owner, lease, head, title, turns, ended, created_at, updated_at, parent"
+  )
   const first = <R>(rows: Effect.Effect<ReadonlyArray<R>, SqlError.SqlError>) => Effect.map(rows, ([row]) => row)
 
   return {
     look: (sessionId, now) =>
       first(sql<SessionRows.SeenRow>`
-        SELECT *, lease > ${leaseTime(now)} AS leased FROM ${sessions} WHERE id = ${sessionId}`),
+        SELECT ${columns}, lease > ${leaseTime(now)} AS leased FROM ${sessions} WHERE id = ${sessionId}`),
     insert: (sessionId, owner, now) =>
       first(sql<Row>`
         INSERT INTO fiberloop_sessions (id, epoch, owner, lease, head, title, turns, created_at, updated_at)
         VALUES (${sessionId}, 1, ${owner}, ${owner === null ? 0 : leaseFrom(now)}, 0, '', 0, ${now}, ${now})
-        ON CONFLICT (id) DO NOTHING RETURNING *`),
+        ON CONFLICT (id) DO NOTHING RETURNING ${columns}`),
     raise: ({ epoch, session }, owner, now) =>
       first(sql<Row>`
         UPDATE fiberloop_sessions
@@ -51,11 +55,11 @@ export const make = (sql: SqlClient.SqlClient, lease: Duration.Duration): ClaimS
           owner = ${owner},
           lease = ${leaseFrom(now)},
           created_at = CASE WHEN head = 0 THEN ${now} ELSE created_at END ${caughtUp}
-        WHERE session = ${session} AND epoch = ${epoch} RETURNING *`),
+        WHERE session = ${session} AND epoch = ${epoch} RETURNING ${columns}`),
     refence: ({ owner, session }) =>
       first(sql<Row>`
         UPDATE fiberloop_sessions SET epoch = epoch + 1 ${caughtUp}
-        WHERE session = ${session} AND owner = ${owner} RETURNING *`),
+        WHERE session = ${session} AND owner = ${owner} RETURNING ${columns}`),
     renew: ({ owner, session }, now) =>
       Effect.map(
         sql`
