@@ -439,6 +439,25 @@ describe("a server", () => {
       yield* Effect.scoped(SessionStorePg.make({ url }))
     }))
 
+  it.live("whose tables are read for long is not kept waiting by who would bring them up to date", () =>
+    Effect.gen(function*() {
+      const url = yield* database()
+      const opened = Effect.scoped(SessionStorePg.make({ url }))
+      yield* opened
+      for (
+        const statement of [
+          "ALTER TABLE fiberloop_sessions DROP COLUMN parent",
+          "DELETE FROM fiberloop_migrations WHERE migration_id = 7"
+        ]
+      ) yield* PgDatabases.query(url, statement)
+      const unlock = yield* PgDatabases.keep(url, "fiberloop_sessions")
+      const reason = yield* reasonOf(opened)
+      assert.strictEqual(reason._tag, "StoreUnavailable")
+      assertSaid(reason.message, "lock timeout", "a backup")
+      yield* unlock
+      yield* opened
+    }))
+
   it.live("that is gone makes every operation fail with StoreUnavailable until it is back", () =>
     Effect.gen(function*() {
       const { log, session, store } = yield* writing()

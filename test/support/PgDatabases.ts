@@ -57,10 +57,15 @@ export const schema = Effect.fnUntraced(function*(url: string) {
 })
 
 /** Locks tables, as another program does, until the returned effect has run, or the scope closes. */
-export const lock = Effect.fnUntraced(function*(url: string, ...tables: ReadonlyArray<string>) {
+export const lock = (url: string, ...tables: ReadonlyArray<string>) => hold(url, "ACCESS EXCLUSIVE", tables)
+
+/** Keeps tables from being changed, as a backup does. */
+export const keep = (url: string, ...tables: ReadonlyArray<string>) => hold(url, "ACCESS SHARE", tables)
+
+const hold = Effect.fnUntraced(function*(url: string, mode: string, tables: ReadonlyArray<string>) {
   const scope = yield* Effect.acquireRelease(Scope.make(), Scope.close)
   const other = yield* Effect.orDie(Scope.provide(PgConnection.make({ url: Redacted.make(url) }), scope))
   yield* Effect.orDie(other.query("BEGIN", [], false))
-  yield* Effect.orDie(other.query(`LOCK TABLE ${tables.join(", ")} IN ACCESS EXCLUSIVE MODE`, [], false))
+  yield* Effect.orDie(other.query(`LOCK TABLE ${tables.join(", ")} IN ${mode} MODE`, [], false))
   return Scope.close(scope, Exit.void)
 })

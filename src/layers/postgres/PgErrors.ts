@@ -104,6 +104,11 @@ const stateFault = (
         `${database} stopped what it was to do (${said}). If that happens again, look at the statement_timeout of the user ` +
           `"${user}".`
       )
+    case "55P03":
+      return SessionErrors.unavailable(
+        `${database} has tables that others keep locked (${said}), such as a backup or a transaction that was left open. Try ` +
+          "again once that has ended."
+      )
     case "57P01":
     case "57P02":
     case "57P05":

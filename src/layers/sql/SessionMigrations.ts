@@ -5,6 +5,7 @@
  * JSON is kept as text: Postgres can hold NUL neither in `jsonb` nor in text, and JSON escapes it.
  */
 import * as Effect from "effect/Effect"
+import * as Record from "effect/Record"
 import * as SqlClient from "effect/sql/SqlClient"
 import * as SessionRows from "./SessionRows.ts"
 
@@ -189,6 +190,13 @@ const migrations = {
   "7_parents": addParents
 }
 
+/**
+ * In Postgres, whoever comes after a statement that waits for a table waits too: so no step waits for long, and none holds up runs
+ * of the version before for as long as a backup, or a transaction that was left open, keeps a table.
+ */
+const impatient = (sql: SqlClient.SqlClient) =>
+  Record.map(migrations, (step) => Effect.andThen(sql`SET LOCAL lock_timeout = '1s'`, step))
+
 /** Those of the database's dialect. */
 export const of = (sql: SqlClient.SqlClient) =>
-  sql.onDialectOrElse({ pg: () => migrations, orElse: () => ({ ...migrations, "3_keys": keyEvents }) })
+  sql.onDialectOrElse({ pg: () => impatient(sql), orElse: () => ({ ...migrations, "3_keys": keyEvents }) })

@@ -10,6 +10,7 @@ import * as SqlError from "effect/sql/SqlError"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as SessionErrors from "../store/SessionErrors.ts"
 import type * as Answered from "./Answered.ts"
+import * as Passing from "./Passing.ts"
 import * as SessionMigrations from "./SessionMigrations.ts"
 import * as Transaction from "./Transaction.ts"
 
@@ -35,14 +36,20 @@ export const migrate: Opening = (explain, answered) =>
     let found = yield* sql.onDialectOrElse({ pg: () => version, orElse: () => Transaction.run(sql, version) })
     if (found === 0) yield* holdsEveryText(sql)
     if (found < latest) {
-      yield* Transaction.faults(Migrator.make({})({ table, loader: Migrator.fromRecord(known) }))
+      yield* Passing.waited(bring(known))
       found = yield* versionOf(sql)
     }
     if (found > latest) return yield* Effect.fail(newer(found, latest))
   }).pipe(
     answered,
-    Effect.catchTag("SqlError", (error) => Effect.fail(explain(error))),
-    Effect.catchTag("MigrationError", (error) => Effect.fail(causeOf(error, explain)))
+    Effect.catchTag("SqlError", (error) => Effect.fail(explain(error)))
+  )
+
+const bring = (known: ReturnType<typeof SessionMigrations.of>) =>
+  Effect.catchTag(
+    Transaction.faults(Migrator.make({})({ table, loader: Migrator.fromRecord(known) })),
+    "MigrationError",
+    (error) => Effect.fail(SqlError.isSqlError(error.cause) ? error.cause : SessionErrors.refused(error.message))
   )
 
 /** Refuses tables of another version, for who may only read them. Takes no lock of a writer. */
@@ -108,11 +115,3 @@ const versionOf = (sql: SqlClient.SqlClient) =>
     sql<{ readonly found: number | null }>`SELECT max(migration_id) AS found FROM ${sql(table)}`,
     ([row]) => row?.found ?? 0
   )
-
-const causeOf = (
-  error: Migrator.MigrationError,
-  explain: (error: SqlError.SqlError) => SessionStore.StoreError
-): SessionStore.StoreError => {
-  const cause = error.cause
-  return SqlError.isSqlError(cause) ? explain(cause) : SessionErrors.refused(error.message)
-}
