@@ -13,6 +13,7 @@ import type {
 } from "@ai-sdk/provider"
 import type * as Prompt from "effect/ai/Prompt"
 import * as Base64 from "effect/encoding/Base64"
+import { CallIds } from "../provider/CallIds.ts"
 import * as Metadata from "./Metadata.ts"
 
 type Content<Role> = Extract<LanguageModelV4Message, { role: Role }>["content"]
@@ -62,22 +63,11 @@ const output = (part: Prompt.ToolResultPart): LanguageModelV4ToolResultOutput =>
 /** The messages for the model of this name (`Metadata.nameOf`). */
 export const encode = (prompt: Prompt.Prompt, model: string): LanguageModelV4Prompt => {
   const options = (part: { readonly options: Prompt.ProviderOptions }) => Metadata.sent(part.options, model)
-  // the ids of calls whose ids in the prompt are different
-  const ids = new Map<string, string>()
-  // a provider may give calls of several answers one id
-  const taken = new Set<string>()
-
-  const callId = (part: Prompt.ToolCallPart): string => {
-    const known = (part.providerExecuted ? undefined : Metadata.callId(part.options, model)) ?? part.id
-    const id = taken.has(known) ? part.id : known
-    taken.add(id)
-    if (id !== part.id) ids.set(part.id, id)
-    return id
-  }
+  const ids = new CallIds()
 
   const toolResult = (part: Prompt.ToolResultPart): LanguageModelV4ToolResultPart => ({
     type: "tool-result",
-    toolCallId: ids.get(part.id) ?? part.id,
+    toolCallId: ids.ofResult(part.id),
     toolName: part.name,
     output: output(part),
     ...options(part)
@@ -93,7 +83,7 @@ export const encode = (prompt: Prompt.Prompt, model: string): LanguageModelV4Pro
       case "tool-call":
         return [{
           type: "tool-call",
-          toolCallId: callId(part),
+          toolCallId: ids.ofCall(part.id, part.providerExecuted ? undefined : Metadata.callId(part.options, model)),
           toolName: part.name,
           input: part.params,
           ...(part.providerExecuted ? { providerExecuted: true } : {}),

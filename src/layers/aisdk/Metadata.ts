@@ -8,6 +8,7 @@ import type { LanguageModelV4, SharedV4ProviderMetadata, SharedV4ProviderOptions
 import type * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
 import * as Attached from "../openai/Attached.ts"
+import * as CallIds from "../provider/CallIds.ts"
 import * as Json from "../provider/Json.ts"
 
 /** Distinguishes a model from all others. */
@@ -25,7 +26,7 @@ export const received = (
 
 /**
  * What the model of this name attached to a call, and the call's id where its provider knows the call by it: OpenAI is only sent a
- * reference to the items that it keeps, and other models read their ids (`Attached.isKept`).
+ * reference to the items that it keeps, and other models read their ids (`CallIds.isKept`).
  */
 export const ofCall = (
   metadata: SharedV4ProviderMetadata | undefined,
@@ -33,7 +34,7 @@ export const ofCall = (
   id: string
 ): { readonly metadata?: Response.ProviderMetadata } => {
   const isItem = Object.values(metadata ?? {}).some((fields) => typeof fields["itemId"] === "string")
-  return isItem || Attached.isKept(id)
+  return isItem || CallIds.isKept(id)
     ? { metadata: { ...plain(metadata ?? {}), aisdk: { model, id } } }
     : received(metadata, model)
 }

@@ -44,12 +44,6 @@ export const ofMessage = (delta: Json.JsonObject): Json.JsonObject | undefined =
     : { extra_content }
 }
 
-/**
- * Whether a call keeps its id: LiteLLM writes the call's signature into it, and Kimi's models read theirs in the conversation, and
- * lose their way with others (https://github.com/MoonshotAI/Kimi-K2/blob/main/docs/tool_call_guidance.md).
- */
-export const isKept = (id: string): boolean => id.includes("__thought__") || /^functions\.[\w-]+:\d+$/.test(id)
-
 /** What came from this source, as the metadata of a part; no metadata where nothing came. */
 export const received = (attached: Attached, from: string): { readonly metadata?: Response.ProviderMetadata } => {
   const told = Object.entries(attached).filter(([, value]) => value !== undefined && value !== false)

@@ -6,6 +6,7 @@
  */
 import * as Prompt from "effect/ai/Prompt"
 import * as Base64 from "effect/encoding/Base64"
+import { CallIds } from "../provider/CallIds.ts"
 import * as Json from "../provider/Json.ts"
 import * as Attached from "./Attached.ts"
 import * as ReasoningDetails from "./ReasoningDetails.ts"
@@ -100,13 +101,6 @@ const reasoningFields = (parts: ReadonlyArray<Prompt.ReasoningPart>, hasTools: b
   }
 }
 
-/** The ids of calls whose ids in the prompt are different. */
-interface CallIds {
-  readonly others: Map<string, string>
-  /** a server may give calls of several answers one id */
-  readonly sent: Set<string>
-}
-
 const assistant = (message: Prompt.AssistantMessage, options: Options, ids: CallIds): ChatMessage => {
   let content = ""
   const reasoning: Array<Prompt.ReasoningPart> = []
@@ -115,13 +109,10 @@ const assistant = (message: Prompt.AssistantMessage, options: Options, ids: Call
     if (part.type === "text") content += part.text
     if (part.type === "reasoning") reasoning.push(part)
     if (part.type === "tool-call" && !part.providerExecuted) {
-      const { fields, id: known = part.id } = Attached.sent(part, options.to)
-      const id = ids.sent.has(known) ? part.id : known
-      ids.sent.add(id)
-      if (id !== part.id) ids.others.set(part.id, id)
+      const { fields, id } = Attached.sent(part, options.to)
       calls.push({
         ...fields,
-        id,
+        id: ids.ofCall(part.id, id),
         type: "function",
         function: { name: part.name, arguments: argumentsText(part.params) }
       })
@@ -143,7 +134,7 @@ const resultText = (part: Prompt.ToolResultPart): string => {
 }
 
 export const encode = (prompt: Prompt.Prompt, options: Options): ReadonlyArray<ChatMessage> => {
-  const ids: CallIds = { others: new Map(), sent: new Set() }
+  const ids = new CallIds()
   return prompt.content.flatMap((message): ReadonlyArray<ChatMessage> => {
     switch (message.role) {
       case "system":
@@ -157,7 +148,7 @@ export const encode = (prompt: Prompt.Prompt, options: Options): ReadonlyArray<C
           .filter((part) => part.type === "tool-result")
           .map((part) => ({
             role: "tool",
-            tool_call_id: ids.others.get(part.id) ?? part.id,
+            tool_call_id: ids.ofResult(part.id),
             content: resultText(part)
           }))
     }

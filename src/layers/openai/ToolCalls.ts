@@ -6,6 +6,7 @@
  * arguments say (`Parameters`).
  */
 import type * as Response from "effect/ai/Response"
+import * as CallIds from "../provider/CallIds.ts"
 import * as Parameters from "../provider/Parameters.ts"
 import * as Attached from "./Attached.ts"
 import { type Call, CallFragments, type Fragment } from "./CallFragments.ts"
@@ -40,7 +41,7 @@ export class ToolCalls {
       const id = this.#start(call, out)
       const attached = Attached.received({
         fields: call.fields,
-        id: seal.names(id) || Attached.isKept(id) ? id : undefined
+        id: seal.names(id) || CallIds.isKept(id) ? id : undefined
       }, this.#from)
       out.push(
         { type: "tool-params-end", id },
