@@ -13,7 +13,6 @@
 import type { LanguageModelV4, LanguageModelV4StreamResult } from "@ai-sdk/provider"
 import * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
-import type * as Response from "effect/ai/Response"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -26,11 +25,10 @@ import * as Failures from "./aisdk/Failures.ts"
 import * as Metadata from "./aisdk/Metadata.ts"
 import * as ModelConfig from "./aisdk/ModelConfig.ts"
 import * as AdapterErrors from "./provider/AdapterErrors.ts"
-import * as Closing from "./provider/Closing.ts"
 import * as FormatRefusal from "./provider/FormatRefusal.ts"
 import * as OptionCheck from "./provider/OptionCheck.ts"
 import type * as ResponseFormat from "./provider/ResponseFormat.ts"
-import * as WholeParts from "./provider/WholeParts.ts"
+import * as StreamedModel from "./provider/StreamedModel.ts"
 
 export { isContextOverflow, isTruncated, retryAfter } from "./provider/AdapterErrors.ts"
 
@@ -146,15 +144,7 @@ export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effe
     options.structuredOutput ?? structured.has(URL.parse(ModelConfig.baseUrl(model) ?? "")?.host ?? ""),
     send
   )
-  const streamText = (
-    call: LanguageModel.ProviderOptions
-  ): Stream.Stream<Response.StreamPartEncoded, AiError.AiError> =>
-    Stream.unwrap(Effect.andThen(Closing.awaited, open(call)))
-
-  return LanguageModel.make({
-    streamText,
-    generateText: (call) => Effect.map(Stream.runCollect(streamText(call)), WholeParts.collect)
-  })
+  return StreamedModel.make(open)
 }
 
 export const layer = (model: LanguageModelV4, options?: Options): Layer.Layer<LanguageModel.LanguageModel> =>

@@ -2,23 +2,19 @@
  * A chat completions API as an effect/ai `LanguageModel`: what is sent, what an answer or a refusal becomes, and one more try
  * when a server refuses a field that not every server takes. Does not retry otherwise, run tools, or know of runs.
  */
-import type * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import { toCodecOpenAI } from "effect/ai/OpenAiStructuredOutput"
-import type * as Response from "effect/ai/Response"
 import type * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as HttpClient from "effect/http/HttpClient"
 import type * as HttpClientError from "effect/http/HttpClientError"
 import * as Layer from "effect/Layer"
-import * as Stream from "effect/Stream"
 import type { Options } from "../LanguageModelOpenAi.ts"
 import * as AdapterErrors from "../provider/AdapterErrors.ts"
-import * as Closing from "../provider/Closing.ts"
 import * as Echo from "../provider/Echo.ts"
 import * as FormatRefusal from "../provider/FormatRefusal.ts"
 import * as NetworkErrors from "../provider/NetworkErrors.ts"
-import * as WholeParts from "../provider/WholeParts.ts"
+import * as StreamedModel from "../provider/StreamedModel.ts"
 import * as Attached from "./Attached.ts"
 import { Body } from "./Body.ts"
 import * as ChatRequest from "./ChatRequest.ts"
@@ -76,16 +72,7 @@ export const make = Effect.fnUntraced(function*(
     options.structuredOutput ?? endpoint.isOpenAi,
     ReasoningRefusal.untilRefused(sendReasoning, send)
   )
-  const streamText = (
-    call: LanguageModel.ProviderOptions
-  ): Stream.Stream<Response.StreamPartEncoded, AiError.AiError> =>
-    Stream.unwrap(Effect.andThen(Closing.awaited, open(call)))
-
-  return yield* LanguageModel.make({
-    codecTransformer: toCodecOpenAI,
-    streamText,
-    generateText: (call) => Effect.map(Stream.runCollect(streamText(call)), WholeParts.collect)
-  })
+  return yield* StreamedModel.make(open, { codecTransformer: toCodecOpenAI })
 })
 
 export const layer = (
