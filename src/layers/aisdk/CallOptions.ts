@@ -9,6 +9,7 @@ import * as AiError from "effect/ai/AiError"
 import type * as LanguageModel from "effect/ai/LanguageModel"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
+import * as Once from "../provider/Once.ts"
 import type * as ResponseFormat from "../provider/ResponseFormat.ts"
 import * as Messages from "./Messages.ts"
 
@@ -48,16 +49,7 @@ const encodeTool = (tool: Tool.Any): SentTool => {
   }
 }
 
-/** A schema is walked once for each tool, not for each call. */
-const encodedTools = new WeakMap<Tool.Any, SentTool>()
-
-const toolOf = (tool: Tool.Any): SentTool => {
-  const known = encodedTools.get(tool)
-  if (known !== undefined) return known
-  const encoded = encodeTool(tool)
-  encodedTools.set(tool, encoded)
-  return encoded
-}
+const toolOf = Once.each(encodeTool)
 
 /** `tools` holds only what the call may choose from: for a choice by `oneOf`, exactly those. */
 const choiceOf = ({ toolChoice: choice }: LanguageModel.ProviderOptions): LanguageModelV4ToolChoice =>

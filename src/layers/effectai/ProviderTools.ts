@@ -7,19 +7,12 @@
  */
 import * as Tool from "effect/ai/Tool"
 import * as Schema from "effect/Schema"
-
-/** One for each tool, since effect/ai keeps its decoders by the tools' schemas. */
-const opened = new WeakMap<Tool.Any, Tool.Any>()
+import * as Once from "../provider/Once.ts"
 
 /** The tool, with arguments and results of any form where a provider defines it. */
-export const open = (tool: Tool.Any): Tool.Any => {
-  if (!Tool.isProviderDefined(tool)) return tool
-  const known = opened.get(tool)
-  if (known !== undefined) return known
-  const made: Tool.Any = (tool as Tool.Any)
-    .setParameters(Schema.Unknown)
-    .setSuccess(Schema.Unknown)
-    .setFailure(Schema.Unknown)
-  opened.set(tool, made)
-  return made
-}
+export const open = (tool: Tool.Any): Tool.Any => Tool.isProviderDefined(tool) ? opened(tool) : tool
+
+/** One for each tool, since effect/ai keeps its decoders by the tools' schemas. */
+const opened = Once.each((tool: Tool.Any): Tool.Any =>
+  tool.setParameters(Schema.Unknown).setSuccess(Schema.Unknown).setFailure(Schema.Unknown)
+)

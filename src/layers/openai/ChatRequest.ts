@@ -5,6 +5,7 @@ import { toCodecOpenAI } from "effect/ai/OpenAiStructuredOutput"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import type * as JsonSchema from "effect/JsonSchema"
+import * as Once from "../provider/Once.ts"
 import * as ResponseFormat from "../provider/ResponseFormat.ts"
 import * as ChatMessages from "./ChatMessages.ts"
 
@@ -46,16 +47,7 @@ const encodeTool = (tool: Tool.Any): FunctionTool => {
   }
 }
 
-/** A schema is walked once for each tool, not for each call. */
-const encodedTools = new WeakMap<Tool.Any, FunctionTool>()
-
-const toolOf = (tool: Tool.Any): FunctionTool => {
-  const known = encodedTools.get(tool)
-  if (known !== undefined) return known
-  const encoded = encodeTool(tool)
-  encodedTools.set(tool, encoded)
-  return encoded
-}
+const toolOf = Once.each(encodeTool)
 
 /** Only OpenAI can restrict a call to some of its tools, so the others are not sent at all. */
 const choose = ({ toolChoice: choice, tools }: LanguageModel.ProviderOptions) => {
