@@ -12,7 +12,7 @@ import * as Facts from "./context/Facts.ts"
 import * as MessageText from "./context/MessageText.ts"
 import * as SummaryText from "./context/SummaryText.ts"
 import type * as Way from "./context/Way.ts"
-import * as OptionCheck from "./provider/OptionCheck.ts"
+import * as OptionCheck from "./options/OptionCheck.ts"
 
 export type Options = Condense.Options
 

@@ -9,7 +9,7 @@ import * as Pruning from "../run/transcript/Pruning.ts"
 import * as Usage from "../run/Usage.ts"
 import * as ContextManager from "../services/ContextManager.ts"
 import * as Strategy from "./context/Strategy.ts"
-import * as OptionCheck from "./provider/OptionCheck.ts"
+import * as OptionCheck from "./options/OptionCheck.ts"
 
 export interface Options extends Strategy.Trigger {
   /** the share of the tokens, or of the limit where that is smaller, in which output is kept, between 0 and 1; default 0.3 */

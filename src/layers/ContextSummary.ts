@@ -10,7 +10,7 @@ import * as Condense from "./context/Condense.ts"
 import * as MessageText from "./context/MessageText.ts"
 import * as SummaryText from "./context/SummaryText.ts"
 import type * as Way from "./context/Way.ts"
-import * as OptionCheck from "./provider/OptionCheck.ts"
+import * as OptionCheck from "./options/OptionCheck.ts"
 
 export interface Options extends Condense.Options {
   /** what the model is told of its task, instead of our words */

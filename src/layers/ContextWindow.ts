@@ -9,7 +9,7 @@ import * as Usage from "../run/Usage.ts"
 import * as ContextManager from "../services/ContextManager.ts"
 import * as Cut from "./context/Cut.ts"
 import * as Strategy from "./context/Strategy.ts"
-import * as OptionCheck from "./provider/OptionCheck.ts"
+import * as OptionCheck from "./options/OptionCheck.ts"
 
 export interface Options extends Strategy.Trigger {
   /** the share of the messages and tokens, or of their limits where those are smaller, that is kept, from 0 to 1; default 0.7 */

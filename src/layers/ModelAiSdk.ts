@@ -6,7 +6,7 @@ import * as Model from "../services/Model.ts"
 import * as EffectAiModel from "./effectai/EffectAiModel.ts"
 import * as LanguageModelAiSdk from "./LanguageModelAiSdk.ts"
 import type * as ModelLanguageModel from "./ModelLanguageModel.ts"
-import * as OptionCheck from "./provider/OptionCheck.ts"
+import * as OptionCheck from "./options/OptionCheck.ts"
 
 export interface Options
   extends LanguageModelAiSdk.Options, Pick<ModelLanguageModel.Options, "contextWindow" | "maxOutput">

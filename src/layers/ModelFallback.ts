@@ -10,7 +10,7 @@ import * as Layer from "effect/Layer"
 import type * as RunError from "../run/RunError.ts"
 import * as Delegating from "../services/Delegating.ts"
 import * as Model from "../services/Model.ts"
-import * as OptionCheck from "./provider/OptionCheck.ts"
+import * as OptionCheck from "./options/OptionCheck.ts"
 
 export interface Options {
   /** Whether a final failure of `model` is a reason to ask the next one. Default `isUnavailable`. */

@@ -7,7 +7,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Tokenizer } from "../services/Tokenizer.ts"
-import * as OptionCheck from "./provider/OptionCheck.ts"
+import * as OptionCheck from "./options/OptionCheck.ts"
 
 export interface Options {
   /** `o200k_base` is for GPT-4o, GPT-4.1, GPT-5 and the o models, `cl100k_base` for GPT-4 and before. Default: `o200k_base`. */

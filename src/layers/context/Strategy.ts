@@ -8,7 +8,7 @@ import type * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import * as ContextManager from "../../services/ContextManager.ts"
-import * as OptionCheck from "../provider/OptionCheck.ts"
+import * as OptionCheck from "../options/OptionCheck.ts"
 
 /** When a strategy is used. */
 export interface Trigger {
