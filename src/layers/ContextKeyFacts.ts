@@ -9,7 +9,6 @@ import * as ContextManager from "../services/ContextManager.ts"
 import * as Model from "../services/Model.ts"
 import * as Condense from "./context/Condense.ts"
 import * as Facts from "./context/Facts.ts"
-import * as MessageText from "./context/MessageText.ts"
 import * as SummaryText from "./context/SummaryText.ts"
 import type * as Way from "./context/Way.ts"
 import * as OptionCheck from "./options/OptionCheck.ts"
@@ -33,13 +32,8 @@ const way: Way.Way<Facts.Facts> = {
   render: (facts) => `Key facts of the conversation so far:\n\n${Facts.render(facts)}`,
   system: task,
   output: { name: "key_facts", schema: Facts.Added },
-  question: ({ before, first }, piece) =>
-    [
-      ...(first === "" ? [] : [`The conversation began with these words of the user:\n${MessageText.indented(first)}`]),
-      ...(before === undefined ? [] : [`Facts so far, which are kept without you:\n\n${Facts.render(before)}`]),
-      `What was said and done since then:\n${piece}`,
-      "Take down what is new."
-    ].join("\n\n"),
+  recall: (facts) => `Facts so far, which are kept without you:\n\n${Facts.render(facts)}`,
+  order: () => "Take down what is new.",
   take: ({ answer, before, budget, count, first }) =>
     Option.match(Facts.parse(answer), {
       onNone: () => ({ problem: "That is not the JSON that was asked for. Answer with the JSON alone." }),

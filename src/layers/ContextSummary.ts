@@ -31,15 +31,9 @@ const way = (instructions: string): Way.Way<string> => ({
   adopt: SummaryText.read,
   render: SummaryText.render,
   system: instructions,
-  question: ({ before, budget, first }, piece) =>
-    [
-      ...(first === "" ? [] : [`The conversation began with these words of the user:\n${MessageText.indented(first)}`]),
-      ...(before === undefined
-        ? []
-        : [`The summary so far, which yours replaces and whose facts it keeps:\n${MessageText.indented(before)}`]),
-      `What was said and done since then:\n${piece}`,
-      `Write the summary of all of it, in at most ${Math.floor(budget * wordsPerToken)} words.`
-    ].join("\n\n"),
+  recall: (summary) =>
+    `The summary so far, which yours replaces and whose facts it keeps:\n${MessageText.indented(summary)}`,
+  order: (budget) => `Write the summary of all of it, in at most ${Math.floor(budget * wordsPerToken)} words.`,
   take: ({ answer, budget, count }) => {
     const summary = answer.trim()
     const tokens = count(summary)

@@ -53,14 +53,14 @@ const read = Effect.fnUntraced(function*(
   // others go first: if they abort the call, it is not made
   yield* Pace.letOthersGo
   const text = new Text((usage) => ledger.note(usage, Model.refOf(model.info)))
-  const incoming = new Reading(text, yield* Clock.Clock)
+  const incoming = new Collecting(text, yield* Clock.Clock)
   return yield* Effect.ensuring(
     Attempt.of(model.stream(request), incoming, patience, leave(`model ${model.info.name}`)),
     Effect.sync(() => text.stop())
   )
 })
 
-class Reading extends Incoming.Incoming {
+class Collecting extends Incoming.Incoming {
   readonly collector: Text
 
   constructor(text: Text, clock: Clock.Clock) {

@@ -13,7 +13,7 @@ import * as Ask from "./Ask.ts"
 import type * as Call from "./Call.ts"
 import * as MessageText from "./MessageText.ts"
 import * as Strategy from "./Strategy.ts"
-import type * as Way from "./Way.ts"
+import * as Way from "./Way.ts"
 
 type Failure = ContextManager.CompactionError | RunError.RunError["reason"]
 
@@ -68,7 +68,7 @@ const roomOf = <A>({ budget, first, model, view, way }: Task<A>, before: A | und
   const { contextWindow } = model.info
   if (contextWindow === undefined) return Infinity
   const { ofText } = view.size
-  const asked = ofText(way.system) + ofText(way.question({ before: undefined, first, budget }, ""))
+  const asked = ofText(way.system) + ofText(Way.question(way, { before: undefined, first, budget }, ""))
   // what is remembered grows with each piece, up to its budget
   const remembered = before === undefined ? budget : Math.max(budget, ofText(way.render(before)))
   return Math.max(contextWindow / 10, contextWindow * margin - asked - remembered - budget)
@@ -103,7 +103,7 @@ const about = Effect.fnUntraced(function*<A>(
     }
     return Effect.mapError(Ask.ask(model, question, view.ledger), ({ reason }) => reason)
   }
-  const words = way.question({ before, first, budget }, piece)
+  const words = Way.question(way, { before, first, budget }, piece)
   const question = Message.user(words)
   const answer = yield* ask([question])
   const take = ({ isCut, text }: Ask.Answer): Way.Taken<A> => {

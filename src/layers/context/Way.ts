@@ -1,11 +1,13 @@
 /**
- * How a model is asked to remember a conversation, and what its answers add: this is where strategies by a model differ.
+ * How a model is asked to remember a conversation, and what its answers add: this is where strategies by a model differ. The
+ * frame of a question is the same for all.
  *
  * Does not own when a model is asked (`Condense`), nor which part of a conversation at a time (`Reading`).
  */
 import type { Json } from "effect/Schema"
 import type * as ContextManager from "../../services/ContextManager.ts"
 import type * as Model from "../../services/Model.ts"
+import * as MessageText from "./MessageText.ts"
 
 export interface Way<A> {
   readonly name: string
@@ -18,14 +20,29 @@ export interface Way<A> {
   readonly render: (remembered: A) => string
   readonly system: string
   readonly output?: Model.Output
-  /** the question about the next piece of the conversation */
-  readonly question: (given: Omit<Exchange<A>, "answer" | "count">, piece: string) => string
+  /** what is remembered, as a question says it */
+  readonly recall: (remembered: A) => string
+  /** what to do with a piece of the conversation, in at most so many tokens */
+  readonly order: (budget: number) => string
   /**
    * What an answer adds. With a `problem`, the model is asked once more in these words; if that does not help, `value` counts,
    * and where there is none the compaction fails.
    */
   readonly take: (given: Exchange<A>) => Taken<A>
 }
+
+/** The question about the next piece of the conversation. */
+export const question = <A>(
+  { order, recall }: Pick<Way<A>, "order" | "recall">,
+  { before, budget, first }: Pick<Exchange<A>, "before" | "budget" | "first">,
+  piece: string
+): string =>
+  [
+    ...(first === "" ? [] : [`The conversation began with these words of the user:\n${MessageText.indented(first)}`]),
+    ...(before === undefined ? [] : [recall(before)]),
+    `What was said and done since then:\n${piece}`,
+    order(budget)
+  ].join("\n\n")
 
 /** What is asked about, and the answer. */
 interface Exchange<A> {
