@@ -92,7 +92,7 @@ const breaks = (name: string, onAppend: (n: number) => TestStore.OnAppend) =>
           assert.strictEqual(error.reason._tag, "StoreUnavailable", at)
           assert.deepStrictEqual(tooEarly, [], at)
           const log = yield* store.log("s")
-          assert.deepStrictEqual(Approvals.violations(log), [], at)
+          assert.deepStrictEqual(Approvals.violations(log, true), [], at)
           const intents = RunLog.only(log, "ToolStarted").length
           assert.isAtMost(ran.length, intents, at)
         }

@@ -7,14 +7,11 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import * as Message from "../../src/run/Message.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as RunState from "../../src/run/RunState.ts"
-import * as OpenCall from "../../src/run/state/OpenCall.ts"
-import * as Transcript from "../../src/run/Transcript.ts"
 import * as Approver from "../../src/services/Approver.ts"
+import * as LogRules from "../../src/testing/LogRules.ts"
 import type * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
-import * as StrictModel from "../../src/testing/StrictModel.ts"
 import * as TestAgent from "./TestAgent.ts"
 
 /** `look` says nothing about approval, `again` says that it needs none, `work` is as given. */
@@ -113,57 +110,24 @@ export const steps = (events: ReadonlyArray<RunEvent.RunEvent>): Array<string> =
     }
   })
 
-/** What is wrong, in words, with a log that may be suspended and continued. */
-export const violations = (log: ReadonlyArray<RunEvent.Durable>): Array<string> => {
-  const found: Array<string> = []
-  const count = new Map<string, number>()
-  const times = (event: RunEvent.Durable, what: string) => count.get(`${event.runId} ${what}`) ?? 0
-  const add = (event: RunEvent.Durable, what: string) => count.set(`${event.runId} ${what}`, times(event, what) + 1)
-  let open: Array<string> = []
-  let transcript = Transcript.empty
-  log.forEach((event, at) => {
-    const say = (what: string) => found.push(`event ${at + 1} (${event._tag}): ${what}`)
-    if (event.seq !== at + 1) say(`seq ${event.seq}`)
-    if (event._tag === "AssistantMessage") {
-      open = Message.toolCalls(event.message.content).map((_, i) => OpenCall.callId(event.turn, i))
-    }
-    if ("callId" in event) {
-      const { callId } = event
-      const once = `${event._tag} ${callId}`
-      if (times(event, once) > 0) say(`a second one for ${callId}`)
-      add(event, once)
-      if (event._tag === "ApprovalResolved") add(event, `${event.approved ? "yes" : "no"} ${callId}`)
-      if (event._tag === "ApprovalResolved" && times(event, `ApprovalRequested ${callId}`) === 0) say("never asked")
-      if (event._tag === "ToolStarted") {
-        const wasAsked = times(event, `ApprovalRequested ${callId}`) > 0
-        if (wasAsked && times(event, `yes ${callId}`) === 0) say(`${callId} was not allowed`)
-      }
-      // what paused begins again
-      if (event._tag === "ToolPaused") {
-        for (const tag of ["ToolStarted", "ToolPaused"]) count.delete(`${event.runId} ${tag} ${callId}`)
-      }
-      if (event._tag === "ToolSettled") {
-        if (!open.includes(callId)) say(`${callId} is not open`)
-        open = open.filter((other) => other !== callId)
-        if (times(event, `no ${callId}`) > 0 && event.outcome._tag !== "Denied") say(`${callId} was denied`)
-      }
-    }
-    const isOver = event._tag === "TurnFinished" || (RunEvent.isEnd(event) && event._tag !== "RunSuspended")
-    if (isOver && open.length > 0) say(`no outcome for ${open.join()}`)
-    transcript = Transcript.append(transcript, event)
-    found.push(...illegal(transcript).map((what) => `messages after event ${at + 1} (${event._tag}): ${what}`))
-  })
+/**
+ * What is wrong, in words, with a log of runs that no process died over: beside what `LogRules` says, a call that ran runs
+ * again, unless it paused, or one that was denied has another outcome. The last drive needs an end unless `mayBeOpen`.
+ */
+export const violations = (log: ReadonlyArray<RunEvent.Durable>, mayBeOpen = false): Array<string> => {
+  const found = LogRules.violations(log, mayBeOpen)
+  const [ran, denied] = [new Set<string>(), new Set<string>()]
+  for (const event of log) {
+    if (!("callId" in event)) continue
+    const call = `${event.runId}/${event.callId}`
+    const say = (what: string) => found.push(`event ${event.seq} (${event._tag}): ${call} ${what}`)
+    if (event._tag === "ToolStarted" && ran.has(call)) say("runs again")
+    if (event._tag === "ToolStarted") ran.add(call)
+    if (event._tag === "ToolPaused") ran.delete(call)
+    if (event._tag === "ApprovalResolved" && !event.approved) denied.add(call)
+    if (event._tag === "ToolSettled" && denied.has(call) && event.outcome._tag !== "Denied") say("was denied")
+  }
   return found
-}
-
-const illegal = (transcript: Transcript.Transcript): ReadonlyArray<string> => {
-  const messages = Transcript.messages(transcript)
-  return StrictModel.violations({
-    messages: messages.at(-1)?.role === "assistant" ? [...messages, Message.user("go on")] : messages,
-    tools: [],
-    toolChoice: "none",
-    metadata: { sessionId: "", runId: "", turn: 1, attempt: 1 }
-  })
 }
 
 /** An agent's stream in a process where `approver` answers. */
