@@ -2,8 +2,8 @@
 import type * as DurableEvent from "../../run/DurableEvent.ts"
 import { count } from "../../run/Quantity.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
-import * as EndLine from "./EndLine.ts"
 import * as TerminalText from "./TerminalText.ts"
+import * as Used from "./Used.ts"
 
 type Compacted = Pick<
   DurableEvent.Of<"ContextCompacted">,
@@ -16,7 +16,7 @@ export const lines = (event: Compacted): readonly [string, string] => [
   [
     by(event.strategy),
     ...(event.cause === undefined ? [] : [causes[event.cause]]),
-    ...EndLine.spent(event.usage)
+    ...Used.spent(event.usage)
   ].join(" · ")
 ]
 
@@ -42,5 +42,5 @@ const causes: Record<RunEvent.CompactionCause, string> = {
 /** Another strategy may have succeeded after the one that failed. */
 export const discarded = ({ message, usage }: DurableEvent.Of<"CompactionDiscarded">): string => {
   const failed = `an attempt to shorten the conversation failed: ${TerminalText.sentence(message)}`
-  return [failed, ...EndLine.spent(usage)].join(" · ")
+  return [failed, ...Used.spent(usage)].join(" · ")
 }

@@ -1,13 +1,11 @@
 /** How a run ended, on one line, and how to go on with it. Pure. */
-import { count } from "../../run/Quantity.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunResult from "../../run/RunResult.ts"
-import * as Usage from "../../run/Usage.ts"
 import * as InProgram from "./InProgram.ts"
 import * as Invocation from "./Invocation.ts"
 import type { Paint } from "./Paint.ts"
 import * as TerminalText from "./TerminalText.ts"
-import { duration } from "./Time.ts"
+import * as Used from "./Used.ts"
 
 const ending = (event: RunEvent.End): string => {
   switch (event._tag) {
@@ -26,60 +24,22 @@ const ending = (event: RunEvent.End): string => {
   }
 }
 
-/** What was used up: `2 turns`, `1 tool call`, `15 tokens (10 in, 5 out)`, `cost 0.012`, `120 ms` */
-export const used = ({ duration: millis, toolCalls, turns, usage }: Used): ReadonlyArray<string> => [
-  count(turns, "turn"),
-  count(toolCalls, "tool call"),
-  ...spent(usage),
-  duration(millis)
-]
-
-/** `15 tokens (10 in, 5 out)`, `cost 0.012`; empty where nothing was spent */
-export const spent = ({ cost, inputTokens, outputTokens }: Usage.Usage): ReadonlyArray<string> => {
-  const tokens = inputTokens + outputTokens
-  return [
-    ...(tokens === 0 ? [] : [`${tokens} tokens (${inputTokens} in, ${outputTokens} out)`]),
-    ...(cost === undefined ? [] : [`cost ${Number(cost.toPrecision(4))}`])
-  ]
-}
-
-type Used = Pick<RunEvent.Totals, "duration" | "toolCalls" | "turns" | "usage">
-
-/** What several runs have used together. */
-export const sum = (all: Iterable<RunEvent.Totals>): Used => {
-  let total: Used = { turns: 0, toolCalls: 0, duration: 0, usage: Usage.zero }
-  for (const { duration, toolCalls, turns, usage } of all) {
-    total = {
-      turns: total.turns + turns,
-      toolCalls: total.toolCalls + toolCalls,
-      duration: total.duration + duration,
-      usage: Usage.add(total.usage, usage)
-    }
-  }
-  return total
-}
-
-/** What runs have used, plus what was spent after a run's end, which its totals do not include. */
-export const spentAfter = (
-  totals: ReadonlyMap<string, RunEvent.Totals>,
-  { runId, usage }: { readonly runId: string; readonly usage: Usage.Usage }
-): ReadonlyMap<string, RunEvent.Totals> => {
-  const known = totals.get(runId)
-  return known === undefined ? totals : new Map(totals).set(runId, { ...known, usage: Usage.add(known.usage, usage) })
-}
-
 /** `✓ completed · 2 turns · 1 tool call · 15 tokens · 120 ms · session 0199...` */
 export const line = (event: RunEvent.End, sessionId: string, paint: Paint): string => {
   const isGood = event._tag === "RunCompleted"
   const details = [
-    ...used(event.totals),
+    ...Used.words(event.totals),
     `session ${TerminalText.line(sessionId)}`,
-    ...(event.leftBehind === undefined ? [] : [`left running: ${event.leftBehind.map(TerminalText.line).join(", ")}`])
+    ...leftRunning(event)
   ]
   return `${isGood ? paint.green(`✓ ${ending(event)}`) : paint.red(`✗ ${ending(event)}`)}${
     paint.dim(` · ${details.join(" · ")}`)
   }`
 }
+
+/** What still runs after the end, in words. */
+export const leftRunning = ({ leftBehind }: Pick<RunEvent.End, "leftBehind">): ReadonlyArray<string> =>
+  leftBehind === undefined ? [] : [`left running: ${leftBehind.map(TerminalText.line).join(", ")}`]
 
 /** What is known of a run besides its end. */
 export interface Course {

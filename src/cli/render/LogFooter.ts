@@ -7,6 +7,7 @@ import * as Invocation from "./Invocation.ts"
 import { dimmed, type Look, say, type State } from "./LogState.ts"
 import * as TerminalText from "./TerminalText.ts"
 import * as ToolLine from "./ToolLine.ts"
+import * as Used from "./Used.ts"
 
 /** `known` is what other logs say about the run. */
 export const finish = (look: Look, state: State, known: EndLine.Course = {}): string => {
@@ -27,7 +28,7 @@ export const finish = (look: Look, state: State, known: EndLine.Course = {}): st
   const [next, before] = open.length === 0 ? [state, ""] : say(state, "line", open)
   const course = { isForeign, isDecided: state.asked.size === 0, ...known }
   const goOn = state.end === undefined ? undefined : EndLine.goOn(state.end, look.sessionId, flags, course)
-  const used = state.totals.size === 0 ? [] : EndLine.used(EndLine.sum(state.totals.values()))
+  const used = state.totals.size === 0 ? [] : Used.words(Used.sum(state.totals.values()))
   const underWay = state.end !== undefined
     ? ""
     : used.length === 0

@@ -23,6 +23,7 @@ import * as RenderApprovals from "./RenderApprovals.ts"
 import * as TerminalText from "./TerminalText.ts"
 import * as ToolLine from "./ToolLine.ts"
 import * as ToolResult from "./ToolResult.ts"
+import * as Used from "./Used.ts"
 
 export { finish } from "./LogFooter.ts"
 export { initial, type Look, type State } from "./LogState.ts"
@@ -155,7 +156,7 @@ const settleCall = (look: Look, state: State, event: DurableEvent.Of<"ToolSettle
   open.delete(event.callId)
   const isCut = ToolLine.call(event.tool, params).endsWith("…")
   const { runId, usage } = event
-  const totals = usage === undefined ? state.totals : EndLine.spentAfter(state.totals, { runId, usage })
+  const totals = usage === undefined ? state.totals : Used.spentAfter(state.totals, { runId, usage })
   return say({ ...state, open, totals }, "line", [
     line,
     ...(look.isFull && isCut ? below(look, ToolResult.whole(ToolResult.text(params!))) : []),
@@ -174,7 +175,7 @@ const below = (look: Look, lines: ReadonlyArray<string>): ReadonlyArray<string> 
 const compacted = (look: Look, state: State, event: DurableEvent.Of<"ContextCompacted">): Step => {
   const { memory } = event
   const [shorter, how] = CompactionLines.lines(event)
-  return say({ ...state, totals: EndLine.spentAfter(state.totals, event) }, "line", [
+  return say({ ...state, totals: Used.spentAfter(state.totals, event) }, "line", [
     look.paint.yellow(`↻ ${shorter}`),
     look.paint.dim(`  ${how}`),
     ...(memory === undefined ? [] : below(look, ToolResult.linesOf(memory.text, look.isFull)))
@@ -186,14 +187,11 @@ const endRun = (look: Look, state: State, event: RunEvent.End): Step => {
   const waiting = Queue.evolve(state.queue, event)
   const lost = state.queue.filter((queued) => !waiting.includes(queued))
   const explained = TerminalText.sentence(RunResult.outcome(event))
-  const left = event.leftBehind === undefined
-    ? []
-    : [`left running: ${event.leftBehind.map(TerminalText.line).join(", ")}`]
   const totals = new Map(state.totals).set(event.runId, event.totals)
   return say({ ...state, totals, end: event }, "end", [
     ...dimmed(look, [...InputLines.undelivered(lost, true), ...InputLines.undelivered(waiting, false)]),
     event._tag === "RunCompleted" ? paint.green(`✓ ${explained}`) : paint.red(`✗ ${explained}`),
-    paint.dim(`  ${[...EndLine.used(event.totals), ...left].join(" · ")}`)
+    paint.dim(`  ${[...Used.words(event.totals), ...EndLine.leftRunning(event)].join(" · ")}`)
   ])
 }
 

@@ -10,12 +10,12 @@
 import * as RunResult from "../../run/RunResult.ts"
 import type * as Timeline from "../../run/Timeline.ts"
 import * as Beginning from "./Beginning.ts"
-import * as EndLine from "./EndLine.ts"
 import type { Paint } from "./Paint.ts"
 import * as TerminalText from "./TerminalText.ts"
 import { duration } from "./Time.ts"
 import * as TimeBar from "./TimeBar.ts"
 import * as TimelineRows from "./TimelineRows.ts"
+import * as Used from "./Used.ts"
 
 export const turnsPerAxis = 20
 
@@ -105,7 +105,7 @@ const ending = ({ columns, paint }: Look, { at, end }: Timeline.DriveEnded, { dr
   if (end === null) {
     return paint.yellow(TerminalText.cut(`… no end: it is still running, or its process died · ${took}`, columns))
   }
-  const used = EndLine.used(end.totals).slice(0, -1)
+  const used = Used.words(end.totals).slice(0, -1)
   const said = TerminalText.sentence(RunResult.outcome(end))
   return `${end._tag === "RunCompleted" ? paint.green(`✓ ${said}`) : paint.red(`✗ ${said}`)}\n` +
     paint.dim(TerminalText.cut(`  ${[...used, took].join(" · ")}`, columns))
