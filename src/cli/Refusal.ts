@@ -1,14 +1,14 @@
 /** What the command refuses to do, in one line, and the exit codes. */
 import * as Data from "effect/Data"
 
-/** `line` names the thing and what to do about it. */
+/** `line` names the thing and what to do about it; `code` is the exit code. */
 export class Refusal extends Data.TaggedError("Refusal")<{
   readonly line: string
-  readonly code: 1 | 2
+  readonly code: Exclude<typeof codes[keyof typeof codes], 0>
 }> {}
 
 /** Refuses an unusable input. */
-export const badInput = (line: string): Refusal => new Refusal({ line, code: 1 })
+export const badInput = (line: string): Refusal => new Refusal({ line, code: codes.failed })
 
 /** Ends the command with this code; everything has been said. */
 export class Ended extends Data.TaggedError("Ended")<{ readonly code: number }> {}

@@ -45,7 +45,7 @@ export const open = (
   Signals.use(({ first }) => Effect.raceFirst(agent(settings), Effect.flatMap(first, beforeRun)))
 
 const beforeRun = (signal: Signal) =>
-  Effect.fail(new Refusal({ line: "aborted before the run began", code: codes[signal] as never }))
+  Effect.fail(new Refusal({ line: "aborted before the run began", code: codes[signal] }))
 
 /** The agent with all it needs. What can be checked without leaving a trace is checked first. */
 const agent = Effect.fnUntraced(function*(settings: Settings) {
