@@ -9,6 +9,7 @@ import { closeSync, existsSync, mkdirSync, openSync, statSync, writeFileSync } f
 import { dirname, join } from "node:path"
 import * as PgPlace from "../layers/postgres/PgPlace.ts"
 import * as SessionStoreSqlite from "../layers/SessionStoreSqlite.ts"
+import type * as RunError from "../run/RunError.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import * as FileReason from "./FileReason.ts"
 import * as Messages from "./Messages.ts"
@@ -95,6 +96,13 @@ const open = (db: string): Effect.Effect<SessionStore.SessionStore["Service"], R
     : SessionStoreSqlite.make({ filename: db })
   return Effect.mapError(opened, Messages.refusal)
 }
+
+/** A question to this store, with what goes wrong in the command's words. */
+export const asked = <A, R>(
+  store: SessionStore.SessionStore["Service"],
+  question: Effect.Effect<A, RunError.RunError, R | SessionStore.SessionStore>
+): Effect.Effect<A, Refusal, Exclude<R, SessionStore.SessionStore>> =>
+  Effect.mapError(Effect.provideService(question, SessionStore.SessionStore, store), Messages.refusal)
 
 /** Loaded on first use, both. */
 const sqlite = Effect.promise(() => import("../layers/sqlite/SqliteStore.ts"))

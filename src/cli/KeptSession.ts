@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as InputCheck from "../run/InputCheck.ts"
 import type * as RunResult from "../run/RunResult.ts"
-import * as SessionStore from "../services/SessionStore.ts"
+import type * as SessionStore from "../services/SessionStore.ts"
 import * as Sessions from "../Sessions.ts"
 import * as Database from "./Database.ts"
 import * as Messages from "./Messages.ts"
@@ -23,10 +23,7 @@ export interface Kept {
 
 /** The questions that wait in a session and below it. */
 export const approvals = ({ info, store }: Kept): Effect.Effect<ReadonlyArray<RunResult.Approval>, Refusal> =>
-  Sessions.approvals(info.sessionId).pipe(
-    Effect.provideService(SessionStore.SessionStore, store),
-    Effect.mapError(Messages.refusal)
-  )
+  Database.asked(store, Sessions.approvals(info.sessionId))
 
 /** Names the session that was changed last, of those that no agent began for a call: the first that `sessions` shows. */
 const last = "last"

@@ -7,8 +7,9 @@
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type * as DurableEvent from "../run/DurableEvent.ts"
-import * as SessionStore from "../services/SessionStore.ts"
+import type * as SessionStore from "../services/SessionStore.ts"
 import * as Sessions from "../Sessions.ts"
+import * as Database from "./Database.ts"
 import type { Kept } from "./KeptSession.ts"
 import * as Messages from "./Messages.ts"
 import { badInput, type Refusal } from "./Refusal.ts"
@@ -40,19 +41,12 @@ export const foreign = (kept: Kept): Effect.Effect<string | undefined, Refusal> 
   Effect.map(lastStarted(kept), (run) => run?.agent === own ? undefined : run?.agent)
 
 /** The state of its last run. */
-export const current = ({ info: { sessionId }, store }: Kept) =>
-  Sessions.current(sessionId).pipe(
-    Effect.provideService(SessionStore.SessionStore, store),
-    Effect.mapError(Messages.refusal)
-  )
+export const current = ({ info: { sessionId }, store }: Kept) => Database.asked(store, Sessions.current(sessionId))
 
 /** The session to go on with once people have answered in this one (`Sessions.outermost`). */
 export const outermost = Effect.fnUntraced(function*(kept: Kept): Effect.fn.Return<Kept, Refusal> {
   const { info: { sessionId }, store } = kept
-  const outer = yield* Sessions.outermost(sessionId).pipe(
-    Effect.provideService(SessionStore.SessionStore, store),
-    Effect.mapError(Messages.refusal)
-  )
+  const outer = yield* Database.asked(store, Sessions.outermost(sessionId))
   if (outer === sessionId) return kept
   const info = yield* Effect.mapError(store.info(outer), Messages.refusal)
   return info === undefined ? kept : { store, info }

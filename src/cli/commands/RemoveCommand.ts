@@ -4,11 +4,11 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { count } from "../../run/Quantity.ts"
-import * as SessionStore from "../../services/SessionStore.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Sessions from "../../Sessions.ts"
+import * as Database from "../Database.ts"
 import { Input } from "../Input.ts"
 import * as KeptSession from "../KeptSession.ts"
-import * as Messages from "../Messages.ts"
 import { Output } from "../Output.ts"
 import { badInput, codes, Ended, type Refusal } from "../Refusal.ts"
 import * as Paint from "../render/Paint.ts"
@@ -39,10 +39,7 @@ const remove = Effect.fnUntraced(function*(
       if (place.json) yield* Print.print(RenderSessions.json(info))
       continue
     }
-    const deleted = yield* Sessions.remove(info.sessionId).pipe(
-      Effect.provideService(SessionStore.SessionStore, store),
-      Effect.mapError(Messages.refusal)
-    )
+    const deleted = yield* Database.asked(store, Sessions.remove(info.sessionId))
     for (const id of deleted) gone.add(id)
     yield* Print.print(
       place.json ? RenderSessions.json(info) : said(info, deleted.filter((id) => id !== info.sessionId).length)

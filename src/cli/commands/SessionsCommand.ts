@@ -2,7 +2,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import * as SessionStore from "../../services/SessionStore.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Sessions from "../../Sessions.ts"
 import * as Database from "../Database.ts"
 import * as Messages from "../Messages.ts"
@@ -77,14 +77,11 @@ const decidedOf = Effect.fnUntraced(function*(
   for (const { end, sessionId } of infos) {
     if (end !== "RunSuspended") continue
     // a session that cannot be read, or is removed meanwhile, is listed unchanged
-    const waiting = yield* Sessions.approvals(sessionId).pipe(
-      Effect.provideService(SessionStore.SessionStore, store),
-      Effect.catchReasons("NonRetryableError", {
-        SessionNotFound: () => Effect.succeed(undefined),
-        StoreRefused: () => Effect.succeed(undefined)
-      }),
-      Effect.mapError(Messages.refusal)
-    )
+    const known = Effect.catchReasons(Sessions.approvals(sessionId), "NonRetryableError", {
+      SessionNotFound: () => Effect.succeed(undefined),
+      StoreRefused: () => Effect.succeed(undefined)
+    })
+    const waiting = yield* Database.asked(store, known)
     if (waiting?.length === 0) decided.add(sessionId)
   }
   return decided

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as RunStats from "../../run/RunStats.ts"
-import * as SessionStore from "../../services/SessionStore.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Sessions from "../../Sessions.ts"
 import * as Database from "../Database.ts"
 import * as KeptSession from "../KeptSession.ts"
@@ -91,10 +91,7 @@ const ofAll = Effect.fnUntraced(function*(
     )
     return true
   })
-  yield* Stream.runForEachWhile(Sessions.list(), count).pipe(
-    Effect.provideService(SessionStore.SessionStore, store),
-    Effect.mapError(Messages.refusal)
-  )
+  yield* Database.asked(store, Stream.runForEachWhile(Sessions.list(), count))
   return { stats, isEmpty, leftOut }
 })
 
