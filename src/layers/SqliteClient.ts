@@ -90,7 +90,7 @@ export const make = Effect.fnUntraced(function*(
   return Object.assign(client, { transact })
 })
 
-const opened = (filename: string): SqliteSnapshot.Snapshot => {
+const opened = (filename: string): SqliteFile.Opened => {
   const db = new DatabaseSync(filename)
   return { db, guarded: SqliteFile.guarded(db) }
 }

@@ -10,6 +10,13 @@ import type { DatabaseSync } from "node:sqlite"
 /** SQLITE_READONLY_DBMOVED, see sqlite.org/rescode.html: SQLite itself notices this only where it keeps a rollback journal. */
 export const moved = 1032
 
+/** A database that is open. */
+export interface Opened {
+  readonly db: DatabaseSync
+  /** Runs a statement; fails where its result cannot be relied on. */
+  readonly guarded: <A>(statement: () => A) => A
+}
+
 /** The database holds tables, and none of them is the one that was asked for. */
 export class Foreign extends Error {
   readonly tables: ReadonlyArray<string>
@@ -34,7 +41,7 @@ export const checkOwner = (db: DatabaseSync, table: string): void => {
  * and once a second. Not more often, because Linux gives a file that was looked at a new time on its next write, and an fsync
  * then waits for that.
  */
-export const guarded = (db: DatabaseSync): <A>(statement: () => A) => A => {
+export const guarded = (db: DatabaseSync): Opened["guarded"] => {
   const path = db.location()
   if (path === null) return (statement) => statement()
   const [folder, beside] = [dirname(path), `${path}-wal`]

@@ -23,14 +23,8 @@ import * as SqliteFile from "./SqliteFile.ts"
 /** The file changed while it was read as one that does not: what was read is wrong. */
 export class Changed extends Error {}
 
-export interface Snapshot {
-  readonly db: DatabaseSync
-  /** Runs a statement; fails where its result cannot be relied on. */
-  readonly guarded: <A>(statement: () => A) => A
-}
-
 /** Throws what SQLite or the file system says where it cannot be read. */
-export const open = (filename: string): Snapshot => {
+export const open = (filename: string): SqliteFile.Opened => {
   const path = realpathSync(filename)
   const before = SqliteFile.fileAt(path)
   if (hasLog(path) || !SqliteFile.isSettled(before, Date.now())) {
