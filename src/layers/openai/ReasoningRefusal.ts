@@ -11,7 +11,7 @@ import type * as ChatMessages from "./ChatMessages.ts"
 
 /** What a server says of reasoning in a request that it refuses; DeepSeek uses the same name to say that it is missing. */
 const saysOfReasoning = (error: AiError.AiError): "refused" | "missed" | undefined => {
-  const said = AdapterErrors.refusal(error) ?? ""
+  const said = AdapterErrors.wordsOfRefusal(error) ?? ""
   if (!/reasoning_(content|details)/.test(said)) return undefined
   // Groq: "must be satisfied" means that the field must not be there
   return /must be (?!satisfied)|miss|requir|passed back/i.test(said) ? "missed" : "refused"

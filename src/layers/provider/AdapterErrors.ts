@@ -33,7 +33,7 @@ const said = new WeakMap<AiError.AiError, string>()
  * What the provider says of a wrong request, and of which parameter, in its own words, for an adapter that searches them for
  * the refused field. The words may quote the request, so nobody else is told.
  */
-export const refusal = (error: AiError.AiError): string | undefined =>
+export const wordsOfRefusal = (error: AiError.AiError): string | undefined =>
   error.reason._tag === "InvalidRequestError" ? said.get(error) : undefined
 
 /** The stream ended before the model said that it had finished. */
@@ -79,8 +79,8 @@ export const inAnswer = (origin: Origin, error: AiError.AiError): AiError.AiErro
   )
 
 /**
- * The server says in a finish reason that it gave up, which it may not do again. The finish `error` of a model that says no more than that
- * is final (`AttemptResult.gaveUp`).
+ * The server says in a finish reason that it gave up, which it may not do again. The finish `error` of a model that says no more
+ * than that is final (`AttemptResult.gaveUp`).
  */
 export const gaveUp = (origin: Origin): AiError.AiError =>
   make(

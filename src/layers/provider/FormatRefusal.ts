@@ -21,7 +21,7 @@ const field = new RegExp(
 )
 
 /** Whether a server says that it does not know the field, or does not take it with this model, these tools or this schema. */
-const isRefused = (error: AiError.AiError): boolean => field.test(AdapterErrors.refusal(error) ?? "")
+const isRefused = (error: AiError.AiError): boolean => field.test(AdapterErrors.wordsOfRefusal(error) ?? "")
 
 /** Sends calls with the format of their answer, where one is asked for, until the server refuses it; then without. */
 export const untilRefused = <Call, A, R>(

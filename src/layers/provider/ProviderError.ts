@@ -95,7 +95,7 @@ const miniMax: Readonly<Record<string, string>> = {
 }
 
 /** MiniMax's status of an answer, where it is not success. */
-const refusal = (base: Json.JsonObject | undefined): Json.JsonObject | undefined =>
+const ofMiniMax = (base: Json.JsonObject | undefined): Json.JsonObject | undefined =>
   base?.status_code
     ? { code: base.status_code, type: miniMax[label(base.status_code) ?? ""] ?? null, message: base.status_msg ?? null }
     : undefined
@@ -109,7 +109,7 @@ const errorOf = (root: Json.JsonObject): Json.Json | undefined =>
     ?? (Json.text(root.message) === undefined ? told(Json.array(root.errors)[0]) : undefined)
     ?? told(Json.object(Json.array(root.choices)[0])?.error)
     ?? told(Json.object(root.x_groq)?.error)
-    ?? refusal(Json.object(root.base_resp))
+    ?? ofMiniMax(Json.object(root.base_resp))
 
 /** What pydantic quotes of its input, with the middle left out, so that nobody finds it by comparing. */
 const quotedInput = /\binput_value=.*?(?=, input_type=|$)/gs
@@ -145,7 +145,7 @@ export const read = (payload: Json.Json | undefined): ProviderError => {
     ...details.flatMap((item) => Json.array(item.violations).map((entry) => Json.text(Json.object(entry)?.quotaId)))
   ].flatMap((name) => name ?? [])
   const raw = Json.text(metadata?.raw)
-  const retryDelay = details.map((item) => secondsOf(Json.text(item.retryDelay))).find((delay) => delay !== undefined)
+  const retryDelay = details.map((item) => millisOf(Json.text(item.retryDelay))).find((delay) => delay !== undefined)
   return {
     message: message === undefined ? undefined : Masked.keys(message.replace(quotedInput, "input_value=<redacted>")),
     code,
@@ -159,7 +159,7 @@ export const read = (payload: Json.Json | undefined): ProviderError => {
 }
 
 /** Milliseconds of a Protocol Buffers duration such as `"32.5s"`. */
-const secondsOf = (text: string | undefined): number | undefined => {
+const millisOf = (text: string | undefined): number | undefined => {
   const seconds = /^(\d{1,9}(?:\.\d+)?)s$/.exec(text ?? "")?.[1]
   return seconds === undefined ? undefined : Math.ceil(Number(seconds) * 1000)
 }
