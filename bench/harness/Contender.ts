@@ -81,6 +81,13 @@ export const ended = (tally: Tally): void => {
   tally.running--
 }
 
+/** Notes a piece of text in the application's events. */
+export const heard = (tally: Tally, text: string): void => {
+  tally.deltas++
+  tally.characters += text.length
+  tally.onDelta?.()
+}
+
 /** A contender that is ready to run. */
 export interface Runner {
   /**

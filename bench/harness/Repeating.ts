@@ -24,13 +24,9 @@ export const open = async (contender: Contender, script: Script): Promise<Repeat
   return {
     run: async () => {
       Object.assign(tally, makeTally())
-      const usage = process.cpuUsage()
-      const begun = performance.now()
-      await runner.run()
-      const wall = performance.now() - begun
-      const { system, user } = process.cpuUsage(usage)
+      const time = await timed(() => runner.run())
       Counts.check(contender.name, script, 1, tally)
-      return { wall, cpu: (system + user) / 1000 }
+      return time
     },
     isKept: runner.bytesOf !== undefined,
     close: async () => {
@@ -39,13 +35,23 @@ export const open = async (contender: Contender, script: Script): Promise<Repeat
   }
 }
 
-/** The times of what is repeated for so many milliseconds, at least once. */
-export const during = async (make: () => Promise<Time>, millis: number): Promise<ReadonlyArray<Time>> => {
-  const times: Array<Time> = []
+/** How long something takes. */
+export const timed = async (make: () => Promise<void>): Promise<Time> => {
+  const usage = process.cpuUsage()
+  const begun = performance.now()
+  await make()
+  const wall = performance.now() - begun
+  const { system, user } = process.cpuUsage(usage)
+  return { wall, cpu: (system + user) / 1000 }
+}
+
+/** What comes of something that is repeated for so many milliseconds, at least once. */
+export const during = async <A>(make: () => Promise<A>, millis: number): Promise<ReadonlyArray<A>> => {
+  const all: Array<A> = []
   const startedAt = performance.now()
-  do times.push(await make())
+  do all.push(await make())
   while (performance.now() - startedAt < millis)
-  return times
+  return all
 }
 
 /** Seconds: V8 finishes optimising some contenders only after four, others later. */

@@ -1,5 +1,5 @@
 /** The floor of plain JavaScript: an async generator as source, the same mapping and joining, arguments checked by hand. */
-import { type Contender, delta, double } from "../harness/Contender.ts"
+import { type Contender, delta, double, heard } from "../harness/Contender.ts"
 import { arrived, hang, pool, wait } from "../harness/Promises.ts"
 import * as Answers from "./Answers.ts"
 
@@ -36,9 +36,7 @@ export const contenders: ReadonlyArray<Contender> = [{
             if (part.type === "text-delta") {
               const event = { _tag: "TextDelta", runId: "run", turn, attempt: 1, index: index++, block: "0", delta }
               texts.push(event.delta)
-              tally.deltas++
-              tally.characters += event.delta.length
-              tally.onDelta?.()
+              heard(tally, event.delta)
             } else if (part.type === "tool-call") calls.push(part)
           }
         }

@@ -5,7 +5,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import type { Contender } from "../harness/Contender.ts"
+import { type Contender, heard } from "../harness/Contender.ts"
 import type * as Answers from "./Answers.ts"
 import * as Source from "./Source.ts"
 
@@ -47,9 +47,7 @@ export const contenders: ReadonlyArray<Contender> = [{
               for (const event of events) {
                 if ("_tag" in event) {
                   texts.push(event.delta)
-                  tally.deltas++
-                  tally.characters += event.delta.length
-                  tally.onDelta?.()
+                  heard(tally, event.delta)
                 } else if (event.type === "tool-call") calls.push(event)
               }
             })

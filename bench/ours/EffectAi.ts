@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Stream from "effect/Stream"
-import type { Contender } from "../harness/Contender.ts"
+import { type Contender, heard } from "../harness/Contender.ts"
 import * as LanguageModels from "./LanguageModels.ts"
 import * as Source from "./Source.ts"
 import * as Tools from "./Tools.ts"
@@ -31,9 +31,7 @@ export const contenders: ReadonlyArray<Contender> = [{
             Effect.sync(() => {
               for (const part of parts) {
                 if (part.type === "text-delta") {
-                  tally.deltas++
-                  tally.characters += part.delta.length
-                  tally.onDelta?.()
+                  heard(tally, part.delta)
                 } else if (part.type === "tool-call") calls++
                 else if (part.type === "tool-result" && !part.isFailure) tally.results++
               }

@@ -5,7 +5,7 @@ import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Stream from "effect/Stream"
 import { Agent, Fiberloop, Model, ModelLanguageModel } from "../../src/index.ts"
-import type { Contender, Script, Tally } from "../harness/Contender.ts"
+import { type Contender, heard, type Script, type Tally } from "../harness/Contender.ts"
 import * as Source from "./Source.ts"
 import * as Stores from "./Stores.ts"
 import * as Tools from "./Tools.ts"
@@ -51,9 +51,7 @@ export const contender = (name: string, models: Models, openStore: Stores.Open =
             Effect.sync(() => {
               for (const event of events) {
                 if (event._tag === "TextDelta") {
-                  tally.deltas++
-                  tally.characters += event.delta.length
-                  tally.onDelta?.()
+                  heard(tally, event.delta)
                 } else if (event._tag === "ToolSettled" && event.outcome._tag === "Succeeded") tally.results++
               }
             })

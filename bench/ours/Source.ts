@@ -19,7 +19,7 @@ export const handler = (script: Script, tally: Tally) => ({ n }: typeof Params.T
 }
 
 /** Stops after `parts`, with a promise that may or may not hear of an interruption. */
-export const hanging = (script: Script, tally: Tally): Stream.Stream<never> =>
+const hanging = (script: Script, tally: Tally): Stream.Stream<never> =>
   Stream.fromEffectDrain(
     script.hang === "honours"
       ? Effect.acquireUseRelease(

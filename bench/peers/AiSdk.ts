@@ -1,7 +1,7 @@
 /** Vercel's AI SDK 7: a `ToolLoopAgent` on a custom `LanguageModelV4`, its `stream` read to the end. */
 import { isLoopFinished, tool, ToolLoopAgent } from "ai"
 import { z } from "zod"
-import { type Contender, double } from "../harness/Contender.ts"
+import { type Contender, double, heard } from "../harness/Contender.ts"
 import * as ProviderModel from "./ProviderModel.ts"
 
 export const contenders: ReadonlyArray<Contender> = [{
@@ -26,9 +26,7 @@ export const contenders: ReadonlyArray<Contender> = [{
       })
       for await (const part of stream) {
         if (part.type === "text-delta") {
-          tally.deltas++
-          tally.characters += part.text.length
-          tally.onDelta?.()
+          heard(tally, part.text)
         } else if (part.type === "tool-result") tally.results++
         else if (part.type === "error") throw part.error
       }

@@ -6,7 +6,7 @@ import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs"
 import { MemorySaver } from "@langchain/langgraph"
 import { createAgent, tool } from "langchain"
 import { z } from "zod"
-import { asked, type Contender, delta, double, numbers, type Script, type Tally } from "../harness/Contender.ts"
+import { asked, type Contender, delta, double, heard, numbers, type Script, type Tally } from "../harness/Contender.ts"
 import { arrived, hang, wait } from "../harness/Promises.ts"
 
 /** A conversation has the user's message, then an answer and its results for each round. */
@@ -91,9 +91,7 @@ const contender = (name: string, isSaved: boolean): Contender => ({
         if (mode === "messages") {
           const [message] = payload
           if (message.getType() !== "ai" || message.text === "") continue
-          tally.deltas++
-          tally.characters += message.text.length
-          tally.onDelta?.()
+          heard(tally, message.text)
         } else if ("tools" in payload) {
           const messages = payload.tools?.messages ?? []
           tally.results += messages.filter((message) => !("status" in message && message.status === "error")).length

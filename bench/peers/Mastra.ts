@@ -2,7 +2,7 @@
 import { Agent } from "@mastra/core/agent"
 import { createTool } from "@mastra/core/tools"
 import { z } from "zod"
-import { type Contender, double } from "../harness/Contender.ts"
+import { type Contender, double, heard } from "../harness/Contender.ts"
 import * as ProviderModel from "./ProviderModel.ts"
 
 type LanguageModel = Extract<ConstructorParameters<typeof Agent>[0]["model"], { readonly specificationVersion: "v4" }>
@@ -34,9 +34,7 @@ export const contenders: ReadonlyArray<Contender> = [{
       })
       for await (const part of fullStream) {
         if (part.type === "text-delta") {
-          tally.deltas++
-          tally.characters += part.payload.text.length
-          tally.onDelta?.()
+          heard(tally, part.payload.text)
         } else if (part.type === "tool-result") tally.results++
         else if (part.type === "error") throw part.payload.error
       }

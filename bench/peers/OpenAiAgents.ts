@@ -1,7 +1,7 @@
 /** OpenAI's Agents SDK: its `Runner` streams an `Agent` on a custom `Model`, tracing off. */
 import { Agent, type Model, type ModelRequest, Runner, tool } from "@openai/agents"
 import { z } from "zod"
-import { asked, type Contender, delta, double, numbers, type Script, type Tally } from "../harness/Contender.ts"
+import { asked, type Contender, delta, double, heard, numbers, type Script, type Tally } from "../harness/Contender.ts"
 import { arrived, hang, wait } from "../harness/Promises.ts"
 
 type Event = ReturnType<Model["getStreamedResponse"]> extends AsyncIterable<infer E> ? E : never
@@ -60,9 +60,7 @@ export const contenders: ReadonlyArray<Contender> = [{
       for await (const event of stream) {
         if (event.type === "raw_model_stream_event") {
           if (event.data.type !== "output_text_delta") continue
-          tally.deltas++
-          tally.characters += event.data.delta.length
-          tally.onDelta?.()
+          heard(tally, event.data.delta)
         } else if (event.type === "run_item_stream_event" && event.name === "tool_output") tally.results++
       }
       await stream.completed

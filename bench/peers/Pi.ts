@@ -1,10 +1,10 @@
 /** pi's `Agent`, with a stream function as its model, as its contract says, and its events by `subscribe`. */
 import { Agent, type AgentMessage, type AgentTool, type StreamFn } from "@earendil-works/pi-agent-core"
 import { type AssistantMessage, createAssistantMessageEventStream, type Model, Type } from "@earendil-works/pi-ai"
-import { asked, type Contender, delta, double, numbers, type Script, type Tally } from "../harness/Contender.ts"
+import { asked, type Contender, delta, double, heard, numbers, type Script, type Tally } from "../harness/Contender.ts"
 import { arrived, hang, limiter, wait } from "../harness/Promises.ts"
 
-export const model: Model<"bench"> = {
+const model: Model<"bench"> = {
   id: "bench",
   name: "bench",
   api: "bench",
@@ -27,7 +27,7 @@ const usage = {
 }
 
 /** The scripted model; a conversation has a system message, the user's, then an answer and its results for each round. */
-export const streamFn = (script: Script, tally: Tally): StreamFn => (model, context, options) => {
+const streamFn = (script: Script, tally: Tally): StreamFn => (model, context, options) => {
   const stream = createAssistantMessageEventStream()
   const rounds = (context.messages.length - 2) / (1 + script.calls)
   asked(script, tally, context.messages, rounds)
@@ -74,7 +74,7 @@ export const streamFn = (script: Script, tally: Tally): StreamFn => (model, cont
 const Params = Type.Object({ n: Type.Number() })
 
 /** Called with each settled message, and awaited. */
-export type Keep = (message: AgentMessage) => Promise<unknown>
+type Keep = (message: AgentMessage) => Promise<unknown>
 
 /** One run of a new agent. */
 export const run = (script: Script, tally: Tally, keep: Keep | undefined) => {
@@ -102,9 +102,7 @@ export const run = (script: Script, tally: Tally, keep: Keep | undefined) => {
       if (event.type === "message_update") {
         const update = event.assistantMessageEvent
         if (update.type !== "text_delta") return
-        tally.deltas++
-        tally.characters += update.delta.length
-        tally.onDelta?.()
+        heard(tally, update.delta)
       } else if (event.type === "tool_execution_end") {
         if (!event.isError) tally.results++
       } else if (event.type === "message_end" && keep !== undefined) return keep(event.message).then(() => {})

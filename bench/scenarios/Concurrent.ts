@@ -3,6 +3,7 @@ import { type Contender, makeTally, type Script } from "../harness/Contender.ts"
 import * as Contenders from "../harness/Contenders.ts"
 import * as Counts from "../harness/Counts.ts"
 import { heap } from "../harness/Heap.ts"
+import * as Repeating from "../harness/Repeating.ts"
 import type { Scenario } from "../harness/Scenario.ts"
 import { median, quantile, type Sample } from "../harness/Statistics.ts"
 
@@ -47,19 +48,11 @@ const wave = async (
   return { wall, late }
 }
 
-const during = async (make: () => Promise<Wave>, millis: number): Promise<ReadonlyArray<Wave>> => {
-  const waves: Array<Wave> = []
-  const startedAt = performance.now()
-  do waves.push(await make())
-  while (performance.now() - startedAt < millis)
-  return waves
-}
-
 export const measure = async (entry: Contenders.Entry, { runs, script }: Scenario): Promise<Sample> => {
   const contender = await Contenders.load(entry)
   const make = () => wave(contender, script, runs)
-  const [first] = await during(make, millis.warmUp)
-  const waves = await during(make, millis.measured)
+  const [first] = await Repeating.during(make, millis.warmUp)
+  const waves = await Repeating.during(make, millis.measured)
   let held: number | undefined
   const before = heap()
   await wave(contender, script, runs, (requests, over) => {

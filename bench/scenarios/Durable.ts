@@ -2,16 +2,14 @@
 import { type Contender, makeTally, type Script } from "../harness/Contender.ts"
 import * as Contenders from "../harness/Contenders.ts"
 import * as Counts from "../harness/Counts.ts"
+import * as Repeating from "../harness/Repeating.ts"
 import type { Scenario } from "../harness/Scenario.ts"
 import { median, type Sample } from "../harness/Statistics.ts"
 
 /** How many milliseconds to warm up with runs, and to measure them. */
 const millis = { warmUp: 4000, measured: 1500 }
 
-interface Stored {
-  /** milliseconds of a run: elapsed, and this process's CPU time */
-  readonly wall: number
-  readonly cpu: number
+interface Stored extends Repeating.Time {
   readonly bytes: number
   readonly reopened: number
 }
@@ -28,16 +26,12 @@ const repeat = async (contender: Contender, script: Script, times: number, least
   while (all.length < times || performance.now() - begun < least) {
     Object.assign(tally, makeTally())
     const before = runner.bytesOf === "file of all" ? await runner.bytes!() : 0
-    const usage = process.cpuUsage()
-    const startedAt = performance.now()
-    await runner.run()
-    const wall = performance.now() - startedAt
-    const { system, user } = process.cpuUsage(usage)
+    const time = await Repeating.timed(() => runner.run())
     if (!contender.onlyWrites) Counts.check(contender.name, script, 1, tally)
     const bytes = (await runner.bytes?.() ?? NaN) - before
     const reopening = performance.now()
     const again = await runner.reopen?.()
-    all.push({ wall, cpu: (system + user) / 1000, bytes, reopened: performance.now() - reopening })
+    all.push({ ...time, bytes, reopened: performance.now() - reopening })
     await again?.end?.()
     if (again?.results !== script.turns * script.calls) {
       throw new Error(`${contender.name} has ${again?.results} results in place of ${script.turns} when opened again`)
