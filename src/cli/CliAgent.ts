@@ -10,13 +10,13 @@ import * as ContextSummary from "../layers/ContextSummary.ts"
 import * as ContextWindow from "../layers/ContextWindow.ts"
 import * as RunsLocal from "../layers/RunsLocal.ts"
 import * as ToolExecutorToolkit from "../layers/ToolExecutorToolkit.ts"
-import * as SessionAgent from "./SessionAgent.ts"
+import * as AgentName from "./AgentName.ts"
 import * as Calculate from "./tools/calculate/Calculate.ts"
 import * as ChangingTools from "./tools/ChangingTools.ts"
 import * as FileTools from "./tools/files/FileTools.ts"
 import type * as ShownFiles from "./tools/write/ShownFiles.ts"
 
-export class CliAgent extends Context.Service<CliAgent, Agent.Client<string>>()(SessionAgent.own) {}
+export class CliAgent extends Context.Service<CliAgent, Agent.Client<string>>()(AgentName.own) {}
 
 /** The tools of the agent that can only read, and of the one that can also write. */
 export const looking = Toolkit.merge(FileTools.toolkit, Calculate.toolkit)

@@ -3,27 +3,16 @@ import type * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as InputCheck from "../run/InputCheck.ts"
-import type * as RunResult from "../run/RunResult.ts"
 import type * as SessionStore from "../services/SessionStore.ts"
-import * as Sessions from "../Sessions.ts"
 import * as Database from "./Database.ts"
 import * as Messages from "./Messages.ts"
-import * as SessionModel from "./model/SessionModel.ts"
-import { badInput, type Ended, type Refusal } from "./Refusal.ts"
-import * as InProgram from "./render/InProgram.ts"
-import * as Print from "./render/Print.ts"
-import * as SessionAgent from "./SessionAgent.ts"
+import { badInput, type Refusal } from "./Refusal.ts"
 import type { Settings } from "./Settings.ts"
-import type { Signals } from "./Signals.ts"
 
 export interface Kept {
   readonly store: SessionStore.SessionStore["Service"]
   readonly info: SessionStore.SessionInfo
 }
-
-/** The questions that wait in a session and below it. */
-export const approvals = ({ info, store }: Kept): Effect.Effect<ReadonlyArray<RunResult.Approval>, Refusal> =>
-  Database.asked(store, Sessions.approvals(info.sessionId))
 
 /** Names the session that was changed last, of those that no agent began for a call: the first that `sessions` shows. */
 const last = "last"
@@ -106,32 +95,6 @@ const locate = Effect.fnUntraced(function*(
   if (typeof found !== "string") return yield* badInput(found.line)
   return { store, info: all.find(({ sessionId }) => sessionId === found)! }
 })
-
-/** The settings with the whole id of their session, and its model, if they name a session. */
-export const whole = (settings: Settings): Effect.Effect<Settings, Ended | Refusal, Signals> =>
-  settings.session === undefined
-    ? Effect.succeed(settings)
-    : Print.untilSignal(goingOn(settings, settings.session)).pipe(
-      Effect.map(({ settings }) => settings)
-    )
-
-interface GoingOn {
-  readonly settings: Settings
-  readonly info: SessionStore.SessionInfo
-}
-
-/** A session, and the settings to go on with it; `call` is what another program would call to do the same. */
-export const goingOn = Effect.fnUntraced(function*(
-  settings: Settings,
-  typed: string,
-  call: (info: SessionStore.SessionInfo) => string = InProgram.goOn
-): Effect.fn.Return<GoingOn, Refusal, Scope.Scope> {
-  const kept = yield* find(settings, typed)
-  const admitted = yield* SessionAgent.admit(settings, kept, call)
-  const adopted = yield* SessionModel.adopt(admitted, kept)
-  const isSuspended = kept.info.end === "RunSuspended"
-  return { settings: { ...adopted, isSuspended, session: kept.info.sessionId }, info: kept.info }
-}, Effect.scoped)
 
 /** The one id that begins with `typed`, which is not a whole id; else what is wrong with it. */
 export const match = (ids: ReadonlyArray<string>, typed: string): string | { readonly line: string } => {

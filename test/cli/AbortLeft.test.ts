@@ -1,7 +1,7 @@
 /** Runs that wait, or that a process left behind, aborted from the command line. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
-import * as SessionAgent from "../../src/cli/SessionAgent.ts"
+import * as AgentName from "../../src/cli/AgentName.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as Drafts from "../support/Drafts.ts"
 import * as RunLog from "../support/RunLog.ts"
@@ -20,7 +20,7 @@ const waiting = [
 const died = [...called, { ...Drafts.toolStarted("1.0", writing), tool: "write_file" }]
 
 /** A place with one agent's session, whose log continues with `rest`. */
-const left = Effect.fnUntraced(function*(rest: ReadonlyArray<Drafts.Placed>, agent = SessionAgent.own) {
+const left = Effect.fnUntraced(function*(rest: ReadonlyArray<Drafts.Placed>, agent = AgentName.own) {
   const place = yield* workplace()
   const log = Drafts.log({ ...Drafts.started("write it down"), agent }, ...rest)
   yield* SessionStore.SessionStore.use((store) =>

@@ -4,7 +4,7 @@ import { Effect, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import * as SessionAgent from "../../src/cli/SessionAgent.ts"
+import * as AgentName from "../../src/cli/AgentName.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as Drafts from "../support/Drafts.ts"
@@ -28,7 +28,7 @@ interface Asking {
 /** A place with a session suspended on one call of write_file for each of these names. */
 const waiting = Effect.fnUntraced(function*(
   names: ReadonlyArray<string> = ["a"],
-  { agent = SessionAgent.own, expiresAt, id = "waiting-one", model = Drafts.model }: Asking = {}
+  { agent = AgentName.own, expiresAt, id = "waiting-one", model = Drafts.model }: Asking = {}
 ) {
   const place = yield* workplace()
   const log = Drafts.log(
@@ -181,7 +181,7 @@ describe("fiberloop approvals", () => {
       const lines = (yield* on("approvals", ["--json"])).stdout.trimEnd().split("\n").map((line) => JSON.parse(line))
       assert.deepStrictEqual(lines[1], {
         sessionId: "waiting-one",
-        agent: SessionAgent.own,
+        agent: AgentName.own,
         id: "run-1/1.1",
         callId: "1.1",
         tool: "write_file",

@@ -1,7 +1,7 @@
 /** Runs whose process died, found and continued from the command line. */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
-import * as SessionAgent from "../../src/cli/SessionAgent.ts"
+import * as AgentName from "../../src/cli/AgentName.ts"
 import type { Signal } from "../../src/cli/Signals.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as Drafts from "../support/Drafts.ts"
@@ -14,7 +14,7 @@ const die = ({ store }: Place, sessionId: string, task: string, ...rest: Readonl
   SessionStore.SessionStore.use((store) =>
     Effect.scoped(Effect.flatMap(
       store.open(sessionId, { runId: "run-1", create: true }),
-      (session) => session.append(Drafts.log({ ...Drafts.started(task), agent: SessionAgent.own }, ...rest) as never)
+      (session) => session.append(Drafts.log({ ...Drafts.started(task), agent: AgentName.own }, ...rest) as never)
     ))
   ).pipe(Effect.provide(store))
 

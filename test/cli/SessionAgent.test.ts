@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { join } from "node:path"
-import * as SessionAgent from "../../src/cli/SessionAgent.ts"
+import * as AgentName from "../../src/cli/AgentName.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as Drafts from "../support/Drafts.ts"
 import * as RunLog from "../support/RunLog.ts"
@@ -102,9 +102,9 @@ describe("a session of another program's agent", () => {
 describe("the owner of a session", () => {
   it.effect("is the agent of its last run", () =>
     Effect.gen(function*() {
-      const before = yield* withRuns([app, Drafts.completed()], [SessionAgent.own, Drafts.completed()])
+      const before = yield* withRuns([app, Drafts.completed()], [AgentName.own, Drafts.completed()])
       assert.include(yield* before.run(["--session", before.id, "3*3"]), { code: 0, stdout: "3*3 = 9\n" })
-      const after = yield* withRuns([SessionAgent.own, Drafts.completed()], [app, Drafts.completed()])
+      const after = yield* withRuns([AgentName.own, Drafts.completed()], [app, Drafts.completed()])
       assert.include(yield* after.run(["--session", after.id, "3*3"]), { code: 1, stdout: "" })
     }))
 

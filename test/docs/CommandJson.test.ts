@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import * as SessionAgent from "../../src/cli/SessionAgent.ts"
+import * as AgentName from "../../src/cli/AgentName.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import { invoke, withSession } from "../cli/Invoke.ts"
 import * as Drafts from "../support/Drafts.ts"
@@ -35,7 +35,7 @@ const asked = { path: "a.txt", content: "a" }
 /** A session with this id whose one call waits for an answer. */
 const suspend = (id: string) => {
   const log = Drafts.log(
-    { ...Drafts.started("write"), agent: SessionAgent.own },
+    { ...Drafts.started("write"), agent: AgentName.own },
     Drafts.turnStarted(1),
     Drafts.assistant([Drafts.call("write_file", asked)]),
     { ...Drafts.approvalRequested("1.0"), tool: "write_file", approvalId: "run-1/1.0", params: asked },

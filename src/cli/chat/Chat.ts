@@ -10,9 +10,9 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Ids from "../../services/Ids.ts"
+import * as GoingOn from "../GoingOn.ts"
 import * as Help from "../Help.ts"
 import { Input } from "../Input.ts"
-import * as KeptSession from "../KeptSession.ts"
 import * as Messages from "../Messages.ts"
 import { Output } from "../Output.ts"
 import { codes, Ended, type Refusal } from "../Refusal.ts"
@@ -28,7 +28,7 @@ import * as Slash from "./Slash.ts"
 export const run = Effect.fnUntraced(function*(
   typed: Settings
 ): Effect.fn.Return<void, Ended | Refusal, Input | Output | Signals | Scope.Scope> {
-  const settings = yield* KeptSession.whole(typed)
+  const settings = yield* GoingOn.whole(typed)
   const { session } = settings
   const worker = yield* Worker.open(settings)
   const sessionId = session ?? (yield* (yield* Ids.Ids).next)

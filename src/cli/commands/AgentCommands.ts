@@ -96,10 +96,8 @@ const run = Command.make(
       task: yield* taskOf(Option.getOrUndefined(task)),
       session: Option.getOrUndefined(session)
     })
-    const [Run, KeptSession] = yield* Effect.promise(() =>
-      Promise.all([import("../Run.ts"), import("../KeptSession.ts")])
-    )
-    yield* Run.run(yield* KeptSession.whole(settings))
+    const [Run, GoingOn] = yield* Effect.promise(() => Promise.all([import("../Run.ts"), import("../GoingOn.ts")]))
+    yield* Run.run(yield* GoingOn.whole(settings))
   })
 ).pipe(
   Command.withShortDescription("Run a task"),

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as RunResult from "../../run/RunResult.ts"
 import * as Database from "../Database.ts"
+import * as KeptRuns from "../KeptRuns.ts"
 import * as KeptSession from "../KeptSession.ts"
 import * as Messages from "../Messages.ts"
 import { Output } from "../Output.ts"
@@ -52,14 +53,14 @@ const asking = Effect.fnUntraced(function*(
 ): Effect.fn.Return<ReadonlyArray<Asking>, Refusal, Scope.Scope> {
   if (session !== undefined) {
     const kept = yield* KeptSession.toRead(place, session)
-    return [{ ...kept, approvals: yield* KeptSession.approvals(kept) }]
+    return [{ ...kept, approvals: yield* KeptRuns.approvals(kept) }]
   }
   const store = yield* Database.readable(place)
   if (store === undefined) return []
   const infos = yield* Effect.mapError(store.list({ ends: ["RunSuspended"] }), Messages.refusal)
   // fail for a session that cannot be read: else the calls waiting there would seem not to exist
   return yield* Effect.forEach(infos, (info) =>
-    Effect.map(KeptSession.approvals({ info, store }), (all) => ({
+    Effect.map(KeptRuns.approvals({ info, store }), (all) => ({
       info,
       store,
       // questions asked below a session are listed with the session that asks them

@@ -2,8 +2,8 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Compaction from "../Compaction.ts"
+import * as GoingOn from "../GoingOn.ts"
 import type { Input } from "../Input.ts"
-import * as KeptSession from "../KeptSession.ts"
 import { Output } from "../Output.ts"
 import type { Ended, Refusal } from "../Refusal.ts"
 import * as InProgram from "../render/InProgram.ts"
@@ -24,7 +24,7 @@ const compact = Effect.fnUntraced(function*(
   { session, settings: typed }: Options
 ): Effect.fn.Return<void, Ended | Refusal, Input | Output | Signals | Scope.Scope> {
   const { stderr } = yield* Output
-  const { info: { sessionId }, settings } = yield* KeptSession.goingOn(typed, session, InProgram.compact)
+  const { info: { sessionId }, settings } = yield* GoingOn.find(typed, session, InProgram.compact)
   const { client } = yield* Worker.open(settings)
   if (stderr.isTerminal) yield* stderr.write("Shortening the conversation, Ctrl-C leaves it as it is.\n")
   const shortened = yield* Compaction.compact(client, sessionId)

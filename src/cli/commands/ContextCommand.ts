@@ -15,15 +15,16 @@ import * as Measure from "../../run/state/Measure.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import * as Model from "../../services/Model.ts"
 import { Tokenizer } from "../../services/Tokenizer.ts"
+import * as AgentName from "../AgentName.ts"
 import * as CliAgent from "../CliAgent.ts"
 import * as Instructions from "../Instructions.ts"
+import * as KeptRuns from "../KeptRuns.ts"
 import * as KeptSession from "../KeptSession.ts"
 import * as SessionModel from "../model/SessionModel.ts"
 import type { Output } from "../Output.ts"
 import { badInput, type Ended, type Refusal } from "../Refusal.ts"
 import * as Print from "../render/Print.ts"
 import * as RenderContext from "../render/RenderContext.ts"
-import * as SessionAgent from "../SessionAgent.ts"
 import type { Settings } from "../Settings.ts"
 import type { Signals } from "../Signals.ts"
 import * as Root from "../tools/files/Root.ts"
@@ -42,7 +43,7 @@ const show = Effect.fnUntraced(function*(
   const kept = yield* KeptSession.toRead(place, session)
   const { sessionId } = kept.info
   const model = yield* SessionModel.last(kept)
-  const { state, transcript } = yield* SessionAgent.current(kept)
+  const { state, transcript } = yield* KeptRuns.current(kept)
   const counter = new Counter.Counter(yield* Tokenizer)
   const by = contextWindow === undefined || model === undefined
     ? 1
@@ -101,8 +102,8 @@ const offerOf = Effect.fnUntraced(function*(
   kept: KeptSession.Kept,
   model: Message.ModelRef | undefined
 ) {
-  const run = yield* SessionAgent.lastStarted(kept)
-  if (run?.agent !== SessionAgent.own) return undefined
+  const run = yield* KeptRuns.lastStarted(kept)
+  if (run?.agent !== AgentName.own) return undefined
   if (model === undefined || SessionModel.flags(model).length === 0) {
     return { instructions: Instructions.reading, tools: Object.values(CliAgent.looking.tools) }
   }

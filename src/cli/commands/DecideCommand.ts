@@ -8,6 +8,7 @@ import type * as RunError from "../../run/RunError.ts"
 import type * as RunResult from "../../run/RunResult.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as IdleAgent from "../IdleAgent.ts"
+import * as KeptRuns from "../KeptRuns.ts"
 import * as KeptSession from "../KeptSession.ts"
 import * as Messages from "../Messages.ts"
 import * as SessionModel from "../model/SessionModel.ts"
@@ -141,7 +142,7 @@ const tellWhatWaits = Effect.fnUntraced(function*({ flags }: Settings, sessionId
 /** Says which session to go on with, and in which program. */
 const tellWhatFollows = Effect.fnUntraced(function*(place: Settings, kept: KeptSession.Kept) {
   const { stderr } = yield* Output
-  const outer = yield* SessionAgent.outermost(kept)
+  const outer = yield* KeptRuns.outermost(kept)
   const { sessionId } = outer.info
   if ((yield* SessionAgent.foreign(outer)) !== undefined) {
     return yield* stderr.write(`Go on with it in its program: ${InProgram.resume(sessionId)}\n`)
@@ -169,7 +170,7 @@ const unknownTools = (owner: string, flag: "params" | "result", what: string): R
 /** The id of a question that does not wait: the last run's id, then its call's. */
 const whole = Effect.fnUntraced(function*(kept: KeptSession.Kept, typed: string) {
   if (typed.includes("/")) return typed
-  const run = yield* SessionAgent.lastStarted(kept)
+  const run = yield* KeptRuns.lastStarted(kept)
   return run === undefined ? typed : `${run.runId}/${typed}`
 })
 

@@ -3,8 +3,8 @@
  * terminal, a session whose last run is complete goes on as a conversation.
  */
 import * as Effect from "effect/Effect"
+import * as GoingOn from "../GoingOn.ts"
 import { Input } from "../Input.ts"
-import * as KeptSession from "../KeptSession.ts"
 import { Output } from "../Output.ts"
 import type { Ended, Refusal } from "../Refusal.ts"
 import * as Print from "../render/Print.ts"
@@ -20,7 +20,7 @@ export interface Options {
 export const run = Effect.fnUntraced(function*(
   { session, settings: typed }: Options
 ): Effect.fn.Return<void, Ended | Refusal, Input | Output | Signals> {
-  const { info, settings } = yield* Print.untilSignal(KeptSession.goingOn(typed, session))
+  const { info, settings } = yield* Print.untilSignal(GoingOn.find(typed, session))
   const { isTerminal } = yield* Input
   const { stderr } = yield* Output
   if (info.end === "RunCompleted" && isTerminal && !settings.json) {

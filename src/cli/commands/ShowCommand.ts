@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type * as RunEvent from "../../run/RunEvent.ts"
+import * as KeptRuns from "../KeptRuns.ts"
 import * as KeptSession from "../KeptSession.ts"
 import * as Messages from "../Messages.ts"
 import type { Output } from "../Output.ts"
@@ -10,7 +11,6 @@ import type { Ended, Refusal } from "../Refusal.ts"
 import * as Print from "../render/Print.ts"
 import * as RenderJson from "../render/RenderJson.ts"
 import * as RenderLog from "../render/RenderLog.ts"
-import * as SessionAgent from "../SessionAgent.ts"
 import type { Settings } from "../Settings.ts"
 import type { Signals } from "../Signals.ts"
 import * as ShowTimeline from "./ShowTimeline.ts"
@@ -55,8 +55,8 @@ const show = Effect.fnUntraced(function*(
 
 /** For a suspended run: whether anything waits in it or below it, and which session to go on with then. */
 const courseOf = Effect.fnUntraced(function*(kept: KeptSession.Kept) {
-  const waiting = yield* KeptSession.approvals(kept)
-  const { info } = yield* SessionAgent.outermost(kept)
+  const waiting = yield* KeptRuns.approvals(kept)
+  const { info } = yield* KeptRuns.outermost(kept)
   return { isDecided: waiting.length === 0, goesOn: info.sessionId }
 })
 

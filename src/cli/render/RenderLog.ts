@@ -12,8 +12,8 @@ import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunResult from "../../run/RunResult.ts"
 import { callId } from "../../run/state/OpenCall.ts"
 import * as Queue from "../../run/state/Queue.ts"
+import * as AgentName from "../AgentName.ts"
 import * as SessionModel from "../model/SessionModel.ts"
-import * as SessionAgent from "../SessionAgent.ts"
 import * as Beginning from "./Beginning.ts"
 import * as CompactionLines from "./CompactionLines.ts"
 import * as EndLine from "./EndLine.ts"
@@ -96,7 +96,7 @@ const show = (look: Look, state: State, event: RunEvent.Durable): Step => {
 const startRun = ({ paint }: Look, state: State, event: DurableEvent.Of<"RunStarted">): Step => {
   const { history, messages } = event.input
   const runs = state.runs + 1
-  const isForeign = event.agent !== SessionAgent.own
+  const isForeign = event.agent !== AgentName.own
   const [headed, heading] = say(
     { ...state, runs, isForeign, open: new Map(), asked: new Set(), end: undefined },
     "heading",

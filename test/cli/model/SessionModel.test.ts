@@ -1,8 +1,8 @@
 /** Sessions that used a named model, continued when nobody names one. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import * as AgentName from "../../../src/cli/AgentName.ts"
 import * as SessionModel from "../../../src/cli/model/SessionModel.ts"
-import * as SessionAgent from "../../../src/cli/SessionAgent.ts"
 import * as SessionStore from "../../../src/services/SessionStore.ts"
 import * as Drafts from "../../support/Drafts.ts"
 import * as OpenAiServer from "../../support/OpenAiServer.ts"
@@ -28,7 +28,7 @@ const notice = "fiberloop: no model is named, so \"m\" answers, as it did in thi
 const died = Effect.fnUntraced(function*(store: SessionStore.SessionStore["Service"], id: string, name: string) {
   const turn = { ...Drafts.turnStarted(1), model: { provider: "openai-compatible", name } }
   const session = yield* store.open(id, { runId: "run-1", create: true })
-  yield* session.append(Drafts.log({ ...Drafts.started("2+2"), agent: SessionAgent.own }, turn) as never)
+  yield* session.append(Drafts.log({ ...Drafts.started("2+2"), agent: AgentName.own }, turn) as never)
 }, Effect.scoped)
 
 describe("the model that a session last asked", () => {

@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as AgentName from "../../../src/cli/AgentName.ts"
 import * as Paint from "../../../src/cli/render/Paint.ts"
 import * as RenderLog from "../../../src/cli/render/RenderLog.ts"
-import * as SessionAgent from "../../../src/cli/SessionAgent.ts"
 import type * as Message from "../../../src/run/Message.ts"
 import * as Drafts from "../../support/Drafts.ts"
 
-const started = (text: string) => ({ ...Drafts.started(text), agent: SessionAgent.own })
+const started = (text: string) => ({ ...Drafts.started(text), agent: AgentName.own })
 
 interface Options {
   readonly isFull?: boolean

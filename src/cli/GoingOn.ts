@@ -1,0 +1,40 @@
+/**
+ * The settings to go on with a kept session: those that were typed, with what the session knows.
+ *
+ * Does not own how a session is found (`KeptSession.ts`), whose it is (`SessionAgent.ts`), nor its model (`SessionModel.ts`).
+ */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type * as SessionStore from "../services/SessionStore.ts"
+import * as KeptSession from "./KeptSession.ts"
+import * as SessionModel from "./model/SessionModel.ts"
+import type { Ended, Refusal } from "./Refusal.ts"
+import * as InProgram from "./render/InProgram.ts"
+import * as Print from "./render/Print.ts"
+import * as SessionAgent from "./SessionAgent.ts"
+import type { Settings } from "./Settings.ts"
+import type { Signals } from "./Signals.ts"
+
+interface GoingOn {
+  readonly settings: Settings
+  readonly info: SessionStore.SessionInfo
+}
+
+/** A session, and the settings to go on with it; `call` is what another program would call to do the same. */
+export const find = Effect.fnUntraced(function*(
+  settings: Settings,
+  typed: string,
+  call: (info: SessionStore.SessionInfo) => string = InProgram.goOn
+): Effect.fn.Return<GoingOn, Refusal, Scope.Scope> {
+  const kept = yield* KeptSession.find(settings, typed)
+  const admitted = yield* SessionAgent.admit(settings, kept, call)
+  const adopted = yield* SessionModel.adopt(admitted, kept)
+  const isSuspended = kept.info.end === "RunSuspended"
+  return { settings: { ...adopted, isSuspended, session: kept.info.sessionId }, info: kept.info }
+}, Effect.scoped)
+
+/** The settings with the whole id of their session, and its model, if they name a session. */
+export const whole = (settings: Settings): Effect.Effect<Settings, Ended | Refusal, Signals> =>
+  settings.session === undefined
+    ? Effect.succeed(settings)
+    : Print.untilSignal(Effect.map(find(settings, settings.session), ({ settings }) => settings))
