@@ -2,7 +2,8 @@
  * Runs calls through an effect/ai toolkit, and turns everything that may go wrong with them into an outcome. Arguments stay
  * out of spans.
  *
- * Does not own how a handler is called (`HandlerCall`), nor what its exit means (`Settling`).
+ * Does not own how a handler is called (`HandlerCall`), what its exit means (`Settling`), which calls need a person's yes
+ * (`ApprovalRule`), nor what a person gives for one (`GivenByPeople`).
  */
 import * as Tool from "effect/ai/Tool"
 import * as Cause from "effect/Cause"
@@ -11,18 +12,17 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
-import * as Schema from "effect/Schema"
 import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import * as Detached from "../services/fibers/Detached.ts"
 import * as Leavable from "../services/fibers/Leavable.ts"
 import { NeedsResult } from "../services/NeedsResult.ts"
 import * as ToolExecutor from "../services/ToolExecutor.ts"
 import * as Warning from "../services/Warning.ts"
+import * as ApprovalRule from "./tools/ApprovalRule.ts"
+import * as GivenByPeople from "./tools/GivenByPeople.ts"
 import * as HandlerCall from "./tools/HandlerCall.ts"
-import * as KnownHandler from "./tools/KnownHandler.ts"
 import * as NoEffect from "./tools/NoEffect.ts"
 import * as Settling from "./tools/Settling.ts"
-import * as ToolCodecs from "./tools/ToolCodecs.ts"
 
 /** Longer results are cut to this many characters, head and tail. Default 30,000. */
 export const ResultLimit = Context.Reference<number>("fiberloop/layers/ToolExecutorToolkit/ResultLimit", {
@@ -74,87 +74,29 @@ const leftBehind = (tool: Tool.Any): ToolOutcome.ToolOutcome => ({
   _tag: isRepeatable(tool) ? "Interrupted" : "OutcomeUnknown"
 })
 
-/** Loaded for the first rule that reads messages: it brings the schemas of effect/ai's prompts. */
-const promptMessages = Effect.promise(() => import("./effectai/PromptMessages.ts"))
-
-const needsApproval: ToolExecutor.ToolExecutor["Service"]["needsApproval"] = (handlers, call, byDefault) => {
-  const tool = toolOf(handlers, call.name)
-  if (tool === undefined) return no
-  const { annotations, needsApproval: rule = byDefault } = tool
-  const said = annotations.mapUnsafe
-  // `Destructive` is true by default; only a tool that sets it explicitly counts
-  const isAlways = (said.has(Tool.Destructive.key) && Context.get(annotations, Tool.Destructive)) ||
-    (said.has(NeedsResult.key) && Context.get(annotations, NeedsResult))
-  if (rule === false && !isAlways) return no
-  const asked = (params: unknown): Effect.Effect<boolean> =>
-    typeof rule === "boolean" || isAlways
-      ? Effect.succeed(true)
-      : Effect.flatMap(promptMessages, ({ fromMessage }) => {
-        const answer = rule(params, { toolCallId: call.callId, messages: call.messages().map(fromMessage) })
-        return Effect.isEffect(answer) ? answer : Effect.succeed(answer)
-      })
-  const question = Effect.matchEffect(decoded(tool, call.params), {
-    onFailure: () => Effect.succeed(false),
-    onSuccess: asked
-  })
-  return Effect.catchCause(question, (cause) =>
-    Effect.as(
-      Warning.warn(
-        `needsApproval of the tool "${call.name}" ${Warning.howOf(cause)} (call ${call.callId}); so people are asked`
-      ),
-      true
-    ))
-}
-
-const no = Effect.succeed(false)
-
 /** Any agent can decide for another, except where it needs the tool's schema. */
 const notOurs = "this agent has no such tool; decide with the agent that asked"
-
-const problemOf: ToolExecutor.ToolExecutor["Service"]["problemOf"] = (handlers, name, params) => {
-  const tool = toolOf(handlers, name)
-  return tool === undefined
-    ? Effect.succeed(notOurs)
-    : Effect.map(
-      Effect.exit(KnownHandler.inContext(handlers, tool, decoded(tool, params))),
-      (exit) => Exit.isSuccess(exit) ? undefined : Settling.describe(Cause.squash(exit.cause))
-    )
-}
-
-const answeredWith: ToolExecutor.ToolExecutor["Service"]["answeredWith"] = (handlers, name, given) => {
-  const tool = toolOf(handlers, name)
-  return tool === undefined ? Effect.fail(notOurs) : answer(handlers, tool, given)
-}
-
-const answer = Effect.fnUntraced(function*(
-  handlers: ToolExecutor.Handlers,
-  tool: Tool.Any,
-  given: Schema.Json
-): Effect.fn.Return<ToolExecutor.Answered, string> {
-  const { settled, success } = ToolCodecs.of(tool)
-  const read = Effect.flatMap(success(given), settled)
-  const exit = yield* Effect.exit(KnownHandler.inContext(handlers, tool, read))
-  if (Exit.isFailure(exit)) return yield* Effect.fail(Settling.describe(Cause.squash(exit.cause)))
-  const { outcome, originalSize } = Settling.of(tool, {}, exit, yield* ResultLimit)
-  if (outcome._tag !== "Succeeded") {
-    return yield* Effect.fail("message" in outcome ? outcome.message : "it is not a valid result")
-  }
-  return { result: outcome.result, ...(originalSize === undefined ? {} : { originalSize }) }
-})
 
 /** A tool by name; names inherited from `Object` are not tools. */
 const toolOf = (handlers: ToolExecutor.Handlers, name: string): Tool.Any | undefined =>
   Object.hasOwn(handlers.tools, name) ? handlers.tools[name] : undefined
 
-/** The arguments that a handler would get; fails where it would get none. */
-const decoded = (tool: Tool.Any, params: Schema.Json): Effect.Effect<unknown, Schema.SchemaError> =>
-  Effect.suspend(() => Effect.mapError(ToolCodecs.of(tool).decode(params), (issue) => new Schema.SchemaError(issue)))
-
 export const make: ToolExecutor.ToolExecutor["Service"] = {
   execute,
-  needsApproval,
-  problemOf,
-  answeredWith,
+  needsApproval: (handlers, call, byDefault) => {
+    const tool = toolOf(handlers, call.name)
+    return tool === undefined ? Effect.succeed(false) : ApprovalRule.asks(tool, call, byDefault)
+  },
+  problemOf: (handlers, name, params) => {
+    const tool = toolOf(handlers, name)
+    return tool === undefined ? Effect.succeed(notOurs) : GivenByPeople.problemOf(handlers, tool, params)
+  },
+  answeredWith: (handlers, name, given) => {
+    const tool = toolOf(handlers, name)
+    return tool === undefined
+      ? Effect.fail(notOurs)
+      : Effect.flatMap(ResultLimit, (limit) => GivenByPeople.answer(handlers, tool, given, limit))
+  },
   needsResult: (handlers, name) => {
     const tool = toolOf(handlers, name)
     return tool !== undefined && Context.get(tool.annotations, NeedsResult)

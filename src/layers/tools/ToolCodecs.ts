@@ -105,6 +105,10 @@ const make = (tool: Tool.Any): ToolCodecs => {
   }
 }
 
+/** The arguments that a handler would get; fails where it would get none. */
+export const decoded = (tool: Tool.Any, params: unknown): Effect.Effect<unknown, Schema.SchemaError> =>
+  Effect.suspend(() => Effect.mapError(of(tool).decode(params), (issue) => new Schema.SchemaError(issue)))
+
 /** The tool's failure as JSON; nothing where it does not fit its schema, or the schema waits, needs a service or has a bug. */
 export const failureOf = (tool: Tool.Any, error: unknown): Option.Option<Schema.Json> => {
   try {

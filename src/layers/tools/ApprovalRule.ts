@@ -1,0 +1,45 @@
+/**
+ * Whether a call needs a person's yes, by what its tool says of itself. A rule that breaks is a yes.
+ *
+ * Does not own who is asked, nor what else may ask for one; the loop does.
+ */
+import * as Tool from "effect/ai/Tool"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { NeedsResult } from "../../services/NeedsResult.ts"
+import type * as ToolExecutor from "../../services/ToolExecutor.ts"
+import * as Warning from "../../services/Warning.ts"
+import * as ToolCodecs from "./ToolCodecs.ts"
+
+/** Loaded for the first rule that reads messages: it brings the schemas of effect/ai's prompts. */
+const promptMessages = Effect.promise(() => import("../effectai/PromptMessages.ts"))
+
+/** Of a tool that says nothing, `byDefault`. Arguments that do not fit need no yes: the call will not run. */
+export const asks = (tool: Tool.Any, call: ToolExecutor.Candidate, byDefault: boolean): Effect.Effect<boolean> => {
+  const { annotations, needsApproval: rule = byDefault } = tool
+  const said = annotations.mapUnsafe
+  // `Destructive` is true by default; only a tool that sets it explicitly counts
+  const isAlways = (said.has(Tool.Destructive.key) && Context.get(annotations, Tool.Destructive)) ||
+    (said.has(NeedsResult.key) && Context.get(annotations, NeedsResult))
+  if (rule === false && !isAlways) return no
+  const asked = (params: unknown): Effect.Effect<boolean> =>
+    typeof rule === "boolean" || isAlways
+      ? Effect.succeed(true)
+      : Effect.flatMap(promptMessages, ({ fromMessage }) => {
+        const answer = rule(params, { toolCallId: call.callId, messages: call.messages().map(fromMessage) })
+        return Effect.isEffect(answer) ? answer : Effect.succeed(answer)
+      })
+  const question = Effect.matchEffect(ToolCodecs.decoded(tool, call.params), {
+    onFailure: () => no,
+    onSuccess: asked
+  })
+  return Effect.catchCause(question, (cause) =>
+    Effect.as(
+      Warning.warn(
+        `needsApproval of the tool "${call.name}" ${Warning.howOf(cause)} (call ${call.callId}); so people are asked`
+      ),
+      true
+    ))
+}
+
+const no = Effect.succeed(false)
