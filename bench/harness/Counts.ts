@@ -7,7 +7,7 @@ import { type Contender, delta, makeTally, numbers, type Script, type Tally } fr
 type Counts = Pick<Tally, "calls" | "characters" | "deltas" | "remembered" | "requests" | "results" | "sum">
 
 /** The counts of `runs` runs of a script. */
-export const expected = (script: Script, runs: number): Counts => {
+const expected = (script: Script, runs: number): Counts => {
   const answers = script.turns + 1
   const calls = script.turns * script.calls
   return {
@@ -57,7 +57,7 @@ export const checkConversation = (
 }
 
 /** Throws when a handler ran with arguments that its tool does not take; how the run ends is up to the contender. */
-export const checkRefusal = (contender: string, tally: Tally): void => {
+const checkRefusal = (contender: string, tally: Tally): void => {
   if (tally.requests === 0) throw new Error(`${contender} asked no model for a call with wrong arguments`)
   if (tally.calls > 0) throw new Error(`${contender} ran a tool with arguments that are none`)
 }

@@ -4,7 +4,7 @@ import * as ModelAiSdk from "../../src/layers/ModelAiSdk.ts"
 import * as ModelLanguageModel from "../../src/layers/ModelLanguageModel.ts"
 import * as Sdk from "../support/AiSdkServers.ts"
 import * as OpenAi from "../support/OpenAiServer.ts"
-import * as Protocol from "../support/Protocol.ts"
+import type * as Protocol from "../support/Protocol.ts"
 import * as Recording from "../support/Recording.ts"
 
 type Payloads = ReadonlyArray<Recording.Payload>
@@ -19,7 +19,7 @@ const chatEnding = (payloads: Payloads): Protocol.Ending => {
 
 export const openAiChat: Protocol.Protocol = {
   name: "openai-chat",
-  event: Protocol.data,
+  event: (payload) => OpenAi.data(payload),
   end: OpenAi.done,
   decides: (payload) => Recording.read([payload]).ending !== "open",
   ending: chatEnding,
@@ -32,7 +32,7 @@ const stopReason = ({ delta, message }: Recording.Payload): unknown => delta?.st
 
 const anthropicMessages: Protocol.Protocol = {
   name: "anthropic-messages",
-  event: Protocol.named,
+  event: (payload) => Sdk.named(payload),
   end: "",
   decides: (payload) => payload["type"] === "error" || Boolean(stopReason(payload)),
   ending: (payloads) => {
@@ -47,7 +47,7 @@ const anthropicMessages: Protocol.Protocol = {
 
 const googleGenerate: Protocol.Protocol = {
   name: "google-generate",
-  event: Protocol.data,
+  event: (payload) => OpenAi.data(payload),
   end: "",
   decides: ({ candidates, error, promptFeedback }) =>
     Boolean(error) || Boolean(candidates?.[0]?.finishReason) || Boolean(promptFeedback?.blockReason),
@@ -69,7 +69,7 @@ const googleGenerate: Protocol.Protocol = {
 
 const openAiResponses: Protocol.Protocol = {
   name: "openai-responses",
-  event: Protocol.named,
+  event: (payload) => Sdk.named(payload),
   end: "",
   decides: ({ type }) => /^(error|response\.(completed|incomplete|failed))$/.test(type),
   ending: (payloads) => {

@@ -1,7 +1,7 @@
 /** Exports with a few wrong fields: of another type, missing, twice, huge, negative, or named like an object member. */
 import { type Dice, dice } from "./Odd.ts"
 
-export interface Damaged {
+interface Damaged {
   readonly lines: ReadonlyArray<string>
   /** tells the reader of a failure what was damaged */
   readonly what: string

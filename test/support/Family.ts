@@ -93,7 +93,7 @@ export interface Options {
 }
 
 /** The handlers of an agent that is created with them. */
-export const handlers = (handler: Handler, client: Effect.Effect<Client>) => {
+const handlers = (handler: Handler, client: Effect.Effect<Client>) => {
   const work = ({ plan }: { readonly plan: string }) =>
     Effect.gen(function*() {
       const agent = yield* client

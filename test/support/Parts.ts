@@ -82,7 +82,7 @@ export const assistantContent = (taste: Taste, mark: string): ReadonlyArray<Mess
 }
 
 /** What an assistant of another system said: text, or in an odd log anything. */
-export const said = (taste: Taste, mark: string): ReadonlyArray<Message.AssistantPart> =>
+const said = (taste: Taste, mark: string): ReadonlyArray<Message.AssistantPart> =>
   isOdd(taste) ? assistantContent(taste, mark) : [{ type: "text", text: `answer ${mark}` }]
 
 export const outcome = (taste: Taste): ToolOutcome.ToolOutcome => {

@@ -11,7 +11,7 @@ import { inject } from "vitest"
 import type { Answer } from "./PostgresServer.ts"
 
 /** The URL of the server's own database. */
-export const server: Effect.Effect<string> = Effect.promise(async () => {
+const server: Effect.Effect<string> = Effect.promise(async () => {
   const socket = connect(inject("postgres"))
   await once(socket, "connect")
   const answer = JSON.parse(await text(socket)) as Answer

@@ -24,7 +24,3 @@ export interface Protocol {
   readonly text: (payload: Payload) => string
   readonly model: (server: { readonly baseUrl: string }) => Layer.Layer<Model.Model, Config.ConfigError>
 }
-
-/** `data:` alone, or with the payload's type as the event's name. */
-export const data = (payload: Payload): string => `data: ${JSON.stringify(payload)}\n\n`
-export const named = (payload: Payload): string => `event: ${payload["type"]}\n${data(payload)}`

@@ -17,7 +17,7 @@ export const request = (
 })
 
 /** An input as the loop records it before asking a model that has the last word. */
-export const input = (seq: number, text = "go on"): Extract<RunEvent.Durable, { _tag: "InputReceived" }> => ({
+const input = (seq: number, text = "go on"): Extract<RunEvent.Durable, { _tag: "InputReceived" }> => ({
   _tag: "InputReceived",
   seq,
   at: seq,

@@ -27,7 +27,7 @@ export const make = Effect.fnUntraced(function*(turns: ReadonlyArray<Turn>) {
   return { model, asked }
 })
 
-export const usage = (input: number, output: number) => ({
+const usage = (input: number, output: number) => ({
   inputTokens: { total: input, uncached: input, cacheRead: 0, cacheWrite: 0 },
   outputTokens: { total: output, text: output, reasoning: 0 }
 })

@@ -40,7 +40,7 @@ export const sqlOn = <A>(file: string, use: (db: DatabaseSync) => A): A => {
   }
 }
 
-export interface Plan {
+interface Plan {
   readonly text: string
   /** what the database would do, as JSON */
   readonly steps: string

@@ -42,7 +42,7 @@ export const any = Effect.fnUntraced(function*(die: Dice): Effect.fn.Return<Serv
   return die.pick([...each, () => ContextChain.make(each.map((make) => make()).slice(die.int(3)))])()
 })
 
-export interface Step {
+interface Step {
   readonly change: Transcript.Change
   readonly after: Transcript.Transcript
 }

@@ -18,7 +18,7 @@ export interface Options {
 }
 
 /** Four characters count as a token here. */
-export const ofText = (text: string): number => Math.ceil(text.length / 4)
+const ofText = (text: string): number => Math.ceil(text.length / 4)
 
 const counter = MessageTokens.make(ofText)
 

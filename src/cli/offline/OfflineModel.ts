@@ -14,7 +14,7 @@ import * as Conversation from "./Conversation.ts"
 import * as Grammar from "./Grammar.ts"
 import * as Plan from "./Plan.ts"
 
-export const info: Model.ModelInfo = { provider: "fiberloop", name: "offline" }
+const info: Model.ModelInfo = { provider: "fiberloop", name: "offline" }
 
 /** The answer to a task that it does not understand, on one line. */
 export const refusal = "the offline model does not understand this task: it answers questions like " +
