@@ -5,7 +5,7 @@
  *       |                                            or twice there, leaves; so does Ctrl-D
  *       +-- Ctrl-C, Ctrl-C | Ctrl-D | /quit | signal --> left
  *
- * Does not own how a line is edited (`ProcessInput.ts`) nor how a run is shown (`Run.ts`).
+ * Does not own how a message is edited (`MessageEditor.ts`) nor how a run is shown (`Run.ts`).
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"

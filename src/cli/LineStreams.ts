@@ -1,0 +1,28 @@
+/** How lines are read from a stream, whether or not they are edited on a terminal. */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as Readline from "node:readline"
+import type { Readable, Writable } from "node:stream"
+
+/** Where lines come from, and where the terminal shows them while they are edited. */
+export interface Streams {
+  readonly input: Readable
+  readonly output: Writable
+  readonly isTerminal: boolean
+  /** the terminal knows no control codes; Node's line editor checks TERM for that by itself */
+  readonly isDumb?: boolean
+}
+
+export const hasEnded = ({ input }: Streams) => input.readableEnded || input.destroyed
+
+/** Reads lines until the scope closes; then the input is left alone again. */
+export const reader = (options: Readline.ReadLineOptions): Effect.Effect<Readline.Interface, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.sync(() => Readline.createInterface(options)),
+    (lines) => Effect.sync(() => lines.close())
+  )
+
+/** Completes once the available input was read: on a terminal, one line. */
+export const whenRead = Effect.callback<void>((resume) => {
+  setImmediate(() => setImmediate(() => resume(Effect.void)))
+})
