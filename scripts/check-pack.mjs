@@ -73,7 +73,7 @@ await step("what is packed", async () => {
     expect(files.includes(file), `${file} is missing`, { stdout })
   }
   const strange = files.filter((_) =>
-    !/^(package\.json|README\.md|AGENTS\.md|LICENSE|dist\/.+\.(js|d\.ts)(\.map)?|dist\/cli\/LICENSES\.txt|src\/.+\.ts|docs\/.+\.md|examples\/.+\.(md|ts)|bench\/plots\/.+\.svg)$/
+    !/^(package\.json|README\.md|AGENTS\.md|LICENSE|dist\/.+\.(js|d\.ts)(\.map)?|dist\/cli\/LICENSES\.txt|src\/.+\.ts|docs\/.+\.md|examples\/.+\.(md|ts|jsonl)|bench\/plots\/.+\.svg)$/
       .test(_)
   )
   expect(strange.length === 0, `these files are no part of the package: ${strange.join(", ")}`)
