@@ -216,3 +216,9 @@ describe("a schema is sent", () => {
     assert.strictEqual(modeOf(schema), mode)
   })
 })
+
+it("an answer has the name that it was asked for under, also where another has its schema", () => {
+  const schema = Schema.Struct({ n: Schema.Finite })
+  const names = ["one", "two"].map((name) => ResponseFormat.ofAnswer({ name, schema })?.json_schema.name)
+  assert.deepStrictEqual(names, ["one", "two"])
+})

@@ -10,6 +10,7 @@ import type * as JsonSchema from "effect/JsonSchema"
 import type * as Schema from "effect/Schema"
 import type * as Model from "../../services/Model.ts"
 import * as Json from "./Json.ts"
+import * as Once from "./Once.ts"
 
 export interface ResponseFormat {
   readonly type: "json_schema"
@@ -64,16 +65,11 @@ const encode = ({ name, schema }: Model.Output): ResponseFormat | undefined => {
   }
 }
 
-/** A schema is walked once, not for each call. */
-const encoded = new WeakMap<Model.Output["schema"], ResponseFormat | undefined>()
+/** A schema is walked once for each agent that asks with it, not for each call. */
+const encoded = Once.each((output: Model.Output) => ({ format: encode(output) }))
 
 /**
  * For an answer that the schema itself decodes: strict where strict mode's schema is the same; `undefined` where the root is
  * not an object, which the field cannot express.
  */
-export const ofAnswer = (output: Model.Output): ResponseFormat | undefined => {
-  if (encoded.has(output.schema)) return encoded.get(output.schema)
-  const format = encode(output)
-  encoded.set(output.schema, format)
-  return format
-}
+export const ofAnswer = (output: Model.Output): ResponseFormat | undefined => encoded(output).format
