@@ -57,12 +57,18 @@ export const endedBy = ({ journal }: Env.Env, ended: Ended.Ended): Ending.Ending
 
 /** How a drive ends whose turns did not end by themselves: by what broke them, or by what cut them off. */
 export const endingOf = ({ journal }: Env.Env, { stopped }: Live.Live, cause: Failure): Ending.Ending => {
+  const { abortRequested } = journal.state
   // an interruption that nobody here asked for came from inside: a model or a strategy interrupted itself
-  if (!Cause.hasInterruptsOnly(cause) || stopped === undefined) {
-    return { _tag: "RunFailed", error: RunError.fromCause(cause) }
+  const isBroken = !Cause.hasInterruptsOnly(cause) || stopped === undefined
+  const error = isBroken ? RunError.fromCause(cause) : stopped._tag === "Failed" ? stopped.error : undefined
+  if (error !== undefined) {
+    const wanted = abortRequested ?? Live.wanted(stopped)
+    // what its store ends goes on by itself, and somebody wanted this to end
+    return wanted !== undefined && error.reason._tag === "StoreUnavailable"
+      ? { _tag: "RunAborted", reason: wanted }
+      : { _tag: "RunFailed", error }
   }
-  if (stopped._tag === "Failed") return { _tag: "RunFailed", error: stopped.error }
-  if (stopped._tag === "Duration") return { _tag: "RunLimited", reason: "duration" }
+  if (stopped?._tag !== "Abort") return { _tag: "RunLimited", reason: "duration" }
   // an abort that was announced is what happened, even if another reason came before it was carried out
-  return { _tag: "RunAborted", reason: journal.state.abortRequested ?? stopped.reason }
+  return { _tag: "RunAborted", reason: abortRequested ?? stopped.reason }
 }

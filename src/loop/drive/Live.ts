@@ -147,8 +147,8 @@ export class Live implements Runs.LiveRun {
   }
 
   /**
-   * A requested abort is stored once, before it is carried out, also where a shutdown is cutting the run off; a store that does not
-   * take it does not hold it up. All other reasons cut off at once.
+   * A requested abort is stored once, before it is carried out, also where a shutdown or a failing store is cutting the run off; a
+   * store that does not take it does not hold it up. All other reasons cut off at once.
    */
   abort(reason: RunEvent.AbortedReason): Effect.Effect<void> {
     return reason === "requested" ? this.#request(this.#isFound) : Effect.suspend(() => this.end(reason))
@@ -173,7 +173,7 @@ export class Live implements Runs.LiveRun {
   /** Announces a requested abort, and cuts the run off. */
   #carryOut(): Effect.Effect<void> {
     const cut = () => cutOff(this, { _tag: "Abort", reason: "requested" })
-    const isStopped = this.stopped !== undefined && !isShutdown(this.stopped)
+    const isStopped = this.stopped !== undefined && !goesOn(this.stopped)
     if (this.env === undefined || isStopped) return Effect.sync(cut)
     if (this.#isAnnounced) return Effect.void
     this.#isAnnounced = true
@@ -202,6 +202,14 @@ export class Live implements Runs.LiveRun {
 
 /** What this cuts off is taken up by another process. */
 export const isShutdown = (stop: Stop | undefined): boolean => stop?._tag === "Abort" && stop.reason === "shutdown"
+
+/** What this cuts off goes on by itself later. */
+const goesOn = (stop: Stop): boolean =>
+  isShutdown(stop) || (stop._tag === "Failed" && stop.error.reason._tag === "StoreUnavailable")
+
+/** Why somebody who wanted the run to end has cut it off. */
+export const wanted = (stop: Stop | undefined): RunEvent.AbortedReason | undefined =>
+  stop?._tag === "Abort" && !isShutdown(stop) ? stop.reason : undefined
 
 /** Cuts the run off, whatever it is doing; the first reason counts. */
 export const cutOff = (live: Pick<Live, "stopped" | "interrupt">, stop: Stop): void => {
