@@ -6,12 +6,14 @@ import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Family from "../support/Family.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as Steering from "../support/Steering.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
 
 const go = { sessionId: "s", runId: "r", input: "go" }
+const away = "RunFailed(StoreUnavailable)"
 
 const has = (tag: RunEvent.Durable["_tag"]) => (events: TestStore.Batch) => events.some(({ _tag }) => _tag === tag)
 
@@ -87,5 +89,24 @@ describe("a run does not go on by itself whose", () => {
       yield* Fiber.join(left)
       assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunAborted(requested)")
       assert.deepStrictEqual(yield* goesOn(store), [])
+    }))
+
+  it.effect("failure the call that it works for was told, and the model that made the call", () =>
+    Effect.gen(function*() {
+      const { agent, root, store } = yield* Family.make()
+      const below = "root//1.0"
+      let isDown = true
+      store.onAppend = ({ events, store }) => {
+        if (!isDown || events[0].runId !== below || !has("AssistantMessage")(events)) return store
+        isDown = false
+        return Effect.fail(TestStore.unavailable)
+      }
+      yield* root({ turns: [[{ turns: [[{}]] }]] })
+      assert.deepStrictEqual(RunLog.outcomes(yield* store.log("root")), ["1.0 Failed"])
+      assert.strictEqual(RunLog.endOf(yield* store.log(below)), away)
+      assert.deepStrictEqual((yield* agent.recover()).runs, [])
+      // somebody may still ask for it
+      yield* agent.resumeRun({ sessionId: below })
+      assert.strictEqual(RunLog.endOf(yield* store.log(below)), "RunCompleted(stop)")
     }))
 })

@@ -19,10 +19,7 @@ type Store = SessionStore.SessionStore["Service"]
  */
 export type Standing = "open" | "returned" | "cutOff" | "unknown"
 
-export const standing = (store: Store, call: Pointer.Parent): Effect.Effect<Standing, SessionStore.StoreError> =>
-  Effect.map(find(store, call), ({ standing }) => standing)
-
-interface Found {
+export interface Found {
   readonly standing: Standing
   /** when it was settled, by the clock of who did that; 0 where it was not */
   readonly at: number
@@ -30,7 +27,7 @@ interface Found {
 
 const unsettled = (standing: "open" | "unknown"): Found => ({ standing, at: 0 })
 
-const find = (store: Store, call: Pointer.Parent): Effect.Effect<Found, SessionStore.StoreError> =>
+export const find = (store: Store, call: Pointer.Parent): Effect.Effect<Found, SessionStore.StoreError> =>
   Fold.ifThere(inLog(store, call), unsettled("unknown"))
 
 const inLog = Effect.fnUntraced(function*(

@@ -37,7 +37,8 @@ export const judge = Effect.fnUntraced(function*(
   const { at, end, parent, seq } = state
   const of = { seq, at, deaths: RunDrive.deaths(state) }
   if (state.agent !== agent || (end !== undefined && RunEvent.isOver(end))) return { ...of, verdict: "never" }
-  const verdict = parent === undefined ? "takeUp" : byCall[yield* CallAbove.standing(store, parent)]
+  const call = parent === undefined ? undefined : yield* CallAbove.find(store, parent)
+  const verdict = call === undefined ? "takeUp" : isTold(call, end) ? "never" : byCall[call.standing]
   if (verdict !== "takeUp" || end?._tag !== "RunSuspended") return { ...of, verdict }
   return { ...of, verdict: (yield* isAnswered(store, sessionId, state, end)) ? "takeUp" : "later" }
 })
@@ -52,6 +53,10 @@ const byCall: Record<CallAbove.Standing, Verdict> = {
   cutOff: "never",
   unknown: "never"
 }
+
+/** The handler of its call returned after the run had failed, which it was told, and so was the model that made the call. */
+const isTold = ({ at, standing }: CallAbove.Found, end: RunEvent.End | undefined): boolean =>
+  standing === "returned" && end?._tag === "RunFailed" && end.at <= at
 
 /**
  * Whether a suspended run would go on if it were resumed: no question is left to answer, and something came of one that the run has
