@@ -110,3 +110,42 @@ describe("a run does not go on by itself whose", () => {
       assert.strictEqual(RunLog.endOf(yield* store.log(below)), "RunCompleted(stop)")
     }))
 })
+
+describe("the sender of an input whose append failed learns what became of it", () => {
+  /** Sends an input while a tool is at work, and ends the tool, or the process, before the append of the input fails. */
+  const sent = Effect.fnUntraced(function*(meanwhile: "tool" | "shutdown") {
+    const working = yield* Deferred.make<void>()
+    const worked = yield* Deferred.make<void>()
+    const tool = () => Effect.andThen(Deferred.succeed(working, undefined), Effect.as(Deferred.await(worked), "done"))
+    const { agent, close, store } = yield* TestAgent.make([TestAgent.work(1)], { tool })
+    const run = yield* agent.start(go)
+    yield* Deferred.await(working)
+    const held = fails(store, "InputQueued")
+    const sender = yield* Effect.forkChild(run.steer("shorter"), { startImmediately: true })
+    yield* held.reached
+    if (meanwhile === "tool") yield* Deferred.succeed(worked, undefined)
+    const closing = yield* Effect.forkChild(meanwhile === "shutdown" ? close : Effect.void, { startImmediately: true })
+    yield* Effect.yieldNow
+    yield* held.release
+    const delivery = yield* Fiber.join(sender)
+    yield* Fiber.join(closing)
+    yield* Effect.exit(run.result)
+    return { delivery, store }
+  })
+
+  it.effect("from the next turn, which had it by then", () =>
+    Effect.gen(function*() {
+      const { delivery, store } = yield* sent("tool")
+      assert.deepStrictEqual(delivery, { _tag: "Delivered", turn: 2 })
+      assert.strictEqual(RunLog.endOf(yield* store.log("s")), away)
+      assert.deepStrictEqual(yield* goesOn(store), [["go", "shorter"]])
+    }))
+
+  it.effect("from a shutdown, which kept it by then", () =>
+    Effect.gen(function*() {
+      const { delivery, store } = yield* sent("shutdown")
+      assert.strictEqual(delivery._tag, "Kept")
+      assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunAborted(shutdown)")
+      assert.deepStrictEqual(yield* goesOn(store), [["go", "shorter"]])
+    }))
+})

@@ -63,10 +63,12 @@ export class Inbox {
       this.#waiting ??= new Map()
       this.#waiting.set(messages, waiter)
       const failed = (error: SessionStore.StoreError) => {
-        waiter.isRefused = true
-        return onFailure(error)
+        // what became of it is recorded, and the write after this one may store both
+        const isJudged = waiter.verdict !== undefined && error.reason._tag === "StoreUnavailable"
+        waiter.isRefused = !isJudged
+        return Effect.andThen(onFailure(error), isJudged ? Effect.asVoid(Deferred.await(told)) : Effect.fail(error))
       }
-      const stored = Effect.forkDetach(Effect.tapError(journal.commit, failed), { startImmediately: true })
+      const stored = Effect.forkDetach(Effect.catch(journal.commit, failed), { startImmediately: true })
       return Effect.as(Effect.flatMap(stored, (fiber) => restore(Fiber.join(fiber))), Deferred.await(told))
     })
   }
