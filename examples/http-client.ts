@@ -42,10 +42,8 @@ export const watch = (session: string, lastId?: string): Response =>
 /** The conversation so far. */
 export const messages = (session: string): Response => HttpClient.get(`${of(session)}/messages`)
 
-/** The server goes on with what ended with its process. */
-const isLast = (event: RunEvent.RunEvent) =>
-  RunEvent.isEnd(event) &&
-  !(event._tag === "RunAborted" && (event.reason === "shutdown" || event.reason === "crashed"))
+/** The server goes on with what ended only with its process, or its store. */
+const isLast = (event: RunEvent.RunEvent) => RunEvent.isEnd(event) && !RunEvent.isLeft(event)
 
 /** The events of a response, up to the end of the run. */
 export const events = (response: Response) =>

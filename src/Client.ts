@@ -63,7 +63,7 @@ export interface Client<A> {
   readonly decide: (decision: RunInput.DecideInput) => Effect.Effect<void, RunError.RunError>
   /**
    * Ends the last run of a session, whatever its state; durable when it returns. A live run is aborted as by `Run.abort`, by the
-   * process that drives it, once its first event is stored. A run that waits for people, or whose process died or was shut down,
+   * process that drives it, once its first event is stored. A run that waits for people, or that `recover` would take up,
    * gets the end `RunAborted` (`requested`): its questions are closed, and only `resume` continues it. A `Reconciler` is asked about
    * calls that had started, unless the run died twice in a row. A run that is over stays as it is, and so do runs in other sessions
    * that its calls wait for. Fails with `SessionBusy` when whoever has the session drives no run (a compaction), `SessionNotFound`

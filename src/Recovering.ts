@@ -23,10 +23,10 @@ export interface Options extends RunInput.RecoverInput {
 }
 
 /**
- * While this layer lives, runs of the agent whose process died continue here: it searches at once, then again and again. Any number of
- * processes may search: each run continues in one of them. A run that cannot continue is logged as a warning, once, and so is one that fails later. Runs that are taken
- * up have the hooks, observers and other settings of the agent's layer and of this one. `agent` is an agent's service, or what
- * `Agent.make` returns.
+ * While this layer lives, runs of the agent that only their process or their store ended continue here: it searches at once, then
+ * again and again. Any number of processes may search: each run continues in one of them. A run that cannot continue is logged as a
+ * warning, once, and so is one that fails later. Runs that are taken up have the hooks, observers and other settings of the agent's
+ * layer and of this one. `agent` is an agent's service, or what `Agent.make` returns.
  *
  * ```ts
  * const Live = Layer.provideMerge(Agent.recovering(Assistant), Assistant.layer)

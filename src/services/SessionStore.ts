@@ -140,9 +140,9 @@ export class SessionStore extends Context.Service<SessionStore, {
   /**
    * Copies the log up to `at` into a new session, unchanged: with its run ids, times, and events of unknown types. All or
    * nothing, in one step; the two are independent from then on. A session that is being written to can be forked, with what is
-   * stored by then. A copy that ends inside a run, with the end of its process, or where it waits for calls that the original is
-   * to carry out, gets a `RunAborted` (`forked`) at its end, so that it takes a new message or resumes at once, and does not go on by
-   * itself.
+   * stored by then. A copy that ends inside a run, with an end by its process or its store, or where it waits for calls that the
+   * original is to carry out, gets a `RunAborted` (`forked`) at its end, so that it takes a new message or resumes at once, and does
+   * not go on by itself.
    *
    * No call is running at such a place, and idempotency keys contain the session id: what the two do later never shares a key.
    * After a drive that died, calls that had started are `OutcomeUnknown` in the copy, and others `NotExecuted`. After a

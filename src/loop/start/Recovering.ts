@@ -33,7 +33,7 @@ interface Options {
   readonly takeUp: (sessionId: string, seq: number) => Started.Starting
 }
 
-/** How long a run whose process died twice in a row waits after its last event, in milliseconds; four times as long per further death. */
+/** How long a run that died twice in a row (`TakingUp`) waits after its last event, in milliseconds; four times as long per further death. */
 const firstWait = 60_000
 
 /** A store that fails this often in a row is not asked again. */

@@ -24,7 +24,7 @@ export interface Judged {
   /** of the last event that the verdict is about; so is `at`, in milliseconds since the epoch */
   readonly seq: number
   readonly at: number
-  /** how often in a row its process has died, with no turn finished between */
+  /** how often in a row its process has died, or its store did not answer, with no turn finished between */
   readonly deaths: number
 }
 
