@@ -25,19 +25,38 @@ export const difference = (
   return undefined
 }
 
+/** What is said in each message, as text in which each id is a number, from 1 in the order in which they come. */
 const comparable = (messages: ReadonlyArray<Message.Message>): ReadonlyArray<string> => {
-  const ids = new Map<string, number>()
-  const numbered = <P extends object>(part: P): P => {
-    if (!("id" in part)) return part
-    const id = String(part.id)
-    ids.set(id, ids.get(id) ?? ids.size + 1)
-    return { ...part, id: ids.get(id) }
+  const numbers = new Map<string, number>()
+  const numbered = ({ id, text }: Written): string => {
+    if (id === undefined) return text
+    const number = numbers.get(id) ?? numbers.size + 1
+    numbers.set(id, number)
+    return `{"id":${number},${text.slice(1)}`
   }
   return messages.flatMap((message) =>
-    message.role === "system"
-      ? []
-      : [`${message.role} ${Canonical.canonical(message.content.map((part: object) => numbered(part)))}`]
+    message.role === "system" ? [] : [`${message.role} [${writtenOf(message).map(numbered).join()}]`]
   )
+}
+
+/** A part of a message as canonical JSON, without its id. */
+interface Written {
+  readonly id: string | undefined
+  readonly text: string
+}
+
+/** Each request of a run has the messages of the one before, too, and each is written once. */
+const written = new WeakMap<Message.Message, ReadonlyArray<Written>>()
+
+const writtenOf = (message: Exclude<Message.Message, Message.SystemMessage>): ReadonlyArray<Written> => {
+  const known = written.get(message)
+  if (known !== undefined) return known
+  const parts = message.content.map((part: object): Written => {
+    const id = "id" in part ? String(part.id) : undefined
+    return { id, text: Canonical.canonical(id === undefined ? part : { ...part, id: undefined }) }
+  })
+  written.set(message, parts)
+  return parts
 }
 
 /** How much of a long message is shown, in characters, and how much of that comes before the first that is another one. */
