@@ -29,8 +29,8 @@ export interface Run<A> {
    * next call; tools under way end normally before that. An answer that needs no tools is then not the last one. Returns
    * once the message is in the log as delivered, or the run has ended without it: a shutdown, or a store that does not answer,
    * keeps it for whoever goes on with the run. Interrupting this does not withdraw it.
-   * Fails with `InvalidInput`, or when the store fails to take the message, which ends the run; where the store has taken it all
-   * the same, whoever goes on with the run may deliver it.
+   * Fails with `InvalidInput`, or when the store fails, which ends the run: whoever goes on with it may then deliver the message, if
+   * the store has it.
    */
   readonly steer: (message: RunInput.RunInput["input"]) => Effect.Effect<Delivery.Delivery, RunError.RunError>
   /**
