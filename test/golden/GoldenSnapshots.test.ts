@@ -20,7 +20,7 @@ const nameOf = (version: number) => `snapshots-v${version}.jsonl`
 const generate = () => {
   const die = dice(1)
   const moves = () => Array.from({ length: 50 }, () => die.int(2 ** 31))
-  const logs = Array.from({ length: 4 }, (_, i) => Compactions.insert(Logs.play(moves(), i % 2 * 0.3).log, i, 0.1))
+  const logs = Array.from({ length: 6 }, (_, i) => Compactions.insert(Logs.play(moves(), i % 2 * 0.3).log, i, 0.1))
   return logs.map((log) => `${JSON.stringify(Compactions.withSnapshots(log))}\n`).join("")
 }
 

@@ -178,7 +178,9 @@ export const end = (taste: Taste, _tag: RunEvent.End["_tag"], totals: RunEvent.T
     case "RunFailed":
       return {
         _tag,
-        error: { _tag: "NonRetryableError", reason: { _tag: "Unknown", message: "it broke" } },
+        error: dice.chance(0.5)
+          ? { _tag: "RetryableError", reason: { _tag: "StoreUnavailable", message: "it was away" } }
+          : { _tag: "NonRetryableError", reason: { _tag: "Unknown", message: "it broke" } },
         ...common
       }
     case "RunAborted":

@@ -354,15 +354,20 @@ export class Player {
     this.#count({ duration: this.#totals.duration + this.#at - this.#startedAt })
     const end = Parts.end(this.#taste, tag, this.#totals)
     if ("totals" in end) this.#count({ usage: end.totals.usage })
-    if (end._tag === "RunAborted" && end.reason === "shutdown") return this.#shutDown(end)
+    if (isKeeping(end)) return this.#keep(end)
     if (!(end._tag === "RunAborted" && end.reason === "crashed")) this.#queue = []
     this.#write(end._tag === "RunLimited" && this.#taste.dice.chance(0.2) ? { ...end, loop: this.#loop() } : end)
   }
 
   /** Most of what waits is kept. */
-  #shutDown(end: RunEvent.Draft): void {
+  #keep(end: RunEvent.Draft): void {
     this.#queue = this.#queue.filter(() => this.#taste.dice.chance(0.7))
     const kept = this.#queue.map(({ seq }) => seq)
-    this.#write(end._tag === "RunAborted" && kept.length > 0 ? { ...end, kept } : end)
+    this.#write(kept.length > 0 ? { ...end, kept } as RunEvent.Draft : end)
   }
 }
+
+/** An end that a drive wrote itself, of a run that goes on. */
+const isKeeping = (end: RunEvent.Draft): boolean =>
+  (end._tag === "RunAborted" && end.reason === "shutdown") ||
+  (end._tag === "RunFailed" && end.error.reason._tag === "StoreUnavailable")
