@@ -33,7 +33,7 @@ export const limited: Record<RunEvent.LimitedReason, string> = {
   duration: "the limit of time",
   length: "the model's output limit, and the context could not be made smaller",
   doomLoop: "the same call with the same result again and again",
-  crashLoop: "one crash after another"
+  crashLoop: "crashes, or losses of its store, one after another"
 }
 
 const higher = (limit: keyof RunPolicy.Limits, run = "the run") => `resume ${run} with a higher ${limit} to go on`
@@ -50,7 +50,7 @@ const pastLimit: Record<RunEvent.LimitedReason, string> = {
   duration: higher("maxDuration"),
   length: "give the session a new message that asks for a shorter answer",
   doomLoop: "give the session a new message that says what to do instead, or resume the run for another try",
-  crashLoop: "find out what ends the process before you resume the run"
+  crashLoop: "find out why before you resume the run"
 }
 
 /** A run around another one, by its id, which is needed to lift its limit. */
