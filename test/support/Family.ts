@@ -90,6 +90,8 @@ export interface Options {
   readonly context?: Layer.Layer<ContextManager.ContextManager>
   readonly answer?: (request: Model.ModelRequest) => ReadonlyArray<ScriptedModel.Step>
   readonly agent?: Partial<Agent.Options<typeof kit.tools, string>>
+  /** instead of the scripted model */
+  readonly model?: Layer.Layer<Model.Model | ScriptedModel.Script>
 }
 
 /** The handlers of an agent that is created with them. */
@@ -112,7 +114,7 @@ export const agentOf = (given: Omit<Options, "store"> = {}) => {
   }) {}
   const made = Deferred.makeUnsafe<Client>()
   const below = Layer.mergeAll(
-    ScriptedModel.layer(given.answer ?? answer),
+    given.model ?? ScriptedModel.layer(given.answer ?? answer),
     given.context ?? ContextWindow.layer,
     RunsLocal.layer,
     handlers(given.handler ?? run, Deferred.await(made))

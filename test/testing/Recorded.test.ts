@@ -3,11 +3,13 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type * as Agent from "../../src/Agent.ts"
 import * as ContextWindow from "../../src/layers/ContextWindow.ts"
 import * as ModelFallback from "../../src/layers/ModelFallback.ts"
+import * as ToolExecutorToolkit from "../../src/layers/ToolExecutorToolkit.ts"
 import * as Message from "../../src/run/Message.ts"
 import * as RunError from "../../src/run/RunError.ts"
 import type * as Hooks from "../../src/services/Hooks.ts"
@@ -16,6 +18,7 @@ import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as SessionLines from "../../src/SessionLines.ts"
 import * as Recorded from "../../src/testing/Recorded.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Family from "../support/Family.ts"
 import * as Replayed from "../support/Replayed.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
@@ -112,6 +115,25 @@ describe("the recorded model", () => {
       const { agent } = yield* TestAgent.make([], { store, model, agent: { hooks: [Recorded.outcomes(events)] } })
       const result = yield* agent.run({ ...Recorded.inputs(events)[1]!, sessionId: "again" })
       assert.strictEqual(result.text, "Done.")
+    }))
+
+  it.effect("answers an agent below a call from that agent's own session", () =>
+    Effect.gen(function*() {
+      const { root, store } = yield* Family.make()
+      yield* root({ turns: [[{ turns: [[{}], [{}]] }]] })
+      const logs = yield* Family.logsOf(store.service)
+      assert.strictEqual(logs.size, 4)
+      for (const events of logs.values()) {
+        const outcomes = Recorded.outcomes(events)
+        const member = Family.agentOf({ agent: { hooks: [outcomes] }, model: Recorded.model(events) })
+        const again = yield* TestStore.make()
+        yield* Effect.flatMap(member.agent, (agent) =>
+          Effect.forEach(Recorded.inputs(events), (input) => agent.run({ ...input, sessionId: "again" }))).pipe(
+            Effect.provide(Layer.provide(member.layer, [again.layer, ToolExecutorToolkit.layer]))
+          )
+        assert.deepStrictEqual(Replayed.facts(yield* again.log("again")), Replayed.facts(events))
+        assert.deepStrictEqual(yield* Effect.all([outcomes.unrecorded, outcomes.unmade]), [[], []])
+      }
     }))
 
   it.effect("answers the same run in two sessions, from its beginning in each", () =>
