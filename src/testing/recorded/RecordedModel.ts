@@ -17,7 +17,7 @@ export interface Options {
   /** the model's description, with the sizes of the recorded one, which no log has; default: the first model of the log, no sizes */
   readonly info?: Model.ModelInfo
   /**
-   * `same`: every request has the conversation that the recorded model was sent, and a run makes all the requests that it made. `any`:
+   * `same`: every request has the conversation that the recorded model was sent, and a run that makes one makes all that it made. `any`:
    * the answer is given whatever the request says, for agents whose hooks change what is sent. Default `same`.
    */
   readonly requests?: "same" | "any"
