@@ -64,11 +64,9 @@ type Live = Effect.Success<ReturnType<Assistant["Service"]["start"]>>
 
 const Path = Schema.Struct({ id: Schema.String })
 
-/** Whether a run under way is over, whose log was stored up to `head`: one that ended with its process is taken up again. */
-const isLast = (event: RunEvent.RunEvent, head: number) => {
-  if (!RunEvent.isEnd(event) || event.seq <= head) return false
-  return event._tag !== "RunAborted" || (event.reason !== "crashed" && event.reason !== "shutdown")
-}
+/** Whether a run under way is over, whose log was stored up to `head`: one that only its process or its store ended goes on. */
+const isLast = (event: RunEvent.RunEvent, head: number) =>
+  RunEvent.isEnd(event) && event.seq > head && !RunEvent.isLeft(event)
 
 /** What the page sees. The body is server-sent events; pings keep proxies from closing a silent connection. */
 const respond = (events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>) =>
