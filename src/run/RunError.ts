@@ -83,6 +83,9 @@ export const toStored = (error: RunError): Stored =>
 export const fromStored = (stored: Stored): RunError =>
   stored._tag === "RetryableError" ? new RetryableError(stored.reason) : new NonRetryableError(stored.reason)
 
+/** Whether the store did not answer: nothing is wrong with the run, which goes on by itself later. */
+export const isStoreAway = ({ reason }: RunError | Stored): boolean => reason._tag === "StoreUnavailable"
+
 /** An argument that cannot be used: `field` is its name, `message` says what it must be. */
 export const invalidInput = (
   field: string,

@@ -8,6 +8,7 @@
  */
 import * as Schema from "effect/Schema"
 import { Durable } from "./DurableEvent.ts"
+import * as RunError from "./RunError.ts"
 import type { Totals } from "./Totals.ts"
 import { Transient } from "./TransientEvent.ts"
 
@@ -48,7 +49,7 @@ export const isCrash = (end: End | undefined): boolean => end?._tag === "RunAbor
 export const isOfDead = (end: End): boolean => isCrash(end) || (end._tag === "RunLimited" && end.reason === "crashLoop")
 
 /** Whether a drive failed since its store did not answer. */
-const isOfStore = (end: End): boolean => end._tag === "RunFailed" && end.error.reason._tag === "StoreUnavailable"
+const isOfStore = (end: End): boolean => end._tag === "RunFailed" && RunError.isStoreAway(end.error)
 
 /** Whether what a drive worked with was gone, its process or its store, unexpectedly: a run that goes on may meet that again. */
 export const isDeath = (end: End): boolean => isCrash(end) || isOfStore(end)

@@ -64,7 +64,7 @@ export const endingOf = ({ journal }: Env.Env, { stopped }: Live.Live, cause: Fa
   if (error !== undefined) {
     const wanted = abortRequested ?? Live.wanted(stopped)
     // what its store ends goes on by itself, and somebody wanted this to end
-    return wanted !== undefined && error.reason._tag === "StoreUnavailable"
+    return wanted !== undefined && RunError.isStoreAway(error)
       ? { _tag: "RunAborted", reason: wanted }
       : { _tag: "RunFailed", error }
   }

@@ -99,7 +99,7 @@ const record = (env: Env.Env, live: Live.Live, ending: Ending): void => {
 /** What the run is left by, if it goes on by itself after this end: what was said to it waits until then. */
 const leaves = (ending: Ending): Delivery.Left | undefined => {
   if (ending._tag === "RunAborted") return ending.reason === "shutdown" ? "process" : undefined
-  return ending._tag === "RunFailed" && ending.error.reason._tag === "StoreUnavailable" ? "store" : undefined
+  return ending._tag === "RunFailed" && RunError.isStoreAway(ending.error) ? "store" : undefined
 }
 
 /** What the model call under way has used, which no event of its own says. */

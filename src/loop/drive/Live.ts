@@ -19,7 +19,7 @@
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type * as RunError from "../../run/RunError.ts"
+import * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunInput from "../../run/RunInput.ts"
 import * as RunResult from "../../run/RunResult.ts"
@@ -204,8 +204,7 @@ export class Live implements Runs.LiveRun {
 export const isShutdown = (stop: Stop | undefined): boolean => stop?._tag === "Abort" && stop.reason === "shutdown"
 
 /** What this cuts off goes on by itself later. */
-const goesOn = (stop: Stop): boolean =>
-  isShutdown(stop) || (stop._tag === "Failed" && stop.error.reason._tag === "StoreUnavailable")
+const goesOn = (stop: Stop): boolean => isShutdown(stop) || (stop._tag === "Failed" && RunError.isStoreAway(stop.error))
 
 /** Why somebody who wanted the run to end has cut it off. */
 export const wanted = (stop: Stop | undefined): RunEvent.AbortedReason | undefined =>

@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Delivery from "../../run/Delivery.ts"
 import * as Frozen from "../../run/Frozen.ts"
-import type * as RunError from "../../run/RunError.ts"
+import * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as Queue from "../../run/state/Queue.ts"
@@ -64,7 +64,7 @@ export class Inbox {
       this.#waiting.set(messages, waiter)
       const failed = (error: SessionStore.StoreError) => {
         // what became of it is recorded, and the write after this one may store both
-        const isJudged = waiter.verdict !== undefined && error.reason._tag === "StoreUnavailable"
+        const isJudged = waiter.verdict !== undefined && RunError.isStoreAway(error)
         waiter.isRefused = !isJudged
         return Effect.andThen(onFailure(error), isJudged ? Effect.asVoid(Deferred.await(told)) : Effect.fail(error))
       }

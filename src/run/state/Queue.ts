@@ -47,7 +47,7 @@ export const evolve = (queue: Queue, event: RunEvent.Durable): Queue => {
 }
 
 /**
- * When a drive wrote its end itself, whoever waits was told so: what a shutdown keeps waits on, and nothing else is
+ * When a drive wrote its end itself, whoever waits was told so: what that end keeps waits on, and nothing else is
  * delivered later. A drive that died has told nobody.
  */
 export const end = (queue: Queue, event: RunEvent.End): Queue => {
