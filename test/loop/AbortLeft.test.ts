@@ -225,6 +225,42 @@ describe("an abort of a session's run", () => {
       }
     }))
 
+  it.effect("ends the run it found although a request for an older run has the session meanwhile", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make()
+      const made = yield* Suspended.before([ScriptedModel.text("hi"), TestAgent.work(1)], { store })
+      yield* made.agent.run({ sessionId: "s", runId: "first", input: "hello" })
+      yield* made.agent.run({ sessionId: "s", input: "go" })
+      const [opening, opened, looking, looked] = yield* Effect.replicateEffect(Deferred.make<void>(), 4)
+      const runs = yield* sharedRuns
+      const late = otherwise(store, {
+        open: (sessionId, options) =>
+          Effect.andThen(
+            Deferred.succeed(opening!, undefined),
+            Effect.andThen(Deferred.await(opened!), store.service.open(sessionId, options))
+          )
+      })
+      const slow = otherwise(store, {
+        lastOf: (sessionId, type, runId) =>
+          Effect.andThen(
+            runId === "first" && Deferred.doneUnsafe(looking!, Effect.void) ? Deferred.await(looked!) : Effect.void,
+            store.service.lastOf(sessionId, type, runId)
+          )
+      })
+      const { agent } = yield* TestAgent.make([], { store: late, runs })
+      const other = yield* TestAgent.make([], { store: slow, runs })
+      const aborting = yield* Effect.forkChild(agent.abort("s"))
+      yield* Deferred.await(opening!)
+      const again = yield* Effect.forkChild(other.agent.run({ sessionId: "s", runId: "first", input: "hello" }))
+      yield* Deferred.await(looking!)
+      yield* Deferred.succeed(opened!, undefined)
+      yield* Effect.yieldNow
+      yield* Deferred.succeed(looked!, undefined)
+      yield* Fiber.join(aborting)
+      assert.strictEqual((yield* Fiber.join(again)).text, "hi")
+      yield* isOver(store)
+    }))
+
   it.effect("asks no reconciler about a run that has died twice in a row, or died while being aborted", () =>
     Effect.gen(function*() {
       let asked = 0
