@@ -55,6 +55,20 @@ describe("a session", () => {
       assert.deepStrictEqual([factsOf(watch.seen)[0], textOf(watch.seen)], [3, "a|b"])
     }))
 
+  it.effect("is not seen live before the fact that its reader has, which says the same", () =>
+    Effect.gen(function*() {
+      const { agent, gate } = yield* held
+      const answer = 3
+      const watch = yield* Watch.make(agent.follow("s", answer))
+      // came after the other reader, and is told the answer under way
+      const later = yield* Watch.make(agent.follow("s"))
+      yield* later.until("TextDelta")
+      yield* gate.release
+      yield* watch.until("RunCompleted")
+      assert.strictEqual(textOf(watch.seen), "")
+      assert.deepStrictEqual(factsOf(watch.seen), [answer + 1, answer + 2])
+    }))
+
   it.effect("that another process drives is seen in facts", () =>
     Effect.gen(function*() {
       const { gate, run, store } = yield* held
