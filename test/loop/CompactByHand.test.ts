@@ -6,6 +6,8 @@ import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as ContextSummary from "../../src/layers/ContextSummary.ts"
 import * as ContextWindow from "../../src/layers/ContextWindow.ts"
+import * as Transcript from "../../src/run/Transcript.ts"
+import * as Usage from "../../src/run/Usage.ts"
 import * as ContextManager from "../../src/services/ContextManager.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as RunLog from "../support/RunLog.ts"
@@ -98,6 +100,28 @@ describe("a compaction by hand", () => {
       const error = yield* Effect.flip(agent.compact("s"))
       assert.strictEqual(error.reason._tag, "CompactionFailed")
       assert.deepStrictEqual(yield* store.log("s"), before)
+    }))
+
+  it.effect("does not replace the message whose call waits for a person", () =>
+    Effect.gen(function*() {
+      const context = Layer.succeed(ContextManager.ContextManager, {
+        plan: (view) => view.force === "manual" ? { _tag: "Compact", request: view } : { _tag: "Send" },
+        compact: ({ transcript }) =>
+          Effect.succeed({
+            strategy: "all",
+            upTo: Transcript.openSeq(transcript)!,
+            replacement: [Transcript.latestSaid(transcript)!],
+            usage: Usage.zero
+          })
+      })
+      const { agent, store } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("ok")], { context })
+      yield* agent.run({ sessionId: "s", input: "pay", toolPolicy: { requireApprovalByDefault: true } })
+      const error = yield* Effect.flip(agent.compact("s"))
+      assert.strictEqual(error.reason.message, "the strategy \"all\" left out calls that are still open")
+      const [question] = yield* agent.approvals("s")
+      yield* agent.decide({ sessionId: "s", approvalId: question!.id, approved: true })
+      assert.strictEqual((yield* agent.resumeRun({ sessionId: "s" }))._tag, "Completed")
+      assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), ["1.0 Succeeded"])
     }))
 
   it.effect("fails with a typed error when the strategy interrupts itself", () =>
