@@ -175,6 +175,20 @@ describe("the chunks of a run", () => {
       assert.deepStrictEqual<unknown>(yield* chunksOf([turn]), beginning)
     }))
 
+  it.effect("begin anew with an attempt of a later drive, after one that was cut off without a trace", () =>
+    Effect.gen(function*() {
+      const [again, resumed] = Drafts.log(Drafts.turnStarted(1), Drafts.resumed(2))
+      const second: RunEvent.RunEvent = { _tag: "TextDelta", ...place, attempt: 2, block: "t", delta: "Hello" }
+      const said = { ...says(Message.text("Hello")), attempt: 2 }
+      const chunks = yield* chunksOf([...begin, text("t", "Hel"), resumed, again, second, said])
+      assert.deepStrictEqual<unknown>(chunks.slice(4), [
+        { type: "start-step" },
+        { type: "text-start", id: "1.2:t" },
+        { type: "text-delta", id: "1.2:t", delta: "Hello" },
+        { type: "text-end", id: "1.2:t" }
+      ])
+    }))
+
   it.effect("end nothing that was taken back", () =>
     Effect.gen(function*() {
       const [discarded] = Drafts.log(Drafts.discarded(1, 1))
