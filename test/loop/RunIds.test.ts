@@ -98,6 +98,15 @@ describe("the same run id", () => {
       yield* other.abort
     }))
 
+  it.effect("of the session's last run, which has ended, is replayed while somebody else has the session", () =>
+    Effect.gen(function*() {
+      const { agent, gate, input, run, store } = yield* Gated.start()
+      yield* gate.release
+      const result = yield* run.result
+      yield* store.service.open("s", { runId: "theirs", create: false })
+      assert.deepStrictEqual(yield* agent.run(input), result)
+    }))
+
   it.effect("with equal input replays from a new agent over the same store", () =>
     Effect.gen(function*() {
       const { close, gate, input, run, store } = yield* Gated.start()
