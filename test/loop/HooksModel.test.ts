@@ -46,6 +46,19 @@ describe("messages of a hook", () => {
       assert.deepStrictEqual(RunLog.violations(log), [])
     }))
 
+  it.effect("are made of what is sent, also where nothing waits for an answer and the model is told to go on", () =>
+    Effect.gen(function*() {
+      const seen: Array<ReadonlyArray<Message.Message>> = []
+      const { agent, script } = yield* hooked(
+        { beforeModelCall: ({ messages }) => Effect.sync(() => void seen.push(messages)) },
+        [[ScriptedModel.text("half"), ScriptedModel.finish("length")], ScriptedModel.text("whole")]
+      )
+      assert.strictEqual((yield* agent.run(go))._tag, "Limited")
+      assert.strictEqual((yield* agent.resumeRun({ sessionId: "s" }))._tag, "Completed")
+      assert.deepStrictEqual(seen, (yield* script.requests).map(({ messages }) => messages))
+      assert.deepStrictEqual(seen[1]!.map(({ role }) => role), ["system", "user", "assistant", "user"])
+    }))
+
   it.effect("are asked for once a turn: every attempt sends the same messages", () =>
     Effect.gen(function*() {
       let asked = 0
