@@ -14,6 +14,7 @@ import * as SessionLines from "../../src/SessionLines.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Family from "../support/Family.ts"
 import * as RunLog from "../support/RunLog.ts"
+import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
 
 /** A run that buys something, and the root, which asks for one. */
@@ -67,6 +68,22 @@ describe("a call that waits for what is not a run", () => {
       assert.deepStrictEqual(paused?.waitsFor, [root])
     }))
 })
+
+it.effect("a call that waits for a run does not go on when its tool is no longer offered", () =>
+  Effect.gen(function*() {
+    let begun = 0
+    const tool = () => Effect.suspend(() => (begun++, ToolCall.pause({ sessionId: "x", runId: "x" })))
+    const first = yield* TestAgent.make([TestAgent.work(1)], { tool })
+    assert.strictEqual((yield* first.agent.run({ sessionId: "s", input: "go" }))._tag, "Suspended")
+    const { agent, store } = yield* TestAgent.make([ScriptedModel.text("ok")], {
+      store: first.store,
+      tool,
+      agent: { toolPolicy: { allowList: ["look"] } }
+    })
+    assert.strictEqual((yield* agent.resumeRun({ sessionId: "s" }))._tag, "Completed")
+    assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), ["1.0 Interrupted"])
+    assert.strictEqual(begun, 1)
+  }))
 
 /** Its handler has the run `x` work for the calls of the root, which may have begun without them. */
 const sharing: Family.Handler = (agent, plan, call) =>
