@@ -222,6 +222,22 @@ describe("hooks see calls as they come", () => {
     }))
 })
 
+it.effect("an outcome is in the store before a hook sees the next call", () =>
+  Effect.gen(function*() {
+    const store = yield* TestStore.make()
+    const stored: Array<ReadonlyArray<string>> = []
+    const hook: Hook = {
+      name: "looking",
+      beforeToolCall: () => Effect.map(store.log("s"), (log) => void stored.push(RunLog.outcomes(log)))
+    }
+    const { agent } = yield* TestAgent.make([[TestAgent.work(1), TestAgent.work(2)], ScriptedModel.text("ok")], {
+      store,
+      agent: { hooks: [hook] }
+    })
+    yield* agent.run(go)
+    assert.deepStrictEqual(stored, [[], ["1.0 Succeeded"]])
+  }))
+
 describe("in a parallel round", () => {
   const calls = [1, 2, 3].map((n) => TestAgent.work(n, `${n}`))
 
