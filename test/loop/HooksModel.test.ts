@@ -72,6 +72,37 @@ describe("messages of a hook", () => {
       assert.deepStrictEqual(requests.map((request) => request.messages), Array(3).fill([Message.user("ask 1")]))
     }))
 
+  it.effect("do not have the reasoning that the hook before left out, whoever knows it", () =>
+    Effect.gen(function*() {
+      let answer: Message.AssistantMessage | undefined
+      const leavesOut: Hook = {
+        name: "leaves out",
+        beforeModelCall: ({ messages }) =>
+          Effect.succeed({
+            messages: messages.map((message) =>
+              message.role !== "assistant"
+                ? message
+                : { role: "assistant", content: message.content.filter(({ type }) => type !== "reasoning") }
+            )
+          })
+      }
+      const givesBack: Hook = {
+        name: "gives back",
+        afterModelCall: ({ message }) => Effect.sync(() => void (answer = message)),
+        beforeModelCall: ({ messages }) =>
+          Effect.sync(() => ({
+            messages: messages.map((message) => message.role === "assistant" ? answer! : message)
+          }))
+      }
+      for (const [hooks, isSent] of [[[givesBack], true], [[leavesOut, givesBack], false]] as const) {
+        const turns = [[ScriptedModel.reasoning("hm"), TestAgent.work(1)], ScriptedModel.text("ok")]
+        const { agent, script } = yield* TestAgent.make(turns, { agent: { hooks } })
+        yield* agent.run(go)
+        const [, second] = yield* script.requests
+        assert.strictEqual(JSON.stringify(second!.messages).includes("hm"), isSent)
+      }
+    }))
+
   it.effect("are covered by the digest of what is sent, which stays the same when nothing changed", () =>
     Effect.gen(function*() {
       const said = (text: string | undefined) =>
