@@ -58,6 +58,15 @@ const drain = Effect.fnUntraced(function*(feed: Feed.Feed) {
   return arrays
 })
 
+it.effect("a reader that comes after the first fact gets that from the store", () =>
+  Effect.gen(function*() {
+    const feed = yield* make(1)
+    feed.publish([notice(1)])
+    const reader = yield* Effect.forkChild(Stream.runCollect(feed.eventsBeside), { startImmediately: true })
+    feed.end(Exit.void)
+    assert.deepStrictEqual(yield* Fiber.join(reader), [notice(1)])
+  }))
+
 describe("a full buffer", () => {
   it.effect("joins neighbouring deltas of one block", () =>
     Effect.gen(function*() {
