@@ -101,6 +101,19 @@ describe("closing", () => {
     assert.strictEqual(RunLog.endOf(events), "RunAborted(forked)")
   })
 
+  it("settles all calls of a suspended run of which nobody is asked about one, and ends it as a copy's", () => {
+    const log = Draft.log(
+      Draft.started("x"),
+      Draft.assistant([Draft.call("a"), Draft.call("b")]),
+      Draft.toolStarted("1.0"),
+      Draft.toolPaused("1.0", { sessionId: "below", runId: "below" }),
+      Draft.suspended
+    )
+    const events = Fork.closing(fold(log), log.at(-1)!, 77)
+    assert.deepStrictEqual(RunLog.outcomes(events), ["1.0 OutcomeUnknown", "1.1 NotExecuted(stopped)"])
+    assert.deepStrictEqual(RunLog.tags(events).slice(2), ["RunResumed", "RunAborted"])
+  })
+
   it.prop(
     "adds nothing to a whole copy, and leaves open no call that its original may carry out",
     [Logs.odd],
