@@ -170,6 +170,11 @@ describe("content", () => {
     assert.deepStrictEqual(content.map((part) => part.type), ["text", "tool-call", "text"])
   })
 
+  it("after the end of its block is another text, also under the same id", () => {
+    const { content } = collect([text("one", "0"), end("0", undefined, "text"), text("two", "0")])
+    assert.deepStrictEqual(content, [{ type: "text", text: "one" }, { type: "text", text: "two" }])
+  })
+
   it("after the finish is ignored", () => {
     const finish: Model.ModelPart = { type: "finish", reason: "stop", usage: { inputTokens: 1, outputTokens: 1 } }
     const collector = new Collector("run-1", 1, 1)
