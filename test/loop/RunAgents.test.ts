@@ -90,6 +90,7 @@ describe("an agent that works for a call several times", () => {
       assert.deepStrictEqual(questions.map(({ sessionId }) => sessionId), ["root//1.0/0", "root//1.0/2"])
       const [paused] = RunLog.only((yield* made.logs).get("root")!, "ToolPaused")
       assert.strictEqual(paused?.waitsFor.length, 2)
+      assert.deepStrictEqual(paused?.beside, [{ sessionId: "root//1.0/1", runId: "root//1.0/1" }])
 
       const answer = ({ id: approvalId, sessionId }: typeof questions[number]) =>
         made.agent.decide({ sessionId, approvalId, approved: true })
