@@ -436,6 +436,17 @@ describe("what a drive publishes is counted once:", () => {
       ])
     }))
 
+  it.effect("a call that paused and did not go on, without a time", () =>
+    Effect.gen(function*() {
+      const { read } = published([
+        Drafts.started("go"),
+        Drafts.toolStarted("1.0"),
+        Drafts.toolPaused("1.0", { sessionId: "below", runId: "below" }),
+        Drafts.settled("1.0", { _tag: "Interrupted" })
+      ])
+      assert.deepStrictEqual(yield* read(/tool\./), ["tool.calls{name=search,outcome=Interrupted} 1"])
+    }))
+
   it.effect("a question, while nobody has answered it and its call has no outcome", () =>
     Effect.gen(function*() {
       const asked = [
