@@ -139,6 +139,14 @@ describe("what is taken up", () => {
       assert.lengthOf(yield* script.requests, 0)
     }))
 
+  it.effect("a run that keeps dying, also if the clock was set back since by more than it waits", () =>
+    Effect.gen(function*() {
+      const store = yield* DeadRun.of([...DeadRun.inTools("look"), ...DeadRun.again(2)].map(ours))
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("done")], { store })
+      yield* TestClock.setTime((yield* store.log("s")).at(-1)!.at - 60_000)
+      assert.lengthOf((yield* agent.recover()).runs, 1)
+    }))
+
   it.effect("runs that keep dying, one after the other, none waiting for one that cannot be taken up", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make()
