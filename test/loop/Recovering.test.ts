@@ -410,6 +410,22 @@ describe("what cannot be taken up", () => {
       assert.lengthOf((yield* agent.recover()).runs, 4)
     }))
 
+  it.effect("is only what the store fails for, when it does not fail time after time", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make()
+      const ids = Array.from({ length: 6 }, (_, n) => `s${n}`)
+      for (const id of ids) yield* DeadRun.write(store, id, DeadRun.unanswered("test/Tested", id))
+      let opened = 0
+      const shaky = TestStore.over({
+        ...store.service,
+        open: (id, options) =>
+          ++opened % 3 > 0 ? Effect.fail(SessionErrors.unavailable("down")) : store.service.open(id, options)
+      })
+      const { agent } = yield* TestAgent.make(ids.map(() => ScriptedModel.text("done")), { store: shaky })
+      const { refused, runs, stoppedBy } = yield* agent.recover()
+      assert.deepStrictEqual([runs.length, refused.length, stoppedBy], [2, 4, undefined])
+    }))
+
   it.effect("is everything when the agent is closed or the input is wrong", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make()
