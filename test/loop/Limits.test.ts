@@ -130,6 +130,13 @@ describe("maxToolCalls", () => {
       assert.strictEqual(left.end, "RunCompleted(stop)")
     }))
 
+  it.effect("that is used up says nothing of a call of an unknown tool, which stays unknown", () =>
+    Effect.gen(function*() {
+      const calls = [TestAgent.work(1, "a"), ScriptedModel.call("nope", {}, "b")]
+      const { log } = yield* Limited.play([calls], { maxToolCalls: 0 })
+      assert.deepStrictEqual([...RunLog.outcomes(log)].sort(), ["1.0 NotExecuted(limit)", "1.1 UnknownTool"])
+    }))
+
   it.effect("that is just enough does not end the run", () =>
     Effect.gen(function*() {
       const { end } = yield* Limited.play([TestAgent.work(1), ScriptedModel.text("ok")], { maxToolCalls: 1 })
