@@ -9,6 +9,7 @@ import type * as Message from "../../src/run/Message.ts"
 import * as ContextManager from "../../src/services/ContextManager.ts"
 import type { Hook } from "../../src/services/Hooks.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Overflows from "../support/Overflows.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as Steering from "../support/Steering.ts"
 import * as TestAgent from "../support/TestAgent.ts"
@@ -158,6 +159,33 @@ describe("what is said to a run", () => {
       assert.strictEqual(sizes[3], sizes[2])
     }))
 })
+
+it.effect("a steer that waits counts in the size of what was too much, whether hooks saw that or not", () =>
+  Effect.gen(function*() {
+    const sizes: Array<number> = []
+    const context = Layer.succeed(ContextManager.ContextManager, {
+      plan: ({ force, size }) => {
+        if (force === "overflow") sizes.push(size.tokens)
+        return ContextManager.send
+      },
+      compact: () => Effect.die("nothing is to be compacted")
+    })
+    const looks: Hook = { name: "looks", beforeModelCall: () => Effect.void }
+    for (const hooks of [[], [looks]]) {
+      const gate = yield* ScriptedModel.makeGate
+      const { agent } = yield* TestAgent.make([[ScriptedModel.gate(gate), Overflows.overflow]], {
+        context,
+        agent: { hooks }
+      })
+      const run = yield* agent.start(go)
+      yield* gate.started
+      yield* Steering.say(run, "steer", "hurry ".repeat(100))
+      yield* gate.release
+      yield* Effect.exit(run.result)
+    }
+    assert.lengthOf(sizes, 2)
+    assert.strictEqual(sizes[1], sizes[0])
+  }))
 
 describe("a turn that is prepared and then cut by a hook", () => {
   const narrowed = (quota?: number) =>
