@@ -59,4 +59,10 @@ describe("no content is said of an error", () => {
   it("but the place is, where that is a file's", () => {
     assert.match(Warning.saidOf(new RangeError("SECRET")), /^: RangeError at .*Warning\.test\.ts:\d+:\d+$/)
   })
+
+  it("and of places in installed packages the call that led there", () => {
+    const error = new RangeError("no")
+    error.stack = "RangeError: no\n    at check (/app/node_modules/zod/index.js:1:2)\n    at pay (/app/pay.js:3:4)"
+    assert.strictEqual(Warning.saidOf(error), ": RangeError at /app/pay.js:3:4")
+  })
 })
