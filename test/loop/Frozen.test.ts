@@ -1,9 +1,13 @@
 /** What is handed to foreign code is frozen, or a copy: nobody can write into the log, or into what runs. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import type { Json } from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
+import * as Message from "../../src/run/Message.ts"
+import * as Usage from "../../src/run/Usage.ts"
+import * as ContextManager from "../../src/services/ContextManager.ts"
 import type { Hook } from "../../src/services/Hooks.ts"
 import { ToolCall } from "../../src/services/ToolCall.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
@@ -128,6 +132,22 @@ describe("a write in place", () => {
         { n: 1, of: { amount: 1 } },
         { n: 2, of: { amount: 2 } }
       ])
+    }))
+
+  it.effect("by a strategy to its replacement does not change the log, whatever it froze of that", () =>
+    Effect.gen(function*() {
+      const said = Message.user("go")
+      const context = Layer.succeed(ContextManager.ContextManager, {
+        plan: (view) => view.force === "manual" ? { _tag: "Compact", request: view } : { _tag: "Send" },
+        compact: () =>
+          Effect.succeed({ strategy: "all", upTo: 99, replacement: Object.freeze([said]), usage: Usage.zero })
+      })
+      const { agent, store } = yield* TestAgent.make([ScriptedModel.text("ok")], { context })
+      yield* agent.run({ sessionId: "s", input: "go" })
+      yield* agent.compact("s")
+      Object.assign(said.content[0]!, { text: "else" })
+      const [compacted] = RunLog.only(yield* store.log("s"), "ContextCompacted")
+      assert.deepStrictEqual(compacted?.replacement, [Message.user("go")])
     }))
 
   it.effect("by an observer hides nothing from the next guard", () =>
