@@ -101,6 +101,21 @@ describe("a call that is denied", () => {
       assert.deepStrictEqual(Approvals.violations(yield* made.store.log("s")), [])
     }))
 
+  it.effect("is no longer waited for when it settles", () =>
+    Effect.gen(function*() {
+      const made = yield* Approvals.make(turns, { approver: Approvals.answering(() => Approvals.no("too dear")) })
+      const events = yield* Stream.runCollect(made.agent.stream({ sessionId: "s", input: "go" }))
+      const seen = events.map((event) => event._tag === "StatusChanged" ? event.to : event._tag)
+      const from = seen.indexOf("ApprovalRequested")
+      assert.deepStrictEqual(seen.slice(from, from + 5), [
+        "ApprovalRequested",
+        "awaiting_human",
+        "ApprovalResolved",
+        "tool_running",
+        "ToolSettled"
+      ])
+    }))
+
   it.effect("is no error: it does not end a run that stops on errors, and is not counted", () =>
     Effect.gen(function*() {
       const made = yield* Approvals.make(turns, {
