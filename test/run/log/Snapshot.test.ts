@@ -65,6 +65,24 @@ describe("reading from a compaction", () => {
     ))
   })
 
+  it("that keeps two calls with one id of their provider does, too", () => {
+    const search = (turn: number) => {
+      const found = { type: "tool-result", id: "a", name: "search", result: "ok", isFailure: false } as const
+      const hosted = { providerExecuted: true } as const
+      const call = { ...Draft.call("search"), id: "a", ...hosted }
+      return [Draft.turnStarted(turn), Draft.assistant([call, { ...found, ...hosted }], { turn })]
+    }
+    isSame(Draft.log(
+      Draft.started("go"),
+      ...search(1),
+      Draft.turnFinished(1),
+      Draft.input("and now?"),
+      ...search(2),
+      Draft.turnFinished(2),
+      Draft.compacted(1, [Message.user("go")])
+    ))
+  })
+
   it("of a run that works for a call does, too", () => {
     const parent = { sessionId: "around", runId: "around", callId: "1.0" }
     isSame(Draft.log(
