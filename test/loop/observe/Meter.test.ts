@@ -436,6 +436,14 @@ describe("what a drive publishes is counted once:", () => {
       ])
     }))
 
+  it.effect("a question that comes after the result is known, as none that waits", () =>
+    Effect.gen(function*() {
+      const { meter, read } = published([Drafts.started("go")])
+      meter.close?.(Exit.void)
+      meter.see?.(Drafts.log(Drafts.approvalRequested("1.0")))
+      assert.deepStrictEqual(yield* read(/waiting/), [])
+    }))
+
   it.effect("a call that paused and did not go on, without a time", () =>
     Effect.gen(function*() {
       const { read } = published([
