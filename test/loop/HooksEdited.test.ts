@@ -9,6 +9,7 @@ import * as Approvals from "../support/Approvals.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as Suspended from "../support/Suspended.ts"
 import * as TestAgent from "../support/TestAgent.ts"
+import * as Watch from "../support/Watch.ts"
 
 const nOf = (params: Schema.Json): number => (params as { readonly n: number }).n
 
@@ -34,6 +35,36 @@ const questions = (log: Parameters<typeof RunLog.only>[0]) =>
     nOf(params),
     RunLog.only(log, "ApprovalResolved").find((answer) => answer.approvalId === approvalId)?.approved
   ])
+
+it.effect("a person is not asked about arguments that a guard changed once a failed call has ended the round", () =>
+  Effect.gen(function*() {
+    const [failing, looking, looked] = yield* Effect.replicateEffect(Deferred.make<void>(), 3)
+    const hook: Hook = {
+      name: "slow",
+      beforeToolCall: ({ params }) =>
+        nOf(params) !== 9
+          ? Effect.void
+          : Deferred.succeed(looking!, undefined).pipe(
+            Effect.andThen(Deferred.await(looked!)),
+            Effect.as<ToolDecision>({ _tag: "Change", params: { n: 5 } })
+          )
+    }
+    const { agent, store } = yield* Approvals.make([[TestAgent.look(1, "a"), TestAgent.work(2, "b")]], {
+      approver: Approvals.answering(() => ({ approved: true, params: { n: 9 } })),
+      agent: { hooks: [hook], toolPolicy: { maxParallel: 2, continueOnError: false } },
+      tool: () => Effect.andThen(Deferred.await(failing!), Effect.fail("no"))
+    })
+    const run = yield* agent.start(Suspended.go)
+    const watch = yield* Watch.make(run.events)
+    yield* Deferred.await(looking!)
+    yield* Deferred.succeed(failing!, undefined)
+    yield* watch.until("ToolSettled")
+    yield* Deferred.succeed(looked!, undefined)
+    yield* Effect.exit(run.result)
+    const log = yield* store.log("s")
+    assert.deepStrictEqual(questions(log), [[2, true]])
+    assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Failed", "1.1 NotExecuted(failed)"])
+  }))
 
 const waiting = Effect.fnUntraced(function*({ agent }: Suspended.Suspended) {
   const [question] = yield* agent.approvals("s")
