@@ -11,6 +11,7 @@ import * as Approvals from "../support/Approvals.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as Suspended from "../support/Suspended.ts"
 import * as TestAgent from "../support/TestAgent.ts"
+import * as Watch from "../support/Watch.ts"
 
 const policy = (toolPolicy: RunPolicy.ToolPolicy = {}) => ({
   agent: { toolkit: Approvals.kit, toolPolicy: { approvalTimeout: 60_000, ...toolPolicy } }
@@ -111,6 +112,27 @@ describe("a question that expires", () => {
       assert.deepStrictEqual(yield* settled(made), [expired])
       assert.deepStrictEqual(made.ran, [])
       assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
+    }))
+
+  it.effect("while a later call runs denies its call when the round takes up what was allowed meanwhile", () =>
+    Effect.gen(function*() {
+      const gate = yield* Deferred.make<void>()
+      const approver = Approvals.answering(({ callId }) => callId === "1.2" ? Approvals.yes : undefined)
+      const calls = [1, 2, 3].map((n) => TestAgent.work(n, `${n}`))
+      const made = yield* Suspended.before([calls, ScriptedModel.text("ok")], {
+        ...policy(),
+        approver,
+        tool: ({ n }) => Effect.as(n === 3 ? Deferred.await(gate) : Effect.void, "done")
+      })
+      const run = yield* made.agent.start(Suspended.go)
+      const watch = yield* Watch.make(run.events)
+      yield* watch.until("ToolStarted")
+      yield* made.decide("1.1")
+      yield* TestClock.adjust("1 minute")
+      yield* Deferred.succeed(gate, undefined)
+      assert.strictEqual((yield* run.result)._tag, "Completed")
+      const outcomes = [...RunLog.outcomes(yield* made.log)].sort()
+      assert.deepStrictEqual(outcomes, ["1.0 Denied", "1.1 Succeeded", "1.2 Succeeded"])
     }))
 
   it.effect("is no longer listed among those that wait", () =>
