@@ -144,6 +144,18 @@ describe("a generated session", () => {
     }), check(60))
 })
 
+it.effect("a session is not read on from what is known of a removed session that had its id", () =>
+  Effect.gen(function*() {
+    const [removed, store] = [yield* SessionStoreMemory.make, yield* SessionStoreMemory.make]
+    const log = Draft.log(Draft.started("go"), Draft.turnStarted(1))
+    yield* write(removed, log)
+    yield* write(store, log.map((event) => ({ ...event, at: event.at + 1000 })))
+    const known = yield* Fold.fold(removed, "s", Fold.nothing)
+    assert.deepStrictEqual(yield* Fold.fold(removed, "s", known), known)
+    const error = yield* Effect.flip(Fold.fold(store, "s", known))
+    assert.strictEqual(error.reason._tag, "SessionNotFound")
+  }))
+
 describe("a session of 10,000 turns that was compacted near its end", () => {
   const turns = 10_000
   const long = Draft.log(
