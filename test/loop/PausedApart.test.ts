@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
 import * as ToolExecutorToolkit from "../../src/layers/ToolExecutorToolkit.ts"
 import type * as Pointer from "../../src/run/Pointer.ts"
 import * as RunError from "../../src/run/RunError.ts"
@@ -16,6 +17,7 @@ import * as Family from "../support/Family.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
+import * as Watch from "../support/Watch.ts"
 
 /** A run that buys something, and the root, which asks for one. */
 const buys: Family.Plan = { turns: [[{ by: "buy" }]] }
@@ -83,6 +85,21 @@ it.effect("a call that waits for a run does not go on when its tool is no longer
     assert.strictEqual((yield* agent.resumeRun({ sessionId: "s" }))._tag, "Completed")
     assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), ["1.0 Interrupted"])
     assert.strictEqual(begun, 1)
+  }))
+
+it.effect("a call that paused took no more time than its pause says, if it is cut off", () =>
+  Effect.gen(function*() {
+    const { agent, store } = yield* TestAgent.make([[TestAgent.work(1, "a"), TestAgent.work(2, "b")]], {
+      tool: ({ n }) => n === 1 ? ToolCall.pause({ sessionId: "x", runId: "x" }) : Effect.never,
+      agent: { toolPolicy: { maxParallel: 2 } }
+    })
+    const run = yield* agent.start({ sessionId: "s", input: "go" })
+    const watch = yield* Watch.make(run.events)
+    yield* watch.until("ToolPaused")
+    yield* TestClock.adjust("1 minute")
+    yield* run.abort
+    const settled = RunLog.only(yield* store.log("s"), "ToolSettled").map(({ callId, duration }) => [callId, duration])
+    assert.deepStrictEqual(settled, [["1.0", 0], ["1.1", 60_000]])
   }))
 
 /** Its handler has the run `x` work for the calls of the root, which may have begun without them. */
