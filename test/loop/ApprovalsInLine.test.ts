@@ -53,6 +53,17 @@ describe("a suspended run", () => {
       assert.deepStrictEqual(made.ran, [3, 2])
     }))
 
+  it.effect("keeps a call that needs no permission behind one that waits, although a call between them runs", () =>
+    Effect.gen(function*() {
+      const made = yield* Suspended.make([work(1, "a"), work(2, "b"), look(3, "c")])
+      yield* made.decide("1.1")
+      yield* made.resume()
+      assert.deepStrictEqual(made.ran, [2])
+      yield* made.decide("1.0")
+      yield* made.resume()
+      assert.deepStrictEqual(made.ran, [2, 1, 3])
+    }))
+
   it.effect("runs exactly one of three equal calls when one is allowed", () =>
     Effect.gen(function*() {
       for (const maxParallel of [1, 3]) {
