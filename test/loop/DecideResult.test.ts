@@ -217,6 +217,17 @@ describe("a result", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.0 Failed", "1.1 NotExecuted(failed)"])
     }))
 
+  it.effect("that was truncated leaves no size in the outcome of a guard that withholds it", () =>
+    Effect.gen(function*() {
+      const hook: Hook = { name: "guard", afterToolCall: () => Effect.fail("no") }
+      const made = yield* Suspended.make(TestAgent.work(1), { agent: { hooks: [hook] } })
+      yield* made.decide("1.0", { result: "x".repeat(40_000) })
+      yield* made.resume()
+      const [settled] = RunLog.only(yield* made.log, "ToolSettled")
+      assert.strictEqual(settled?.outcome._tag, "Failed")
+      assert.notProperty(settled, "originalSize")
+    }))
+
   it.effect("is not stored as an outcome when the run is aborted before hooks have seen it", () =>
     Effect.gen(function*() {
       const { made, run } = yield* answeredBeside([{ name: "masks", afterToolCall: () => Effect.void }])
