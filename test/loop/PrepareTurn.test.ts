@@ -2,9 +2,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type * as Agent from "../../src/Agent.ts"
+import * as ContextManager from "../../src/services/ContextManager.ts"
 import type * as PrepareTurn from "../../src/services/PrepareTurn.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as RunLog from "../support/RunLog.ts"
@@ -41,6 +43,24 @@ describe("a prepared turn", () => {
       const { log, requests } = yield* ran(twoTurns, changing({ 1: { tools: ["look"] } }))
       assert.deepStrictEqual(requests.map(toolsOf), [["look"], ["work", "look", "again"]])
       assert.deepStrictEqual(RunLog.only(log, "TurnStarted").map(({ tools }) => tools), [["look"], undefined])
+    }))
+
+  it.effect("counts with its own instructions, and the turn after it with the run's", () =>
+    Effect.gen(function*() {
+      const sizes: Array<number> = []
+      const context = Layer.succeed(ContextManager.ContextManager, {
+        plan: ({ size }) => (sizes.push(size.fixed), ContextManager.send),
+        compact: () => Effect.die("nothing is to be compacted")
+      })
+      const agent = changing({ 2: { instructions: "Be thorough. ".repeat(100) } })
+      const made = yield* TestAgent.make([TestAgent.look(1), TestAgent.look(2), ScriptedModel.text("done")], {
+        agent,
+        context
+      })
+      yield* made.agent.run(go)
+      const [first, second, third] = sizes
+      assert.isAbove(second!, first! + 100)
+      assert.strictEqual(third, first)
     }))
 
   it.effect("never offers a tool that the run may not use", () =>
