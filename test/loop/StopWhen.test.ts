@@ -38,6 +38,24 @@ describe("stopWhen", () => {
       assert.deepStrictEqual(Steering.decisions(log), ["Continue toolCalls", "Complete stopWhen"])
     }))
 
+  it.effect("takes no time of tools after an answer without calls", () =>
+    Effect.gen(function*() {
+      const asked = yield* Deferred.make<void>()
+      const { agent, store } = yield* TestAgent.make([ScriptedModel.text("done")], {
+        agent: {
+          stopWhen: () =>
+            Deferred.succeed(asked, undefined).pipe(Effect.andThen(Effect.sleep("5 seconds")), Effect.as(false))
+        }
+      })
+      const running = yield* Effect.forkChild(agent.run(go))
+      yield* Deferred.await(asked)
+      yield* TestClock.adjust("5 seconds")
+      yield* Fiber.join(running)
+      assert.deepStrictEqual(RunLog.only(yield* store.log("s"), "TurnFinished").map(({ latency }) => latency.tools), [
+        0
+      ])
+    }))
+
   it.effect("sees the settled message, its calls in order with their outcomes, what was used up, and the data", () =>
     Effect.gen(function*() {
       const seen: Array<StopWhen.Turn> = []
