@@ -170,6 +170,11 @@ describe("content", () => {
     assert.deepStrictEqual(content.map((part) => part.type), ["text", "tool-call", "text"])
   })
 
+  it("of a block that begins again before its end is another text", () => {
+    const { content } = collect([text("one", "0"), start("0", undefined, "text"), text("two", "0")])
+    assert.deepStrictEqual(content, [{ type: "text", text: "one" }, { type: "text", text: "two" }])
+  })
+
   it("after the end of its block is another text, also under the same id", () => {
     const { content } = collect([text("one", "0"), end("0", undefined, "text"), text("two", "0")])
     assert.deepStrictEqual(content, [{ type: "text", text: "one" }, { type: "text", text: "two" }])
