@@ -106,4 +106,13 @@ describe("an answer", () => {
     assert.deepInclude(collector.response, said)
     assert.deepStrictEqual(collector.used, usage)
   })
+
+  it("has used what its finish says, although its model goes on counting", () => {
+    const counting = { ...usage }
+    const collector = new Collector("run", 1, 1)
+    collector.push([{ type: "finish", reason: "stop", usage: counting }])
+    counting.inputTokens = 9
+    assert.deepStrictEqual(collector.used, usage)
+    assert.isFrozen(collector.used)
+  })
 })
