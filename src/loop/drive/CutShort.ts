@@ -58,17 +58,15 @@ export const endedBy = ({ journal }: Env.Env, ended: Ended.Ended): Ending.Ending
 /** How a drive ends whose turns did not end by themselves: by what broke them, or by what cut them off. */
 export const endingOf = ({ journal }: Env.Env, { stopped }: Live.Live, cause: Failure): Ending.Ending => {
   const { abortRequested } = journal.state
-  // an interruption that nobody here asked for came from inside: a model or a strategy interrupted itself
-  const isBroken = !Cause.hasInterruptsOnly(cause) || stopped === undefined
-  const error = isBroken ? RunError.fromCause(cause) : stopped._tag === "Failed" ? stopped.error : undefined
-  if (error !== undefined) {
-    const wanted = abortRequested ?? Live.wanted(stopped)
-    // what its store ends goes on by itself, and somebody wanted this to end
-    return wanted !== undefined && RunError.isStoreAway(error)
-      ? { _tag: "RunAborted", reason: wanted }
-      : { _tag: "RunFailed", error }
+  const failed = (error: RunError.RunError): Ending.Ending => {
+    // what its store ends goes on by itself: not where somebody wanted the end
+    const wanted = RunError.isStoreAway(error) ? abortRequested ?? Live.wanted(stopped) : undefined
+    return wanted === undefined ? { _tag: "RunFailed", error } : { _tag: "RunAborted", reason: wanted }
   }
-  if (stopped?._tag !== "Abort") return { _tag: "RunLimited", reason: "duration" }
+  // an interruption that nobody here asked for came from inside: a model or a strategy interrupted itself
+  if (!Cause.hasInterruptsOnly(cause) || stopped === undefined) return failed(RunError.fromCause(cause))
+  if (stopped._tag === "Failed") return failed(stopped.error)
+  if (stopped._tag === "Duration") return { _tag: "RunLimited", reason: "duration" }
   // an abort that was announced is what happened, even if another reason came before it was carried out
   return { _tag: "RunAborted", reason: abortRequested ?? stopped.reason }
 }

@@ -87,11 +87,11 @@ export class Inbox {
    */
   close(journal: Journal.Journal, end: RunEvent.End["_tag"], left: Delivery.Left | undefined): Queue.Queue {
     this.#journal = undefined
-    const { queued } = journal.state
-    const kept = left === undefined ? [] : queued.filter(({ messages }) => !this.#waiting?.get(messages)?.isRefused)
-    for (const each of queued) {
-      const isKept = left !== undefined && kept.includes(each)
-      this.#judge(each.messages, isKept ? Delivery.kept(left) : Delivery.notDeliveredBefore(end))
+    const kept: Array<Queue.Queued> = []
+    for (const queued of journal.state.queued) {
+      const isKept = left !== undefined && this.#waiting?.get(queued.messages)?.isRefused !== true
+      if (isKept) kept.push(queued)
+      this.#judge(queued.messages, isKept ? Delivery.kept(left) : Delivery.notDeliveredBefore(end))
     }
     return kept
   }
