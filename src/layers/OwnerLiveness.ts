@@ -20,6 +20,8 @@ export interface Owner {
   readonly runId: string
   /** whether it looks for requests to abort */
   readonly hearsAborts?: boolean
+  /** whether it looks for inputs to its run */
+  readonly hearsInputs?: boolean
 }
 
 export interface Liveness {
@@ -44,11 +46,11 @@ export const self = (runId: string): Owner => ({ ...thisProcess(), runId })
 
 let named = 0
 
-/** This process as the owner of a session, as JSON that is unique among the claims of all processes. */
-export const name = (runId: string, hearsAborts: boolean): string =>
+/** This process as the owner of a session that hears of this, as JSON that is unique among the claims of all processes. */
+export const name = (runId: string, hears: Pick<Owner, "hearsAborts" | "hearsInputs">): string =>
   JSON.stringify({
     ...self(runId),
-    ...(hearsAborts ? { hearsAborts } : {}),
+    ...hears,
     claim: `${performance.timeOrigin}.${++named}`
   })
 

@@ -8,6 +8,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
+import type * as DurableEvent from "../run/DurableEvent.ts"
 import type { SessionInfo } from "../run/log/SessionInfo.ts"
 import type * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
@@ -32,6 +33,14 @@ export const maxEventBytes = 16 * 1024 * 1024
 /** What others say in an event is at most this many bytes: the event itself, and the events of a message's calls, add to it. */
 export const maxContentBytes = maxEventBytes - 64 * 1024
 
+/** An input to a run, from a process that does not have the run's session. */
+export interface SentInput extends Pick<DurableEvent.Of<"InputQueued">, "kind" | "messages"> {
+  /** in the log, the `InputQueued` that accepts it has this id */
+  readonly id: string
+  /** `seq` up to which the sender has read the log and not found it */
+  readonly after: number
+}
+
 /** How a session is opened for writing. */
 export interface OpenOptions {
   /** the run that the session is opened for; `SessionBusy` names it to others */
@@ -45,6 +54,8 @@ export interface OpenOptions {
    * is found to be another's, maybe more than once, until the scope closes; not waited for
    */
   readonly onAbortAsked?: Effect.Effect<void> | undefined
+  /** run with what others send to the run (`sendInput`), maybe more than once for an `id`, until the scope closes; not waited for */
+  readonly onInputSent?: ((input: SentInput) => Effect.Effect<void>) | undefined
   /**
    * whether this owner comes after what was asked of owners before it: it is not asked that, and once it has written something, nobody
    * is any more
@@ -160,4 +171,12 @@ export class SessionStore extends Context.Service<SessionStore, {
    * process that it lives in.
    */
   readonly askToAbort?: (sessionId: string, runId: string) => Effect.Effect<boolean, StoreError>
+  /**
+   * Passes an input to the owner of the session, in whatever process, if that has it open for this run: its `onInputSent` runs within
+   * a second. `false` when nobody has the session, `SessionBusy` when its owner has it for something else, or cannot be sent inputs.
+   * Does not tell what comes of it: the log does, and an owner that dies may not have got it. Whoever opens the session after that
+   * owner is not told. The same `id` may be sent again. With a store that lacks it, a run is only sent inputs in the process that it
+   * lives in.
+   */
+  readonly sendInput?: (sessionId: string, runId: string, input: SentInput) => Effect.Effect<boolean, StoreError>
 }>()("fiberloop/services/SessionStore") {}

@@ -15,6 +15,7 @@ import { forkCopies } from "./sessions/ForkCopies.ts"
 import { forkedRuns } from "./sessions/ForkedRuns.ts"
 import { forkLists } from "./sessions/ForkLists.ts"
 import { forkRefusals } from "./sessions/ForkRefusals.ts"
+import { inputsSent } from "./sessions/InputsSent.ts"
 import { landmarks } from "./sessions/Landmarks.ts"
 import { listing } from "./sessions/Listing.ts"
 import { parents } from "./sessions/Parents.ts"
@@ -30,6 +31,7 @@ const parts = [
   appends,
   writers,
   abortsAsked,
+  inputsSent,
   reading,
   landmarks,
   watching,

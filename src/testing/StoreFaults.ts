@@ -104,8 +104,13 @@ const over = (store: Store, operations: Operations.Operations): Omit<Store, "ope
   info: (sessionId) => Operations.call(operations, "looking a session up", store.info(sessionId)),
   fork: (sessionId, options) => Operations.call(operations, "forking", store.fork(sessionId, options)),
   remove: (sessionId) => Operations.call(operations, "removing", store.remove(sessionId)),
-  ...(store.askToAbort === undefined ? {} : { askToAbort: asking(store, operations) })
+  ...(store.askToAbort === undefined ? {} : { askToAbort: asking(store, operations) }),
+  ...(store.sendInput === undefined ? {} : { sendInput: sending(store, operations) })
 })
+
+const sending =
+  (store: Store, operations: Operations.Operations): NonNullable<Store["sendInput"]> => (sessionId, runId, input) =>
+    Operations.call(operations, "sending an input", store.sendInput!(sessionId, runId, input))
 
 const asking =
   (store: Store, operations: Operations.Operations): NonNullable<Store["askToAbort"]> => (sessionId, runId) =>

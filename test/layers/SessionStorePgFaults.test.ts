@@ -192,7 +192,7 @@ describe("a store cannot be made", () => {
       yield* PgDatabases.query(url, "INSERT INTO fiberloop_migrations (migration_id, name) VALUES (99, 'tomorrow')")
       const reason = yield* opening(url)
       assert.strictEqual(reason._tag, "StoreRefused")
-      assertSaid(reason.message, "version 99", "knows 7")
+      assertSaid(reason.message, "version 99", "knows 8")
     }))
 })
 
@@ -447,7 +447,8 @@ describe("a server", () => {
       for (
         const statement of [
           "ALTER TABLE fiberloop_sessions DROP COLUMN parent",
-          "DELETE FROM fiberloop_migrations WHERE migration_id = 7"
+          "DROP TABLE fiberloop_inputs",
+          "DELETE FROM fiberloop_migrations WHERE migration_id >= 7"
         ]
       ) yield* PgDatabases.query(url, statement)
       const unlock = yield* PgDatabases.keep(url, "fiberloop_sessions")

@@ -110,14 +110,14 @@ it.live("processes that open a new database concurrently create its tables once"
     const children = yield* Effect.forEach([1, 2, 3, 4], () => sessionProcess(url), { concurrency: "unbounded" })
     const answers = yield* Effect.forEach(children, (child) => child.ask({ do: "start" }), { concurrency: "unbounded" })
     assert.deepStrictEqual(answers, [ok, ok, ok, ok])
-    assert.strictEqual((yield* PgDatabases.query(url, "SELECT * FROM fiberloop_migrations")).length, 6)
+    assert.strictEqual((yield* PgDatabases.query(url, "SELECT * FROM fiberloop_migrations")).length, 7)
   }))
 
 it.live("stores that open a new database concurrently create its tables once", () =>
   Effect.gen(function*() {
     const url = yield* PgDatabases.database
     yield* Effect.forEach(Arr.range(1, 20), () => make(url), { concurrency: "unbounded" })
-    assert.strictEqual((yield* PgDatabases.query(url, "SELECT * FROM fiberloop_migrations")).length, 6)
+    assert.strictEqual((yield* PgDatabases.query(url, "SELECT * FROM fiberloop_migrations")).length, 7)
   }))
 
 it.live("a session that another process holds is busy, and opens at once when that process is killed", () =>

@@ -27,8 +27,8 @@ const database = Effect.fnUntraced(function*(more = "") {
 const connection = (file: string) =>
   Effect.acquireRelease(Effect.sync(() => new DatabaseSync(file)), (db) => Effect.sync(() => db.close()))
 
-/** Takes back what version 7 added. */
-const of6 = `DROP VIEW fiberloop_sessions_current;
+/** Takes back what later versions added. */
+const of6 = `DROP TABLE fiberloop_inputs; DROP VIEW fiberloop_sessions_current;
   DROP INDEX fiberloop_sessions_parents; ALTER TABLE fiberloop_sessions DROP COLUMN parent;
   DELETE FROM fiberloop_migrations WHERE migration_id >= 7`
 

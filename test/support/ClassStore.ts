@@ -68,6 +68,10 @@ class Store implements Service {
     return this.#store.remove(...args)
   }
 
+  sendInput(...args: Parameters<NonNullable<Service["sendInput"]>>) {
+    return this.#store.sendInput!(...args)
+  }
+
   askToAbort(...args: Parameters<NonNullable<Service["askToAbort"]>>) {
     return this.#store.askToAbort!(...args)
   }

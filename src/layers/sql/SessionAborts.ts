@@ -7,12 +7,10 @@
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
-import * as Detached from "../../services/fibers/Detached.ts"
-import type * as Answered from "./Answered.ts"
+import * as Looking from "./Looking.ts"
 import type * as SessionClaims from "./SessionClaims.ts"
 import * as SessionRows from "./SessionRows.ts"
 
@@ -20,7 +18,9 @@ type Claim = SessionClaims.Claim
 type Owner = Claim["owner"]
 
 interface SessionAborts {
-  /** Runs `onAsked` when the owner is asked, until the scope closes; does not wait for it. */
+  /** Looks whether an owner that listens was asked. */
+  readonly look: Effect.Effect<void, SqlError.SqlError>
+  /** Runs `onAsked` when a look finds that the owner is asked, until the scope closes; does not wait for it. */
   readonly listen: (owner: Owner, onAsked: Effect.Effect<void>) => Effect.Effect<void, never, Scope.Scope>
   /** `false` where nobody who can be asked holds the session for this run. */
   readonly ask: (sessionId: string, runId: string) => Effect.Effect<boolean, SqlError.SqlError>
@@ -36,29 +36,18 @@ interface Listener {
   heard: number | undefined
 }
 
-/** How often an owner looks. One look covers all sessions of a store. */
-const lookEvery = "500 millis"
-
-/** Milliseconds after which a request is removed whose run has ended, or is gone with its session. */
-const forgottenAfter = 600_000
-
-/** Looks in a context of its own, not in that of the first listener. */
-export const make = Effect.fnUntraced(function*(
+export const make = (
   sql: SqlClient.SqlClient,
-  claims: Pick<SessionClaims.SessionClaims, "find" | "ownerOf">,
-  answered: Answered.Answered
-): Effect.fn.Return<SessionAborts, never, Scope.Scope> {
-  const context = yield* Effect.context<never>()
+  claims: Pick<SessionClaims.SessionClaims, "find" | "ownerOf">
+): SessionAborts => {
   const listening = new Map<Owner, Listener>()
-  let looking: Fiber.Fiber<void> | undefined
-  yield* Effect.addFinalizer(() => looking === undefined ? Effect.void : Fiber.interrupt(looking))
 
   const tell = (listener: Listener, at: number) => {
     listener.heard = at
     return Effect.forkDetach(listener.onAsked, { startImmediately: true })
   }
 
-  const look = Effect.fnUntraced(function*() {
+  const look = Effect.gen(function*() {
     const asked = yield* sql<Asked>`
       SELECT owner, asked_at,
         (SELECT count(*) FROM fiberloop_sessions AS now
@@ -69,24 +58,15 @@ export const make = Effect.fnUntraced(function*(
       const at = Number(asked_at)
       const listener = listening.get(owner)
       if (listener === undefined) {
-        if (Number(kept) > 0 || now < at + forgottenAfter) continue
+        if (Number(kept) > 0 || now < at + Looking.forgottenAfter) continue
         yield* sql`DELETE FROM fiberloop_aborts WHERE owner = ${owner}`
       } else if (listener.heard !== at) yield* tell(listener, at)
     }
-  }, answered)
-
-  const lookOn = Effect.gen(function*() {
-    // the next look makes up for one that fails
-    while (listening.size > 0) yield* Effect.exit(Effect.delay(look(), lookEvery))
-    looking = undefined
   })
 
   const listen: SessionAborts["listen"] = (owner, onAsked) =>
     Effect.acquireRelease(
-      Effect.sync(() => {
-        listening.set(owner, { onAsked, heard: undefined })
-        looking ??= Detached.start(Effect.withTracerEnabled(lookOn, false), context)
-      }),
+      Effect.sync(() => listening.set(owner, { onAsked, heard: undefined })),
       () => Effect.sync(() => listening.delete(owner))
     )
 
@@ -114,12 +94,13 @@ export const make = Effect.fnUntraced(function*(
   })
 
   return {
+    look,
     listen,
     ask,
     isDue,
     forget: ({ owner, session }) => sql`DELETE FROM fiberloop_aborts WHERE session = ${session} AND owner <> ${owner}`
   }
-})
+}
 
 interface Asked {
   readonly owner: Owner

@@ -83,7 +83,10 @@ export const make = Effect.fnUntraced(function*(
   }
 
   const claim = Effect.fnUntraced(function*(sessionId: string, options: SessionStore.OpenOptions) {
-    const name = OwnerLiveness.name(options.runId, options.onAbortAsked !== undefined)
+    const name = OwnerLiveness.name(options.runId, {
+      ...(options.onAbortAsked === undefined ? {} : { hearsAborts: true }),
+      ...(options.onInputSent === undefined ? {} : { hearsInputs: true })
+    })
     while (true) {
       const now = yield* Clock.currentTimeMillis
       const row = yield* statements.look(sessionId, now)

@@ -180,6 +180,19 @@ const addParents = Effect.gen(function*() {
   yield* sql`CREATE INDEX fiberloop_sessions_parents ON fiberloop_sessions (parent, updated_at, id) WHERE head > 0`
 })
 
+/** Inputs on their way to the claim that has a session; each claim has its own `owner`. */
+const createInputs = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    CREATE TABLE fiberloop_inputs (
+      id TEXT PRIMARY KEY,
+      owner TEXT NOT NULL,
+      session BIGINT NOT NULL,
+      sent_at BIGINT NOT NULL,
+      body TEXT NOT NULL
+    )`
+})
+
 /** Named `<number>_<name>`; a released migration never changes, new ones are added. */
 const migrations = {
   "1_sessions": createSessions,
@@ -187,7 +200,8 @@ const migrations = {
   "4_ends": indexEnds,
   "5_aborts": createAborts,
   "6_kept": keepAborts,
-  "7_parents": addParents
+  "7_parents": addParents,
+  "8_inputs": createInputs
 }
 
 /**

@@ -120,6 +120,16 @@ export const toEvent = (row: EventRow): RunEvent.Durable | undefined => {
   return { _tag: row[2], seq: row[0], at: Number(row[4]), runId: row[1], version: row[3], ...body } as RunEvent.Durable
 }
 
+/** An input on its way to another process, without its `id`, which has a column. */
+export const toSentBody = ({ after, kind, messages }: SessionStore.SentInput): string =>
+  JSON.stringify({ after, kind, messages })
+
+/** `undefined` where the body is not one. */
+export const toSentInput = (id: string, body: string): SessionStore.SentInput | undefined => {
+  const sent = parseObject(body)
+  return sent && "messages" in sent ? { id, ...sent } as SessionStore.SentInput : undefined
+}
+
 const parseObject = (text: string): object | undefined => {
   try {
     const value: unknown = JSON.parse(text)
