@@ -6,6 +6,7 @@
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
 import type { Run } from "./Run.ts"
+import type * as Delivery from "./run/Delivery.ts"
 import type * as RunError from "./run/RunError.ts"
 import type * as RunEvent from "./run/RunEvent.ts"
 import type * as RunInput from "./run/RunInput.ts"
@@ -61,6 +62,28 @@ export interface Client<A> {
    * A call with a `result` is settled with it, once, and its handler does not run. Closing the agent does not interrupt it.
    */
   readonly decide: (decision: RunInput.DecideInput) => Effect.Effect<void, RunError.RunError>
+  /**
+   * Says something to the session's run under way, in whatever process that is driven: as `Run.steer`, `Run.followUp` and `Run.queue`
+   * do. `NotDelivered` where the last run is over or waits for people, and where no process drives it (`left`): nothing is stored then.
+   * Where the run's process dies, what became of the message is known once somebody goes on with the run, and this waits for that.
+   * Fails with `InvalidInput`, with `SessionNotFound` when the session is unknown, and with `SessionBusy` when whoever has it drives no
+   * run (a compaction).
+   */
+  readonly steer: (
+    sessionId: string,
+    message: RunInput.RunInput["input"]
+  ) => Effect.Effect<Delivery.Delivery, RunError.RunError>
+  /** The same, when the run would otherwise complete. */
+  readonly followUp: (
+    sessionId: string,
+    message: RunInput.RunInput["input"]
+  ) => Effect.Effect<Delivery.Delivery, RunError.RunError>
+  /** The same in two steps: returns once the message is stored, with an effect that awaits what becomes of it. */
+  readonly queue: (
+    sessionId: string,
+    kind: "steer" | "followUp",
+    message: RunInput.RunInput["input"]
+  ) => Effect.Effect<Effect.Effect<Delivery.Delivery, RunError.RunError>, RunError.RunError>
   /**
    * Ends the last run of a session, whatever its state; durable when it returns. A live run is aborted as by `Run.abort`, by the
    * process that drives it, once its first event is stored. A run that waits for people, or that `recover` would take up,

@@ -5,7 +5,7 @@ import * as RunStatus from "./RunStatus.ts"
 /**
  * - `Delivered`: it is in the log as the user's message before `turn`, once.
  * - `NotDelivered`: it never will be. The run ended first, as `reason` says; `ended`: the run was over before, and
- *   nothing was stored.
+ *   nothing was stored; `left`: no process drives it now, and nothing was stored.
  * - `Kept`: it is stored, and the run was shut down with its process, or its store did not answer, first. It reaches the
  *   model once, when the run goes on or before the session's next message, unless the run is aborted, or has another end,
  *   before that.
@@ -15,8 +15,8 @@ export type Delivery =
   | { readonly _tag: "NotDelivered"; readonly reason: Reason; readonly explain: string }
   | { readonly _tag: "Kept"; readonly explain: string }
 
-/** How the run ended without the message; `ended`: before the message was sent. */
-export type Reason = "completed" | "limited" | "suspended" | "failed" | "aborted" | "ended"
+/** How the run ended without the message; `ended`: before the message was sent; `left`: nobody drives it, though it has not ended. */
+export type Reason = "completed" | "limited" | "suspended" | "failed" | "aborted" | "ended" | "left"
 
 const why: Record<Reason, string> = {
   completed: "the run completed first. Send it to the session as a new message.",
@@ -24,7 +24,9 @@ const why: Record<Reason, string> = {
   suspended: "the run waits for a person to approve a tool call. Send it again when the run is resumed.",
   failed: "the run failed first. Send it to the session as a new message.",
   aborted: "the run was aborted first. Send it to the session as a new message.",
-  ended: "the run was over already. Send it to the session as a new message."
+  ended: "the run was over already. Send it to the session as a new message.",
+  left:
+    "no process drives the run now. Send it to the session as a new message, or again when somebody goes on with the run."
 }
 
 /** It goes to the model with this turn. */

@@ -181,8 +181,8 @@ export const Durable = Schema.Union([
     /** in this turn, by its last drive; absent if none ran */
     hooks: Schema.optionalKey(Schema.Array(HookTime))
   }),
-  /** Input to the run was accepted; it is not a message yet. */
-  durable("InputQueued", input),
+  /** Input to the run was accepted; it is not a message yet. `id` is what a sender in another process knows it by. */
+  durable("InputQueued", { ...input, id: Schema.optionalKey(Schema.String) }),
   /** A user message; it comes after the turn under way. */
   durable("InputReceived", {
     ...input,

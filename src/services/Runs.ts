@@ -7,11 +7,11 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
 import type * as Delivery from "../run/Delivery.ts"
+import type * as DurableEvent from "../run/DurableEvent.ts"
 import type * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
 import type * as RunInput from "../run/RunInput.ts"
 import type * as RunResult from "../run/RunResult.ts"
-import type * as Queue from "../run/state/Queue.ts"
 
 /** A run in this process, live or just ended. */
 export interface LiveRun {
@@ -40,7 +40,7 @@ export interface LiveRun {
    * withdraws nothing. Fails when the run never began, or when its store fails, which ends the run.
    */
   readonly accept: (
-    input: Pick<Queue.Queued, "kind" | "messages">
+    input: Pick<DurableEvent.Of<"InputQueued">, "kind" | "messages" | "id">
   ) => Effect.Effect<Effect.Effect<Delivery.Delivery, RunError.RunError>, RunError.RunError>
   /** Its end has been shown; the session may still be taken while a store does not answer. */
   readonly isOver: () => boolean

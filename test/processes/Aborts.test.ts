@@ -1,21 +1,10 @@
 /** Aborts that are asked for while the processes concerned stop, die, or are cut off. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { join } from "node:path"
 import { temporaryFolder } from "../support/Processes.ts"
 import * as RunLog from "../support/RunLog.ts"
-import * as SqliteStores from "../support/SqliteStores.ts"
 import * as WorkerAgent from "./WorkerAgent.ts"
 import * as Workers from "./Workers.ts"
-
-/** Waits until one process has asked another to abort. */
-const asked = (folder: string) =>
-  Effect.repeat(
-    Effect.sync(() =>
-      SqliteStores.sqlOn(join(folder, "sessions.db"), (db) => db.prepare("SELECT owner FROM fiberloop_aborts").all())
-    ),
-    { until: (rows) => rows.length > 0 }
-  )
 
 /** A process has been asked to abort its run, once it got so far, and died before it heard of that; who asked has left. */
 const unheardIn = Effect.fnUntraced(function*(input: string, isThere: (what: Workers.Told) => boolean) {
@@ -26,7 +15,7 @@ const unheardIn = Effect.fnUntraced(function*(input: string, isThere: (what: Wor
   yield* a.told(isThere)
   yield* a.signal("SIGSTOP")
   const abort = yield* b.send({ do: "abort", sessionId: "s" })
-  yield* asked(folder)
+  yield* Workers.askedToAbort(folder)
   yield* b.interrupt(abort.id)
   yield* a.kill
   yield* b.ask({ do: "go", name: "gate" })

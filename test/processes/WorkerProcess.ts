@@ -18,6 +18,8 @@ export type Command =
   | { readonly do: "decide"; readonly input: RunInput.DecideInput }
   | { readonly do: "abort" | "compact" | "remove" | "approvals"; readonly sessionId: string }
   | { readonly do: "steer"; readonly sessionId: string; readonly text: string }
+  /** as `steer`, to a run of whatever process */
+  | { readonly do: "say"; readonly sessionId: string; readonly text: string }
   | { readonly do: "fork"; readonly sessionId: string; readonly to: string; readonly at?: number }
   | { readonly do: "recover"; readonly input?: RunInput.RecoverInput }
   /** opens a gate */
@@ -69,6 +71,8 @@ const perform = Effect.fnUntraced(function*(command: Exclude<Command, { readonly
       const run = yield* agent.liveIn(command.sessionId)
       return run === undefined ? "not live" : yield* run.steer(command.text)
     }
+    case "say":
+      return yield* agent.steer(command.sessionId, command.text)
     case "fork":
       return yield* store.fork(command.sessionId, command)
     case "recover": {

@@ -9,6 +9,7 @@ import { createInterface } from "node:readline"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import { kill } from "../support/Processes.ts"
+import * as SqliteStores from "../support/SqliteStores.ts"
 import * as WorkerAgent from "./WorkerAgent.ts"
 import type { Command } from "./WorkerProcess.ts"
 
@@ -103,5 +104,30 @@ export const ended = (
       )
     )
   ).pipe(Effect.provide(WorkerAgent.store({ folder })), Effect.orDie)
+
+/** Waits until the log of a session has such an event. */
+export const happened = (
+  folder: string,
+  sessionId: string,
+  isIt: (event: RunEvent.Durable) => boolean
+): Effect.Effect<void> =>
+  SessionStore.SessionStore.use((store) => Stream.runDrain(Stream.takeUntil(store.watch(sessionId), isIt))).pipe(
+    Effect.provide(WorkerAgent.store({ folder })),
+    Effect.orDie
+  )
+
+/** Waits until an input is on its way to a process. */
+export const sent = (folder: string) => rowsOf(folder, "fiberloop_inputs")
+
+/** Waits until a process was asked to abort. */
+export const askedToAbort = (folder: string) => rowsOf(folder, "fiberloop_aborts")
+
+const rowsOf = (folder: string, table: string) =>
+  Effect.repeat(
+    Effect.sync(() =>
+      SqliteStores.sqlOn(join(folder, "sessions.db"), (db) => db.prepare(`SELECT owner FROM ${table}`).all())
+    ),
+    { until: (rows) => rows.length > 0 }
+  )
 
 export const ok = (told: Told): unknown => "ok" in told ? told["ok"] : told

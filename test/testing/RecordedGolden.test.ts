@@ -25,7 +25,8 @@ const whole: Readonly<Record<string, ReadonlyArray<string>>> = {
   "session-v1-goes-on": ["searches"],
   "session-v1-lost": ["answered"],
   "session-v1-kept": ["new", "quiet"],
-  "session-v1-away": ["next"]
+  "session-v1-away": ["next"],
+  "session-v1-elsewhere": ["run-3"]
 }
 
 for (const golden of GoldenSession.all) {

@@ -126,7 +126,7 @@ type Worked = Ended.Ended | Replay
 const work = (driving: Driving): Effect.Effect<Worked, RunError.RunError> => {
   const { live, request, scope, services: { store } } = driving
   return Effect.flatMap(
-    Scope.provide(Opening.open(store, request, Effect.suspend(() => live.abortAsked())), scope),
+    Scope.provide(Opening.open(store, request, live), scope),
     (found) =>
       Effect.flatMapEager(
         prepared(driving, found),

@@ -9,6 +9,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Delivery from "../../run/Delivery.ts"
+import type * as DurableEvent from "../../run/DurableEvent.ts"
 import * as Frozen from "../../run/Frozen.ts"
 import * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
@@ -19,7 +20,7 @@ import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Journal from "../log/Journal.ts"
 import * as TooLarge from "../log/TooLarge.ts"
 
-export type Input = Pick<Queue.Queued, "kind" | "messages">
+export type Input = Pick<DurableEvent.Of<"InputQueued">, "kind" | "messages" | "id">
 
 type Told = Effect.Effect<Delivery.Delivery, RunError.RunError>
 
@@ -47,7 +48,7 @@ export class Inbox {
    * Interrupting it does not withdraw the input. When the store fails, so does the run, which `onFailure` sees to.
    */
   accept(
-    { kind, messages: given }: Input,
+    { id, kind, messages: given }: Input,
     onFailure: (error: SessionStore.StoreError) => Effect.Effect<void>
   ): Effect.Effect<Told, RunError.RunError> {
     return Effect.uninterruptibleMask((restore): Effect.Effect<Told, RunError.RunError> => {
@@ -57,7 +58,7 @@ export class Inbox {
       if (tooLarge !== undefined) return Effect.fail(tooLarge)
       // a frozen array is recorded as it is
       const messages = Frozen.copy(given)
-      journal.record({ _tag: "InputQueued", kind, messages })
+      journal.record({ _tag: "InputQueued", kind, messages, ...(id === undefined ? {} : { id }) })
       const told = Deferred.makeUnsafe<Delivery.Delivery, RunError.RunError>()
       const waiter: Waiter = { told, verdict: undefined, isRefused: false }
       this.#waiting ??= new Map()

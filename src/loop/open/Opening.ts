@@ -40,17 +40,24 @@ export type Opened = Ready | { readonly _tag: "Replay"; readonly past: Fold.Past
 
 type Store = SessionStore.SessionStore["Service"]
 
+/** Hears what other processes say to the run while it has its session. */
+interface Asked {
+  readonly abortAsked: () => Effect.Effect<void>
+  readonly inputSent: (input: SessionStore.SentInput) => Effect.Effect<void>
+}
+
 export const open = (
   store: Store,
   request: DriveRequest.DriveRequest,
-  onAbortAsked: SessionStore.OpenOptions["onAbortAsked"]
+  asked: Asked
 ): Effect.Effect<Opened, RunError.RunError, Scope.Scope> => {
   const { begin, brief, runId, sessionId } = request
   return Effect.flatMap(
     store.open(sessionId, {
       runId,
       create: begin._tag === "Start" && begin.create,
-      onAbortAsked,
+      onAbortAsked: Effect.suspend(() => asked.abortAsked()),
+      onInputSent: (input) => asked.inputSent(input),
       // who resumes it by hand comes after what was asked before
       isAfterAborts: DriveRequest.isByHand(begin)
     }),

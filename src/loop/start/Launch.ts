@@ -6,6 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
+import type * as Delivery from "../../run/Delivery.ts"
 import * as InputCheck from "../../run/InputCheck.ts"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunInput from "../../run/RunInput.ts"
@@ -15,6 +16,7 @@ import * as AgentRuns from "../drive/AgentRuns.ts"
 import type * as Definition from "../env/Definition.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
 import type * as Env from "../env/Env.ts"
+import type * as Inbox from "../env/Inbox.ts"
 import * as Settings from "../env/Settings.ts"
 import * as Fold from "../log/Fold.ts"
 import * as Questions from "../log/Questions.ts"
@@ -25,6 +27,7 @@ import * as CompactByHand from "./CompactByHand.ts"
 import * as Deciding from "./Deciding.ts"
 import * as Identity from "./Identity.ts"
 import * as Recovering from "./Recovering.ts"
+import * as Sending from "./Sending.ts"
 import * as SessionLocks from "./SessionLocks.ts"
 import * as Start from "./Start.ts"
 import type * as Started from "./Started.ts"
@@ -41,6 +44,12 @@ interface Launch {
   readonly approvals: (sessionId: string) => Effect.Effect<ReadonlyArray<RunResult.Approval>, RunError.RunError>
   /** Answers one of them. */
   readonly decide: (decision: RunInput.DecideInput) => Effect.Effect<void, RunError.RunError>
+  /** Sends an input to a session's run, wherever it is driven; returns what awaits its delivery. */
+  readonly queue: (
+    sessionId: string,
+    kind: Inbox.Input["kind"],
+    message: RunInput.RunInput["input"]
+  ) => Effect.Effect<Effect.Effect<Delivery.Delivery, RunError.RunError>, RunError.RunError>
   /** Ends the last run of a session, wherever it is. */
   readonly abort: (sessionId: string) => Effect.Effect<void, RunError.RunError>
   /** Makes the context of a session without a live run smaller. */
@@ -87,6 +96,11 @@ export const make = (services: Env.Services, definition: Definition.Definition):
     approvals: (sessionId) =>
       Effect.flatMap(Identity.ofSession(sessionId), () => Questions.waiting(services.store, sessionId)),
     decide: (decision) => visit(launcher, decision?.sessionId, (visitor) => Deciding.decide(visitor, locks, decision)),
+    queue: (sessionId, kind, message) =>
+      Effect.flatMap(
+        Effect.fromResult(InputCheck.userMessages("message", message)),
+        (messages) => visit(launcher, sessionId, (visitor) => Sending.send(visitor, sessionId, { kind, messages }))
+      ),
     abort: (sessionId) => visit(launcher, sessionId, (visitor) => whileOpen(Aborting.abort(visitor, locks, sessionId))),
     compact: (sessionId) =>
       visit(launcher, sessionId, (visitor) => whileOpen(CompactByHand.compact(visitor, sessionId))),

@@ -27,7 +27,7 @@ export interface Visitor {
 export type Busy = Extract<RunError.RunReason, { readonly _tag: "SessionBusy" }>
 
 /** Says what to do about a session that somebody else has. */
-export const inUse = (busy: Busy, act: "abort" | "answer", why = ""): RunError.RunError =>
+export const inUse = (busy: Busy, act: "abort" | "answer" | "steer", why = ""): RunError.RunError =>
   new RunError.RetryableError({
     ...busy,
     message:

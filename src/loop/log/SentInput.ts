@@ -1,0 +1,62 @@
+/**
+ * What a log says of an input from another process. The process that has the session may die with it, and the input be sent again to
+ * whoever comes after: the log alone knows whether it was accepted.
+ *
+ * Does not own how an input is sent (`Sending`), nor how it is accepted (`Inbox`).
+ */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import * as Delivery from "../../run/Delivery.ts"
+import type * as DurableEvent from "../../run/DurableEvent.ts"
+import * as RunEvent from "../../run/RunEvent.ts"
+import * as RunState from "../../run/RunState.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
+
+type Store = SessionStore.SessionStore["Service"]
+type Sent = Pick<SessionStore.SentInput, "id" | "after">
+type Accepted = DurableEvent.Of<"InputQueued">
+
+/** It was accepted, or its run is over without it. */
+export type Fate = Accepted | RunEvent.End
+
+type Found = Effect.Effect<Option.Option<Fate>, SessionStore.StoreError>
+
+/** `None` while it may still be accepted. */
+export const read = (store: Store, sessionId: string, sent: Sent): Found =>
+  first(sent, store.read(sessionId, { from: sent.after + 1 }))
+
+/** Waits until that is known. */
+export const watch = (store: Store, sessionId: string, sent: Sent): Found =>
+  first(sent, store.watch(sessionId, sent.after + 1))
+
+const first = (sent: Sent, events: Stream.Stream<RunEvent.Durable, SessionStore.StoreError>): Found =>
+  Stream.runHead(Stream.filter(events, (event): event is Fate => isFate(sent, event)))
+
+const isFate = ({ id }: Sent, event: RunEvent.Durable): boolean =>
+  event._tag === "InputQueued" ? event.id === id : RunEvent.isEnd(event) && !RunEvent.isLeft(event)
+
+/** Waits for what becomes of an accepted input; `before` is its run's state at some place before that. */
+export const delivery = (
+  store: Store,
+  sessionId: string,
+  { seq }: Accepted,
+  before: RunState.RunState
+): Effect.Effect<Delivery.Delivery, SessionStore.StoreError> => {
+  let state = before
+  const of = (event: RunEvent.Durable): Delivery.Delivery | undefined => {
+    if (event._tag === "InputReceived" && event.queued === seq) return Delivery.delivered(RunState.nextTurn(state))
+    state = RunState.evolve(state, event)
+    if (event.seq < seq || !RunEvent.isEnd(event)) return undefined
+    if (RunEvent.isOfDead(event)) return Delivery.kept("process")
+    if (!RunEvent.keptBy(event).includes(seq)) return Delivery.notDeliveredBefore(event._tag)
+    return Delivery.kept(RunEvent.isDeath(event) ? "store" : "process")
+  }
+  return store.watch(sessionId, before.seq + 1).pipe(
+    Stream.map(of),
+    Stream.filter((delivery) => delivery !== undefined),
+    Stream.runHead,
+    // a log that is watched has no end
+    Effect.flatMap((delivery) => Option.isSome(delivery) ? Effect.succeed(delivery.value) : Effect.never)
+  )
+}

@@ -1,0 +1,116 @@
+/**
+ * Inputs to a session's run, wherever it is driven: through its drive where it lives in this process, otherwise by the store to the
+ * process that has the session. Nothing is written here: a run that nobody drives takes no input.
+ *
+ * Does not own what becomes of an input (`Inbox`, `SentInput`).
+ */
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Delivery from "../../run/Delivery.ts"
+import type * as RunError from "../../run/RunError.ts"
+import * as RunEvent from "../../run/RunEvent.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import type * as Inbox from "../env/Inbox.ts"
+import * as Fold from "../log/Fold.ts"
+import * as SentInput from "../log/SentInput.ts"
+import * as TooLarge from "../log/TooLarge.ts"
+import * as Visit from "./Visit.ts"
+
+type Store = SessionStore.SessionStore["Service"]
+
+/** Awaits what becomes of an input. */
+type Told = Effect.Effect<Delivery.Delivery, RunError.RunError>
+
+/**
+ * Sends an input to the session's last run; it is stored when this returns, or never will be. Fails with `SessionBusy` where the
+ * session's holder takes no input: it does something else, or is of a version that cannot be sent one.
+ */
+export const send = Effect.fnUntraced(function*(
+  { services: { runs, store }, settings }: Visit.Visitor,
+  sessionId: string,
+  input: Inbox.Input
+): Effect.fn.Return<Told, RunError.RunError> {
+  const live = yield* runs.inSession(sessionId)
+  if (live !== undefined && Exit.isSuccess(yield* Effect.exit(live.begun))) return yield* live.accept(input)
+  const { state } = yield* Fold.lastRun(store, sessionId)
+  const { end, runId } = state
+  if (runId === undefined || (end !== undefined && !RunEvent.isLeft(end))) {
+    return notDelivered(end?._tag === "RunSuspended" ? "suspended" : "ended")
+  }
+  const tooLarge = TooLarge.of("the message", input.messages)
+  if (tooLarge !== undefined) return yield* tooLarge
+  const sent = { ...input, id: yield* settings.ids.next, after: state.seq }
+  const fate = yield* sendElsewhere(store, sessionId, runId, sent)
+  if (Option.isNone(fate)) return notDelivered("left")
+  const { value } = fate
+  return value._tag === "InputQueued"
+    ? SentInput.delivery(store, sessionId, value, state)
+    : Effect.succeed(Delivery.notDeliveredBefore(value._tag))
+})
+
+const notDelivered = (reason: Delivery.Reason): Told => Effect.succeed(Delivery.notDelivered(reason))
+
+/** Sends until the log says what became of it; `None`: nobody drives the run, and it was not accepted. */
+const sendElsewhere = Effect.fnUntraced(function*(
+  store: Store,
+  sessionId: string,
+  runId: string,
+  sent: SessionStore.SentInput
+): Effect.fn.Return<Option.Option<SentInput.Fate>, RunError.RunError> {
+  let wasTold = false
+  let wasBusy = false
+  while (true) {
+    const answer = yield* passOn(store, sessionId, runId, sent)
+    if (answer === "told") {
+      wasTold = true
+      // whoever has the session may die with it
+      const fate = yield* Effect.timeoutOption(SentInput.watch(store, sessionId, sent), "5 seconds")
+      if (Option.isSome(fate)) return fate.value
+      continue
+    }
+    if (answer === "nobody") {
+      const fate = yield* wasTold ? readAlone(store, sessionId, runId, sent) : SentInput.read(store, sessionId, sent)
+      if (fate !== "taken") return fate
+    } else {
+      const fate = yield* SentInput.read(store, sessionId, sent)
+      if (Option.isSome(fate)) return fate
+      // it may have been released since
+      if (wasBusy) return yield* Visit.inUse(answer, "steer", ", and its holder cannot be sent a message")
+      wasBusy = true
+    }
+    yield* Effect.sleep("100 millis")
+  }
+})
+
+/** Who was told of an input, if anybody. */
+type Answer = "told" | "nobody" | Visit.Busy
+
+const passOn = (
+  store: Store,
+  sessionId: string,
+  runId: string,
+  sent: SessionStore.SentInput
+): Effect.Effect<Answer, RunError.RunError> => {
+  // a store that passes nothing on knows only whether somebody has the session
+  const isTold = store.sendInput === undefined
+    ? Effect.as(Effect.scoped(store.open(sessionId, { runId, create: false })), false)
+    : store.sendInput(sessionId, runId, sent)
+  return Effect.catchReason(
+    Effect.map(isTold, (isTold): Answer => isTold ? "told" : "nobody"),
+    "RetryableError",
+    "SessionBusy",
+    (busy) => Effect.succeed<Answer>(busy)
+  )
+}
+
+/** Reads the log where nobody can write to it: a process that is taken for dead accepts nothing after that. */
+const readAlone = (store: Store, sessionId: string, runId: string, sent: SessionStore.SentInput) =>
+  Effect.catchReason(
+    Effect.scoped(
+      Effect.andThen(store.open(sessionId, { runId, create: false }), SentInput.read(store, sessionId, sent))
+    ),
+    "RetryableError",
+    "SessionBusy",
+    () => Effect.succeed("taken" as const)
+  )

@@ -1,0 +1,297 @@
+/** What is said to a run that lives elsewhere: by its session, through whoever has that session. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import type * as Agent from "../../src/Agent.ts"
+import * as Message from "../../src/run/Message.ts"
+import type * as SessionStore from "../../src/services/SessionStore.ts"
+import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Approvals from "../support/Approvals.ts"
+import * as RunLog from "../support/RunLog.ts"
+import * as Steering from "../support/Steering.ts"
+import * as TestAgent from "../support/TestAgent.ts"
+import * as TestStore from "../support/TestStore.ts"
+
+const delivered = (turn: number) => ({ _tag: "Delivered", turn } as const)
+
+/** A run held in its first answer, and an agent that knows of no run except through the store. */
+const elsewhere = Effect.fnUntraced(function*(turns: ReadonlyArray<ScriptedModel.Turn> = [ScriptedModel.text("two")]) {
+  const there = yield* Steering.held([ScriptedModel.text("one")], turns)
+  const { agent } = yield* TestAgent.make([], { store: there.store })
+  return { ...there, there: there.agent, agent }
+})
+
+/** Says something, and returns what becomes of it once that is stored. */
+const say = (agent: Agent.Client<string>, kind: "steer" | "followUp", message: string) =>
+  Effect.flatMap(agent.queue("s", kind, message), Effect.forkChild)
+
+/** The store with some methods replaced. */
+const with_ = (store: TestStore.TestStore, service: Partial<TestStore.TestStore["service"]>) =>
+  TestStore.over({ ...store.service, ...service })
+
+/** Whoever has the session hears nothing of it, while `isDeaf()`. */
+const deafening = (store: TestStore.TestStore, isDeaf: () => boolean) =>
+  with_(store, {
+    sendInput: (...sent) => isDeaf() ? Effect.succeed(true) : store.service.sendInput!(...sent)
+  })
+
+/** Lets what was begun go on until it waits. */
+const idle = Effect.repeat(Effect.yieldNow, { times: 100 })
+
+const reasonOf = (told: { readonly _tag: string; readonly reason?: string }) => `${told._tag} ${told.reason ?? ""}`
+
+describe("what is said to a run that lives elsewhere", () => {
+  it.effect("is stored there before the sender's first step ends, and delivered with the next turn", () =>
+    Effect.gen(function*() {
+      const { agent, gate, run, script, store } = yield* elsewhere()
+      const told = yield* say(agent, "steer", "shorter")
+      assert.deepStrictEqual(RunLog.tags(yield* store.log("s")), ["RunStarted", "TurnStarted", "InputQueued"])
+      yield* gate.release
+      assert.deepStrictEqual(yield* Fiber.join(told), delivered(2))
+      assert.strictEqual((yield* run.result).text, "two")
+      assert.deepStrictEqual(Steering.said((yield* script.requests)[1]), ["go", "shorter"])
+      assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
+    }))
+
+  it.effect("as a follow-up waits for the answer that would be the last", () =>
+    Effect.gen(function*() {
+      const { agent, gate, run, store } = yield* elsewhere([ScriptedModel.text("two"), ScriptedModel.text("three")])
+      const [first, second] = [yield* say(agent, "followUp", "a"), yield* say(agent, "followUp", "b")]
+      yield* gate.release
+      assert.deepStrictEqual([yield* Fiber.join(first), yield* Fiber.join(second)], [delivered(2), delivered(3)])
+      assert.strictEqual((yield* run.result).text, "three")
+      assert.deepStrictEqual(Steering.received(yield* store.log("s")), ["followUp: a", "followUp: b"])
+    }))
+
+  it.effect("by `steer` and `followUp` returns what became of it", () =>
+    Effect.gen(function*() {
+      const { agent, gate } = yield* elsewhere([ScriptedModel.text("two"), ScriptedModel.text("three")])
+      const steering = yield* Effect.forkChild(agent.steer("s", "now"), { startImmediately: true })
+      const following = yield* Effect.forkChild(agent.followUp("s", [Message.user("then")]), { startImmediately: true })
+      yield* idle
+      yield* gate.release
+      assert.deepStrictEqual(yield* Fiber.join(steering), delivered(2))
+      assert.deepStrictEqual(yield* Fiber.join(following), delivered(3))
+    }))
+
+  it.effect("goes straight to a run that lives here", () =>
+    Effect.gen(function*() {
+      const { gate, store, there } = yield* elsewhere()
+      const told = yield* say(there, "steer", "shorter")
+      const [queued] = RunLog.only(yield* store.log("s"), "InputQueued")
+      assert.isFalse("id" in queued!)
+      yield* gate.release
+      assert.deepStrictEqual(yield* Fiber.join(told), delivered(2))
+    }))
+
+  it.effect("is not delivered, and not stored, where the run is over, waits for people, or nobody drives it", () =>
+    Effect.gen(function*() {
+      const over = yield* elsewhere()
+      yield* over.gate.release
+      yield* over.run.result
+      assert.strictEqual(reasonOf(yield* over.agent.steer("s", "late")), "NotDelivered ended")
+
+      const asking = yield* Approvals.make([[ScriptedModel.call("work", { n: 1 })]])
+      yield* asking.agent.run({ sessionId: "s", input: "go" })
+      const { agent } = yield* TestAgent.make([], { store: asking.store })
+      assert.strictEqual(reasonOf(yield* agent.steer("s", "late")), "NotDelivered suspended")
+
+      const { appends } = (yield* elsewhere()).store
+      const store = yield* Steering.left(appends)
+      const dead = yield* TestAgent.make([], { store })
+      const told = yield* dead.agent.steer("s", "late")
+      assert.strictEqual(reasonOf(told), "NotDelivered left")
+      assert.include("explain" in told ? told.explain : "", "no process drives the run now")
+      for (const { log } of [over.store, asking.store, store]) {
+        assert.deepStrictEqual(Steering.queued(yield* log("s")), [])
+      }
+    }))
+
+  it.effect("is not delivered where the run ends before its process hears of it", () =>
+    Effect.gen(function*() {
+      const { gate, run, store } = yield* elsewhere()
+      const { agent } = yield* TestAgent.make([], { store: deafening(store, () => true) })
+      const steering = yield* Effect.forkChild(agent.steer("s", "late"), { startImmediately: true })
+      yield* idle
+      yield* gate.release
+      yield* run.result
+      assert.strictEqual(reasonOf(yield* Fiber.join(steering)), "NotDelivered completed")
+      assert.deepStrictEqual(Steering.queued(yield* store.log("s")), [])
+    }))
+
+  it.effect("is not delivered where the run ends before a turn begins with it", () =>
+    Effect.gen(function*() {
+      const { agent, run } = yield* elsewhere()
+      const told = yield* say(agent, "steer", "late")
+      yield* run.abort
+      assert.strictEqual(reasonOf(yield* Fiber.join(told)), "NotDelivered aborted")
+    }))
+
+  it.effect("is kept where the process is shut down first, and said once by whoever goes on", () =>
+    Effect.gen(function*() {
+      const { agent, close, store } = yield* elsewhere()
+      const told = yield* say(agent, "steer", "shorter")
+      yield* close
+      const kept = yield* Fiber.join(told)
+      assert.strictEqual(kept._tag, "Kept")
+      assert.include("explain" in kept ? kept.explain : "", "The process shut down")
+      const later = yield* TestAgent.make([ScriptedModel.text("two")], { store })
+      yield* later.agent.resumeRun({ sessionId: "s" })
+      assert.deepStrictEqual(Steering.received(yield* store.log("s")), ["steer: shorter"])
+      assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
+    }))
+
+  it.effect("is kept where the store fails first", () =>
+    Effect.gen(function*() {
+      const { gate, run, store } = yield* Steering.held([ScriptedModel.call("work", { n: 1 })], [])
+      const { agent } = yield* TestAgent.make([], { store })
+      const told = yield* say(agent, "steer", "shorter")
+      let isDown = true
+      store.onAppend = ({ store }) => {
+        if (!isDown) return store
+        isDown = false
+        return Effect.fail(TestStore.unavailable)
+      }
+      yield* gate.release
+      yield* Effect.exit(run.result)
+      const kept = yield* Fiber.join(told)
+      assert.include("explain" in kept ? kept.explain : "", "The store did not answer")
+    }))
+
+  it.effect("is kept where the process dies first", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* elsewhere()
+      const told = yield* say(agent, "steer", "shorter")
+      const dead = with_(store, {
+        open: (sessionId, options) => store.service.open(sessionId, { ...options, takeOver: true })
+      })
+      const later = yield* TestAgent.make([ScriptedModel.text("two")], { store: dead })
+      assert.strictEqual((yield* later.agent.resumeRun({ sessionId: "s" })).text, "two")
+      assert.strictEqual((yield* Fiber.join(told))._tag, "Kept")
+      assert.deepStrictEqual(Steering.received(yield* store.log("s")), ["steer: shorter"])
+    }))
+
+  it.effect("is sent again to whoever goes on with the run, where its process died before it heard of it", () =>
+    Effect.gen(function*() {
+      const { store } = yield* elsewhere()
+      let isDeaf = true
+      const { agent } = yield* TestAgent.make([], { store: deafening(store, () => isDeaf) })
+      const steering = yield* Effect.forkChild(agent.steer("s", "shorter"), { startImmediately: true })
+      yield* idle
+      const dead = with_(store, {
+        open: (sessionId, options) => store.service.open(sessionId, { ...options, takeOver: true })
+      })
+      const gate = yield* ScriptedModel.makeGate
+      const later = yield* TestAgent.make([
+        [ScriptedModel.text("two"), ScriptedModel.gate(gate)],
+        ScriptedModel.text("three")
+      ], { store: dead })
+      const run = yield* later.agent.resumeStart({ sessionId: "s" })
+      yield* gate.started
+      isDeaf = false
+      yield* TestClock.adjust("5 seconds")
+      yield* gate.release
+      assert.strictEqual((yield* Fiber.join(steering))._tag, "Delivered")
+      yield* run.result
+      assert.deepStrictEqual(Steering.received(yield* store.log("s")), ["steer: shorter"])
+    }))
+
+  it.effect("is accepted once, however often a drive hears of it, and not again by a later drive", () =>
+    Effect.gen(function*() {
+      const { close, gate, store } = yield* elsewhere()
+      const sent: SessionStore.SentInput = { id: "i", after: 2, kind: "steer", messages: [Message.user("shorter")] }
+      const send = store.service.sendInput!("s", "r", sent)
+      for (const _ of [1, 2]) assert.isTrue(yield* send)
+      yield* idle
+      assert.deepStrictEqual(Steering.queued(yield* store.log("s")), ["steer: shorter"])
+      yield* close
+      const again = yield* ScriptedModel.makeGate
+      const later = yield* TestAgent.make([
+        [ScriptedModel.text("two"), ScriptedModel.gate(again)],
+        ScriptedModel.text("three")
+      ], { store })
+      const run = yield* later.agent.resumeStart({ sessionId: "s" })
+      yield* again.started
+      assert.isTrue(yield* send)
+      yield* idle
+      yield* again.release
+      yield* run.result
+      assert.deepStrictEqual(Steering.queued(yield* store.log("s")), ["steer: shorter"])
+      yield* gate.release
+    }))
+
+  it.effect("is heard by a drive that could not read its log at first, once it is sent again", () =>
+    Effect.gen(function*() {
+      let isDown = false
+      const base = yield* TestStore.make()
+      const store = with_(base, {
+        read: (...range) => isDown ? Stream.fail(TestStore.unavailable) : base.service.read(...range)
+      })
+      const { gate, run } = yield* Steering.held([ScriptedModel.text("one")], [ScriptedModel.text("two")], { store })
+      const { agent } = yield* TestAgent.make([], { store: base })
+      isDown = true
+      const steering = yield* Effect.forkChild(agent.steer("s", "shorter"), { startImmediately: true })
+      yield* idle
+      assert.deepStrictEqual(Steering.queued(yield* base.log("s")), [])
+      isDown = false
+      yield* TestClock.adjust("5 seconds")
+      yield* gate.release
+      assert.deepStrictEqual(yield* Fiber.join(steering), delivered(2))
+      yield* run.result
+    }))
+
+  it.effect("is refused while it is not known that nobody has it, and nothing of it is accepted after that", () =>
+    Effect.gen(function*() {
+      const { gate, run, store } = yield* elsewhere()
+      let isDead = false
+      const frozen = with_(store, {
+        // it was told, and hears of that later
+        sendInput: () => Effect.succeed(!isDead),
+        open: (sessionId, options) => store.service.open(sessionId, { ...options, takeOver: isDead })
+      })
+      const { agent } = yield* TestAgent.make([], { store: frozen })
+      const steering = yield* Effect.forkChild(agent.steer("s", "shorter"), { startImmediately: true })
+      yield* idle
+      isDead = true
+      yield* TestClock.adjust("5 seconds")
+      assert.strictEqual(reasonOf(yield* Fiber.join(steering)), "NotDelivered left")
+      const late = yield* Effect.exit(run.steer("from before"))
+      assert.isTrue(Exit.isFailure(late))
+      assert.deepStrictEqual(Steering.queued(yield* store.log("s")), [])
+      yield* gate.release
+    }))
+
+  it.effect("is SessionBusy where whoever has the session cannot be told", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* elsewhere()
+      const { sendInput: _, ...without } = store.service
+      const other = yield* TestAgent.make([], { store: TestStore.over(without) })
+      const unable = yield* Effect.forkChild(Effect.flip(other.agent.steer("s", "shorter")))
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* Fiber.join(unable)).reason._tag, "SessionBusy")
+
+      const scope = yield* Scope.make()
+      yield* Scope.provide(store.service.open("s", { runId: "r", create: false, takeOver: true }), scope)
+      const deaf = yield* Effect.forkChild(Effect.flip(agent.steer("s", "shorter")))
+      yield* TestClock.adjust("1 second")
+      const error = yield* Fiber.join(deaf)
+      assert.strictEqual(error.reason._tag, "SessionBusy")
+      assert.include(error.message, "cannot be sent a message")
+      yield* Scope.close(scope, Exit.void)
+      assert.strictEqual(reasonOf(yield* other.agent.steer("s", "shorter")), "NotDelivered left")
+    }))
+
+  it.effect("fails where the session is unknown, or the message is no message", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* elsewhere()
+      assert.strictEqual((yield* Effect.flip(agent.steer("t", "x"))).reason._tag, "SessionNotFound")
+      assert.strictEqual((yield* Effect.flip(agent.steer("s", ""))).reason._tag, "InvalidInput")
+      assert.strictEqual((yield* Effect.flip(agent.steer("", "x"))).reason._tag, "InvalidInput")
+      const tooLarge = yield* Effect.flip(agent.steer("s", "x".repeat(17 * 1024 * 1024)))
+      assert.strictEqual(tooLarge.reason._tag, "EventTooLarge")
+    }))
+})
