@@ -127,4 +127,30 @@ const abort = Command.make(
   ])
 )
 
-export const commands = [approvals, approve, deny, abort] as const
+const steer = Command.make(
+  "steer",
+  {
+    session: Place.session,
+    message: Argument.String("message").pipe(Argument.withDescription("What to say to the run")),
+    followUp: Flags.switched("follow-up", "Say it when the run would complete, instead of with its next turn"),
+    json: Flags.switched("json", "Print what became of the message as a line of JSON"),
+    db,
+    noColor
+  },
+  Effect.fnUntraced(function*({ followUp, message, session, ...typed }) {
+    const place = yield* Place.settingsOf(typed)
+    const SteerCommand = yield* Effect.promise(() => import("./SteerCommand.ts"))
+    yield* SteerCommand.run({ place, session, message, kind: followUp ? "followUp" : "steer" })
+  })
+).pipe(
+  Command.withShortDescription("Say something to a run under way, in whatever process"),
+  Command.withDescription(
+    "Says something to a session's run while another process drives it, and waits until its model is given that."
+  ),
+  Command.withExamples([
+    { command: "fiberloop steer <session> \"look at src only\"", description: "With the run's next turn" },
+    { command: "fiberloop steer <session> --follow-up \"and the tests?\"", description: "When it would complete" }
+  ])
+)
+
+export const commands = [approvals, approve, deny, steer, abort] as const

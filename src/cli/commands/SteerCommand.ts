@@ -1,0 +1,58 @@
+/** `fiberloop steer`: a message to the run of a session that some process is driving. */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type * as Delivery from "../../run/Delivery.ts"
+import type * as RunError from "../../run/RunError.ts"
+import * as IdleAgent from "../IdleAgent.ts"
+import * as KeptSession from "../KeptSession.ts"
+import * as Messages from "../Messages.ts"
+import { Output } from "../Output.ts"
+import { badInput, codes, Ended, type Refusal } from "../Refusal.ts"
+import * as Print from "../render/Print.ts"
+import * as TerminalText from "../render/TerminalText.ts"
+import type { Settings } from "../Settings.ts"
+import type { Signals } from "../Signals.ts"
+
+export interface Options {
+  readonly place: Settings
+  /** an id, or the beginning of one */
+  readonly session: string
+  readonly message: string
+  readonly kind: "steer" | "followUp"
+}
+
+const steer = Effect.fnUntraced(function*(
+  { kind, message, place, session }: Options
+): Effect.fn.Return<void, Ended | Refusal, Output | Scope.Scope> {
+  const { info: { sessionId }, store } = yield* KeptSession.find(place, session)
+  const agent = yield* IdleAgent.make(place, store)
+  const { stderr } = yield* Output
+  const told = yield* Effect.mapError(agent.queue(sessionId, kind, message), refusal(sessionId))
+  const waiting = Effect.delay(stderr.write(waits[kind]), "1 second")
+  const delivery = yield* Effect.raceFirst(
+    Effect.mapError(told, Messages.refusal),
+    Effect.andThen(place.json ? Effect.void : waiting, Effect.never)
+  )
+  yield* Print.print(place.json ? `${JSON.stringify({ sessionId, ...delivery })}\n` : said(sessionId, delivery))
+  if (delivery._tag === "NotDelivered") yield* new Ended({ code: codes.failed })
+})
+
+const waits = {
+  steer: "The run has the message, and gives it to its model with the next turn. Ctrl-C leaves it there.\n",
+  followUp: "The run has the message, and goes on with it instead of completing. Ctrl-C leaves it there.\n"
+} as const
+
+const said = (sessionId: string, delivery: Delivery.Delivery): string =>
+  delivery._tag === "Delivered"
+    ? `✓ delivered with turn ${delivery.turn} of session ${TerminalText.line(sessionId)}\n`
+    : `${delivery.explain}\n`
+
+const refusal = (sessionId: string) => (error: RunError.RunError): Refusal =>
+  error.reason._tag === "SessionBusy"
+    ? badInput(
+      `session ${JSON.stringify(sessionId)} is in use by another process that cannot be sent a message: try again`
+    )
+    : Messages.refusal(error)
+
+export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
+  Print.untilSignal(Effect.scoped(steer(options)))
