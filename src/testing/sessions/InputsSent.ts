@@ -17,12 +17,9 @@ const input = (id: string): SessionStore.SentInput => ({
 /** Sends, and returns whether somebody was told, or the tag of the error; `otherwise` in a store that passes nothing on. */
 const send = <A>(sessionId: string, runId: string, sent: SessionStore.SentInput, otherwise: A) =>
   Effect.gen(function*() {
-    const { sendInput } = yield* SessionStore.SessionStore
-    if (sendInput === undefined) return otherwise
-    return yield* Effect.catch(
-      sendInput(sessionId, runId, sent),
-      ({ reason }) => Effect.succeed(reason._tag)
-    )
+    const store = yield* SessionStore.SessionStore
+    if (store.sendInput === undefined) return otherwise
+    return yield* Effect.catch(store.sendInput(sessionId, runId, sent), ({ reason }) => Effect.succeed(reason._tag))
   })
 
 const isKnown = Effect.map(SessionStore.SessionStore, (store) => store.sendInput !== undefined)
