@@ -151,7 +151,8 @@ describe("docs/events.md", () => {
     const isOptional = (schema: unknown) =>
       (schema as { readonly ast: { readonly context?: { readonly isOptional: boolean } } }).ast.context?.isOptional ===
         true
-    const optional = RunEvent.RunEvent.members.flatMap(({ fields }) =>
+    const members = [...RunEvent.RunEvent.members, ...ToolOutcome.ToolOutcome.members]
+    const optional = members.flatMap(({ fields }) =>
       Object.entries(fields).flatMap(([name, schema]) =>
         isOptional(schema) ? [`${fields._tag.schema.literal} ${name}`] : []
       )

@@ -163,7 +163,7 @@ export const notice = (loop: Loop): string =>
 
 /** What a model reads of most outcomes is a text, and may be long: it is not turned into JSON first. */
 const outcomeOf = (outcome: ToolOutcome.ToolOutcome): string =>
-  "result" in outcome && typeof outcome.result === "string"
+  "result" in outcome && typeof outcome.result === "string" && !("content" in outcome)
     ? Fingerprint.short(`${outcome._tag} ${outcome.result}`)
     : textOf(outcome, Fingerprint.short)
 

@@ -50,12 +50,13 @@ export const ToolCallPart = Schema.Struct({
 })
 export type ToolCallPart = typeof ToolCallPart.Type
 
-/** What became of the call `id`, for its model to read. */
+/** What became of the call `id`, for its model to read: `content` where it is there, else `result`. */
 export const ToolResultPart = Schema.Struct({
   type: Schema.tag("tool-result"),
   id: Schema.String,
   name: Schema.String,
   result: Schema.Json,
+  content: Schema.optionalKey(Schema.Array(Schema.Union([TextPart, FilePart]))),
   isFailure: Schema.Boolean,
   providerExecuted: Schema.optionalKey(Schema.Boolean),
   metadata: Schema.optionalKey(Metadata)

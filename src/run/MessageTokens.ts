@@ -48,6 +48,8 @@ export const make = (count: (text: string) => number): MessageTokens => {
     return counted >= 0 && counted < Infinity ? Math.ceil(counted) : TokenEstimate.text(text)
   }
   const json = (value: unknown): number => tokens(encode(value))
+  const sum = (parts: ReadonlyArray<Message.AssistantPart>, from: number): number =>
+    parts.reduce((sum, part) => sum + ofPart(part), from)
   const ofPart = (part: Message.AssistantPart): number => {
     switch (part.type) {
       case "text":
@@ -58,13 +60,16 @@ export const make = (count: (text: string) => number): MessageTokens => {
         return FileTokens.tokens(part) + tokens(part.fileName ?? "")
       case "tool-call":
         return perCall + tokens(part.id) + tokens(part.name) + json(part.params)
-      case "tool-result":
-        return perCall + tokens(part.id) + json(part.result)
+      case "tool-result": {
+        const { content, id, result } = part
+        const frame = perCall + tokens(id)
+        return content === undefined ? frame + json(result) : sum(content, frame)
+      }
     }
   }
   const message = once((message: Message.Message) => {
     if (message.role === "system") return perMessage + tokens(message.content)
-    return message.content.reduce((sum, each) => sum + ofPart(each), perMessage)
+    return sum(message.content, perMessage)
   })
   const tool = once(({ description, name, schema }: ToolDefinition) =>
     perCall + tokens(name) + tokens(description ?? "") + json(schema)

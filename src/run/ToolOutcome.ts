@@ -4,9 +4,15 @@
  * Does not own who decides an outcome: `ToolExecutor` for calls that run, the loop for those that do not.
  */
 import * as Schema from "effect/Schema"
+import * as Canonical from "./Canonical.ts"
+import * as Message from "./Message.ts"
 
-/** The handler returned a result: `result` as the tool's success schema encodes it. */
-export const Succeeded = Schema.TaggedStruct("Succeeded", { result: Schema.Json })
+/** What a model reads in place of a result: texts and files. */
+export const Content = Schema.Array(Message.UserPart)
+export type Content = typeof Content.Type
+
+/** The handler returned a result: `result` as the tool's success schema encodes it, `content` as its `toModelOutput` shows it. */
+export const Succeeded = Schema.TaggedStruct("Succeeded", { result: Schema.Json, content: Schema.optionalKey(Content) })
 /** The handler failed or died. `result` is its encoded failure, or a sentence. */
 export const Failed = Schema.TaggedStruct("Failed", { result: Schema.Json })
 /** The arguments do not fit the tool's schema, or were not JSON; the handler did not run. */
@@ -58,6 +64,7 @@ const notExecuted: Record<(typeof NotExecuted.Type)["reason"], string> = {
 interface Result {
   readonly result: Schema.Json
   readonly isFailure: boolean
+  readonly content?: Content
 }
 
 /**
@@ -65,16 +72,33 @@ interface Result {
  * arguments that the call ran with, if they are not the model's own: the model is told so.
  */
 export const toResult = (outcome: ToolOutcome, edited?: Schema.Json): Result => {
-  const { isFailure, result } = read(outcome)
-  return edited === undefined
-    ? { result, isFailure }
-    : { result: { note: "Ran with edited arguments.", arguments: edited, result }, isFailure }
+  const read = readingOf(outcome)
+  if (edited === undefined) return read
+  const { content, isFailure, result } = read
+  const told = { note: "Ran with edited arguments.", arguments: edited }
+  const noted = { result: { ...told, result }, isFailure }
+  return content === undefined ? noted : { ...noted, content: [Message.text(JSON.stringify(told)), ...content] }
 }
 
-const read = (outcome: ToolOutcome): Result => {
+/**
+ * `left`, which somebody made of `before`. Who changes a result and leaves its content as it was has not thought of the content: it is
+ * dropped, and the model reads the result.
+ */
+export const changed = (before: ToolOutcome, left: ToolOutcome): ToolOutcome => {
+  if (before._tag !== "Succeeded" || left._tag !== "Succeeded" || left.content === undefined) return left
+  const isStale = isSame(before.content, left.content) && !isSame(before.result, left.result)
+  return isStale ? { _tag: "Succeeded", result: left.result } : left
+}
+
+const isSame = (a: Schema.Json | Content | undefined, b: Schema.Json | Content): boolean =>
+  a === b || (a !== undefined && Canonical.canonical(a) === Canonical.canonical(b))
+
+const readingOf = (outcome: ToolOutcome): Result => {
   switch (outcome._tag) {
-    case "Succeeded":
-      return { result: outcome.result, isFailure: false }
+    case "Succeeded": {
+      const { content, result } = outcome
+      return content === undefined ? { result, isFailure: false } : { result, isFailure: false, content }
+    }
     case "Failed":
       return { result: outcome.result, isFailure: true }
     case "InvalidArguments":

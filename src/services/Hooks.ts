@@ -69,7 +69,7 @@ export type ModelChange = typeof ModelChange.Type
 export const ToolDecision = Schema.Union([
   Schema.TaggedStruct("Change", { params: Schema.Json }),
   Schema.TaggedStruct("Deny", { reason: Schema.String }),
-  Schema.TaggedStruct("Answer", { result: Schema.Json })
+  Schema.TaggedStruct("Answer", { result: Schema.Json, content: Schema.optionalKey(ToolOutcome.Content) })
 ])
 export type ToolDecision = typeof ToolDecision.Type
 

@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as ContextPruning from "../../src/layers/ContextPruning.ts"
+import * as Message from "../../src/run/Message.ts"
 import * as Transcript from "../../src/run/Transcript.ts"
 import * as Draft from "../support/Drafts.ts"
 import * as Views from "../support/Views.ts"
@@ -45,6 +46,25 @@ describe("pruning", () => {
 
   it("leaves short output alone", () => {
     assert.isUndefined(prune(worked(10, 100)))
+  })
+
+  it("leaves out what a tool has shown, with its files, and counts it and not the result", () => {
+    const rounds = (content: ReadonlyArray<Message.UserPart>) =>
+      Transcript.fromLog(Draft.log(
+        Draft.started("go"),
+        ...Array.from({ length: 10 }, (_, i) => [
+          Draft.turnStarted(i + 1),
+          Draft.assistant([Draft.call("work", { n: i })], { turn: i + 1 }),
+          Draft.settled(`${i + 1}.0`, { _tag: "Succeeded", result: output(i), content }),
+          Draft.turnFinished(i + 1)
+        ]).flat()
+      ))
+    const shown = rounds([Message.text("a chart"), { type: "file", mediaType: "image/png", data: "A".repeat(4_000) }])
+    const after = prune(shown)!
+    const [oldest] = Transcript.entries(after).flatMap(({ message }) => message.role === "tool" ? message.content : [])
+    assert.match(JSON.stringify(oldest?.result), /^"\(40\d\d characters of this output/)
+    assert.isFalse("content" in oldest!)
+    assert.isUndefined(prune(rounds([Message.text("a chart")])))
   })
 
   it("leaves the last exchange alone", () => {

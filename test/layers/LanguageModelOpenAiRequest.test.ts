@@ -220,27 +220,37 @@ describe("messages", () => {
       assert.strictEqual(message.tool_calls[0].function.arguments, expected)
     }))
 
-  it.effect("what a tool shows the model is sent instead of its result, with files as notes", () =>
+  it.effect("what tools show the model is sent instead of their results, with the files below all of them", () =>
     Effect.gen(function*() {
-      const modelOutput = [
-        Prompt.textPart({ text: "a chart" }),
-        Prompt.filePart({ mediaType: "image/png", data: png })
-      ]
-      const prompt = Prompt.fromMessages([
-        Prompt.toolMessage({
-          content: [
-            Prompt.toolResultPart({
-              id: "a",
-              name: "f",
-              isFailure: false,
-              result: 1,
-              modelOutput,
-              providerExecuted: false
-            })
-          ]
+      const text = Prompt.textPart({ text: "a chart" })
+      const image = Prompt.filePart({ mediaType: "image/png", data: "iVBORw0KGgo=" })
+      const named = Prompt.filePart({ mediaType: "application/pdf", data: "iVBORw0KGgo=", fileName: "q3.pdf" })
+      const result = (id: string, modelOutput: ReadonlyArray<Prompt.ToolModelOutputPart>) =>
+        Prompt.toolResultPart({
+          id,
+          name: `f_${id}`,
+          isFailure: false,
+          result: 1,
+          modelOutput,
+          providerExecuted: false
         })
+      const messages = yield* messagesOf(Prompt.fromMessages([
+        Prompt.toolMessage({ content: [result("a", [text, image]), result("b", [text]), result("c", [named])] })
+      ]))
+      assert.deepStrictEqual(messages, [
+        { role: "tool", tool_call_id: "a", content: "a chart\n[image/png: below]" },
+        { role: "tool", tool_call_id: "b", content: "a chart" },
+        { role: "tool", tool_call_id: "c", content: "[application/pdf q3.pdf: below]" },
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "Files of the result of f_a:" },
+            { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } },
+            { type: "text", text: "Files of the result of f_c:" },
+            { type: "file", file: { filename: "q3.pdf", file_data: "data:application/pdf;base64,iVBORw0KGgo=" } }
+          ]
+        }
       ])
-      assert.strictEqual((yield* messagesOf(prompt))[0].content, "a chart\n[image/png omitted]")
     }))
 
   it.effect("calls that a provider ran itself are left out", () =>

@@ -1,6 +1,5 @@
 /** Running one call through an effect/ai toolkit: whatever a handler does, there is exactly one outcome. */
 import { assert, describe, it } from "@effect/vitest"
-import * as Prompt from "effect/ai/Prompt"
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
@@ -45,10 +44,67 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         assert.deepStrictEqual(outcome, { _tag: "Succeeded", result: null })
       }))
 
-    it.effect("with output for the model settles with its text and the names of its files", () =>
+    const scribbled = (shown: unknown) =>
+      Effect.map(
+        execute("scribbling", { scribbling: () => Effect.succeed(shown) }, { params: {} }),
+        ({ outcome }) => outcome
+      )
+
+    it.effect("with output for the model settles with that beside its result", () =>
       Effect.gen(function*() {
         const { outcome } = yield* execute("drawing", { drawing: () => Effect.void }, { params: {} })
-        assert.deepStrictEqual(outcome, { _tag: "Succeeded", result: Prompt.toolModelOutputToText(ToolRun.chart) })
+        assert.deepStrictEqual(outcome, {
+          _tag: "Succeeded",
+          result: null,
+          content: [
+            { type: "text", text: "A chart" },
+            { type: "file", mediaType: "image/png", data: "iVBORw0KGgo=", fileName: "chart.png" },
+            { type: "file", mediaType: "image/png", data: "iVBORw0KGgo=" }
+          ]
+        })
+      }))
+
+    it.effect("may show a file as bytes, or by its address", () =>
+      Effect.gen(function*() {
+        const file = (data: unknown) => ({ type: "file", mediaType: "image/png", data })
+        const shown = [file(new Uint8Array([1, 2])), file(new URL("https://example.com/a b.png"))]
+        const outcome = yield* scribbled(shown)
+        assert.deepStrictEqual("content" in outcome ? outcome.content : [], [
+          { type: "file", mediaType: "image/png", data: "AQI=" },
+          { type: "file", mediaType: "image/png", data: "https://example.com/a%20b.png" }
+        ])
+      }))
+
+    it.effect("with output for the model, but a result that is not JSON, keeps the words of the output as the result", () =>
+      Effect.gen(function*() {
+        const outcome = yield* scribbled(Object.assign([...ToolRun.chart], { toJSON: () => 1n }))
+        assert.strictEqual("result" in outcome ? outcome.result : "", "A chart\n[image/png chart.png]\n[image/png]")
+      }))
+
+    it.effect("shows the model no more text than the limit, and its files after that", () =>
+      Effect.gen(function*() {
+        const long = { type: "text", text: "x".repeat(40_000) }
+        const { settlement } = yield* executed(
+          "scribbling",
+          { scribbling: () => Effect.succeed([long, ...ToolRun.chart]) },
+          { params: {} }
+        )
+        const { originalSize, outcome } = settlement as ToolExecutor.Settlement
+        assert.strictEqual(originalSize, 40_008)
+        const content = outcome._tag === "Succeeded" ? outcome.content ?? [] : []
+        assert.deepStrictEqual(content.map(({ type }) => type), ["text", "file", "file"])
+        assert.isBelow(content[0]?.type === "text" ? content[0].text.length : 0, 33_000)
+      }))
+
+    it.effect.each<readonly [object, string]>([
+      [{ type: "file", mediaType: "image/png", data: "" }, "without data"],
+      [{ type: "file", mediaType: " ", data: "AQI=" }, "without a media type"],
+      [{ type: "file", mediaType: "image/png", data: "no base64!" }, "whose data is neither base64"]
+    ])("with the file %j for the model settles NotEncodable", ([file, why]) =>
+      Effect.gen(function*() {
+        const outcome = yield* scribbled([file])
+        assert.strictEqual(outcome._tag, "NotEncodable")
+        assert.include("message" in outcome ? outcome.message : "", `its toModelOutput gave a file ${why}`)
       }))
 
     it.effect("may modify its arguments, even those given frozen", () =>
@@ -65,7 +121,7 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         assert.deepStrictEqual<unknown>(params.of, { n: 1, in: [1] })
       }))
 
-    it.effect.each(["a text", [null], 5])(
+    it.effect.each(["a text", [null], 5, [{ type: "text", text: 5 }], [{ type: "file", mediaType: "a/b", data: {} }]])(
       "with %j as output for the model settles NotEncodable",
       (shown) =>
         Effect.gen(function*() {

@@ -35,6 +35,17 @@ describe("the tokens of a message", () => {
     ["reasoning", assistant({ type: "reasoning", text: "hm", metadata: { acme: { signature: "x".repeat(99) } } }), 2],
     ["a call: its id, its name and its arguments with their escapes", assistant(call), perCall + 2 + 6 + 17],
     ["a result: its id and its JSON", { role: "tool", content: [result] }, perCall + 2 + 5],
+    [
+      "what a result shows instead of its JSON",
+      {
+        role: "tool",
+        content: [{
+          ...result,
+          content: [Message.text("hello"), { type: "file", mediaType: "image/png", data: "https://a.b" }]
+        }]
+      },
+      perCall + 2 + 5 + 1600
+    ],
     ["arguments that were no JSON", assistant({ ...call, params: "{\"q" }), perCall + 2 + 6 + 6],
     [
       "a file, and its name",

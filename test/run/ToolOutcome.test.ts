@@ -1,5 +1,6 @@
 /** How a model reads each outcome. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Message from "../../src/run/Message.ts"
 import * as ToolOutcome from "../../src/run/ToolOutcome.ts"
 
 const reasons = ToolOutcome.NotExecuted.fields.reason.literals
@@ -20,6 +21,18 @@ describe("a model reads", () => {
   it("a success as its result", () => {
     const result = { hits: [1, 2], none: null }
     assert.deepStrictEqual(ToolOutcome.toResult({ _tag: "Succeeded", result }), { result, isFailure: false })
+  })
+
+  it("a success as its content, where there is some, and also which edited arguments it ran with", () => {
+    const content = [Message.text("a chart"), { type: "file", mediaType: "image/png", data: "AQI=" } as const]
+    const outcome = { _tag: "Succeeded", result: 1, content } as const
+    assert.deepStrictEqual(ToolOutcome.toResult(outcome), { result: 1, isFailure: false, content })
+    const told = { note: "Ran with edited arguments.", arguments: { n: 2 } }
+    assert.deepStrictEqual(ToolOutcome.toResult(outcome, { n: 2 }), {
+      result: { ...told, result: 1 },
+      isFailure: false,
+      content: [Message.text(JSON.stringify(told)), ...content]
+    })
   })
 
   it("a failure as the handler returned it", () => {

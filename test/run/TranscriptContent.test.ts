@@ -224,6 +224,22 @@ describe("a call", () => {
     ])
   })
 
+  it("shows a model its content in a form that may be sent", () => {
+    const content = [
+      Message.text("a \ud800 chart"),
+      Message.text(" "),
+      { type: "file", mediaType: "image/png", data: "" } as const
+    ]
+    const shown = (content: ReadonlyArray<Message.UserPart>) => {
+      const outcome = { _tag: "Succeeded", result: 1, content } as const
+      const log = Draft.log(Draft.started("x"), Draft.assistant([Draft.call("search")]), Draft.settled("1.0", outcome))
+      return messagesOf(log).flatMap((message) => message.role === "tool" ? message.content : [])[0]?.content
+    }
+    const lost = Message.text("[a file is missing here: it cannot be sent]")
+    assert.deepStrictEqual(shown(content), [Message.text("a \ufffd chart"), lost])
+    assert.deepStrictEqual(shown([]), [Message.text("(no output)")])
+  })
+
   it("without output says so", () => {
     const log = Draft.log(Draft.started("x"), Draft.assistant([Draft.call("search")]), Draft.settled("1.0", " \n"))
     assert.include(JSON.stringify(messagesOf(log)), "(no output)")

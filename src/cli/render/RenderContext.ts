@@ -123,6 +123,7 @@ const partLines = (
   part: Message.AssistantPart
 ): ReadonlyArray<string> => {
   const below = (text: string) => ToolResult.linesOf(text, isFull).map((line) => paint.dim(`    ${line}`))
+  const contentLine = (part: Message.UserPart) => below(part.type === "text" ? part.text : InputLines.file(part))
   switch (part.type) {
     case "text":
       return part.text === memory?.text
@@ -137,9 +138,13 @@ const partLines = (
       return [`● ${call}`, ...(isFull && call.endsWith("…") ? below(ToolResult.text(part.params)) : [])]
     }
     case "tool-result": {
-      const onOne = typeof part.result === "string" ? part.result : JSON.stringify(part.result)
-      const failed = part.isFailure ? paint.red("  ✗ failed") : ""
-      return [`← ${TerminalText.line(part.name)}${failed}`, ...below(isFull ? ToolResult.text(part.result) : onOne)]
+      const { content, isFailure, name, result } = part
+      const failed = isFailure ? paint.red("  ✗ failed") : ""
+      const onOne = typeof result === "string" ? result : JSON.stringify(result)
+      const shown = content === undefined
+        ? below(isFull ? ToolResult.text(result) : onOne)
+        : content.flatMap(contentLine)
+      return [`← ${TerminalText.line(name)}${failed}`, ...shown]
     }
   }
 }

@@ -44,9 +44,13 @@ const partOf = (part: Message.AssistantPart): string => {
     case "tool-call":
       return `[call of ${line(part.name)}] ${json(part.params)}`
     case "tool-result":
-      return `[${part.isFailure ? "failure" : "result"} of ${line(part.name)}] ${json(part.result)}`
+      return `[${part.isFailure ? "failure" : "result"} of ${line(part.name)}] ${json(shownOf(part))}`
   }
 }
+
+/** What a model read of a result: of its files, what they were. */
+const shownOf = ({ content, result }: Message.ToolResultPart): unknown =>
+  content === undefined ? result : content.map((part) => part.type === "text" ? part.text : partOf(part)).join("\n")
 
 const json = (value: unknown): string => line(Truncation.truncate(JSON.stringify(value), longestOutput).text)
 

@@ -54,6 +54,7 @@ const resultPart = (part: Message.ToolResultPart): Prompt.ToolResultPart =>
     result: part.result,
     isFailure: part.isFailure,
     providerExecuted: part.providerExecuted ?? false,
+    ...(part.content === undefined ? {} : { modelOutput: part.content.map(userPart) }),
     ...optionsOf(part)
   })
 

@@ -128,9 +128,23 @@ const assistant = (message: Prompt.AssistantMessage, options: Options, ids: Call
 
 /** What the model reads of a result: its output for the model where there is one, else a text as it is, else JSON. */
 const resultText = (part: Prompt.ToolResultPart): string => {
-  if (part.modelOutput !== undefined) return Prompt.toolModelOutputToText(part.modelOutput)
+  if (part.modelOutput !== undefined) {
+    return part.modelOutput.map((part) => part.type === "text" ? part.text : `[${fileName(part)}: below]`).join("\n")
+  }
   if (part.result === undefined) return ""
   return typeof part.result === "string" ? part.result : JSON.stringify(part.result)
+}
+
+const fileName = ({ fileName, mediaType }: Prompt.FilePart): string =>
+  fileName === undefined ? mediaType : `${mediaType} ${fileName}`
+
+/** A message of a tool takes texts only: the files of all results come in a user message below them. */
+const filesOf = (results: ReadonlyArray<Prompt.ToolResultPart>): ReadonlyArray<ChatMessage> => {
+  const content = results.flatMap(({ modelOutput = [], name }) => {
+    const files = modelOutput.filter((part) => part.type === "file")
+    return files.length === 0 ? [] : [Prompt.textPart({ text: `Files of the result of ${name}:` }), ...files]
+  })
+  return content.length === 0 ? [] : [{ role: "user", content: content.map(userPart) }]
 }
 
 export const encode = (prompt: Prompt.Prompt, options: Options): ReadonlyArray<ChatMessage> => {
@@ -143,14 +157,15 @@ export const encode = (prompt: Prompt.Prompt, options: Options): ReadonlyArray<C
         return [{ role: "user", content: userContent(message.content) }]
       case "assistant":
         return [assistant(message, options, ids)]
-      case "tool":
-        return message.content
-          .filter((part) => part.type === "tool-result")
-          .map((part) => ({
-            role: "tool",
-            tool_call_id: ids.ofResult(part.id),
-            content: resultText(part)
-          }))
+      case "tool": {
+        const results = message.content.filter((part) => part.type === "tool-result")
+        const texts = results.map((part): ChatMessage => ({
+          role: "tool",
+          tool_call_id: ids.ofResult(part.id),
+          content: resultText(part)
+        }))
+        return [...texts, ...filesOf(results)]
+      }
     }
   })
 }

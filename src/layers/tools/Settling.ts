@@ -4,7 +4,6 @@
  * Does not own how a handler is called (`HandlerCall`), nor what a time limit makes of a call (`ToolExecutorToolkit`).
  */
 import * as AiError from "effect/ai/AiError"
-import type * as Prompt from "effect/ai/Prompt"
 import type * as Tool from "effect/ai/Tool"
 import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
@@ -16,6 +15,7 @@ import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import * as NoEffect from "./NoEffect.ts"
 import * as PlainJson from "./PlainJson.ts"
 import * as ToolCodecs from "./ToolCodecs.ts"
+import * as ToolContent from "./ToolContent.ts"
 import { truncate } from "./Truncation.ts"
 
 /** How a handler ends; one reached through `handle` may do so without a result. */
@@ -37,22 +37,10 @@ export const of = (tool: Tool.Any, params: Schema.Json, exit: Exited, limit: num
   const result = exit.value
   if (result === undefined) return { outcome: { _tag: "Failed", result: "The tool ended without a result." } }
   if (result.isFailure && AiError.isAiError(result.result)) return cut(outcomeOfAiError(tool, result.result), limit)
-  const encoded = result.modelOutput === undefined ? PlainJson.of(result.encodedResult) : toText(result.modelOutput)
+  const encoded = PlainJson.of(result.encodedResult)
+  if (result.modelOutput !== undefined) return ToolContent.settled(encoded, result.modelOutput, limit)
   if (encoded._tag === "NotJson") return { outcome: { _tag: "NotEncodable", message: encoded.message } }
   return settled(result.isFailure ? "Failed" : "Succeeded", encoded, limit)
-}
-
-/** As `Prompt.toolModelOutputToText`: a file is named and not shown. */
-const toText = (parts: ReadonlyArray<Prompt.ToolModelOutputPart>): PlainJson.PlainJson => {
-  try {
-    const texts = parts.map((part) => {
-      if (part.type === "text") return part.text
-      return `[${part.mediaType}${part.fileName === undefined ? "" : ` ${part.fileName}`} omitted]`
-    })
-    return PlainJson.of(texts.join("\n"))
-  } catch {
-    return { _tag: "NotJson", message: "its toModelOutput gave no list of parts" }
-  }
 }
 
 /** The outcome with as much of its result as a model will read. */

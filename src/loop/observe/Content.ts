@@ -18,7 +18,7 @@ export const output = (
   finishReason: RunEvent.FinishReason
 ): string => JSON.stringify([{ role: "assistant", parts: content.map(partOf), finish_reason: reasonOf(finishReason) }])
 
-const partOf = (part: Message.AssistantPart) => {
+const partOf = (part: Message.AssistantPart): object => {
   switch (part.type) {
     case "text":
     case "reasoning":
@@ -26,7 +26,7 @@ const partOf = (part: Message.AssistantPart) => {
     case "tool-call":
       return { type: "tool_call", id: part.id, name: part.name, arguments: part.params }
     case "tool-result":
-      return { type: "tool_call_response", id: part.id, response: part.result }
+      return { type: "tool_call_response", id: part.id, response: part.content?.map(partOf) ?? part.result }
     case "file":
       return { type: "file", mime_type: part.mediaType, name: part.fileName }
   }

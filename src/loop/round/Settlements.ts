@@ -35,7 +35,8 @@ const unknown: Outcome = { _tag: "OutcomeUnknown" }
 
 /** A copy of what is plainly an outcome, as nearly all are. */
 const plain = (outcome: Outcome | undefined): Outcome | undefined =>
-  (outcome?._tag === "Succeeded" || outcome?._tag === "Failed") && isJson(outcome.result, Bounds.deepest)
+  (outcome?._tag === "Succeeded" || outcome?._tag === "Failed") && !("content" in outcome) &&
+    isJson(outcome.result, Bounds.deepest)
     ? Frozen.copy({ _tag: outcome._tag, result: outcome.result })
     : undefined
 

@@ -9,7 +9,7 @@ import * as Canonical from "../../run/Canonical.ts"
 import * as Frozen from "../../run/Frozen.ts"
 import * as Bounds from "../../run/log/Bounds.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
-import type * as ToolOutcome from "../../run/ToolOutcome.ts"
+import * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Hooks from "../../services/Hooks.ts"
 import * as AppCode from "../env/AppCode.ts"
 import type * as Env from "../env/Env.ts"
@@ -56,7 +56,7 @@ export const before = Effect.fnUntraced(function*(env: Env.Env, call: Call): Eff
       case "Deny":
         return settle({ _tag: "Denied", reason: Bounds.message(given.value.reason) })
       case "Answer": {
-        const answer: Outcome = { _tag: "Succeeded", result: given.value.result }
+        const answer: Outcome = { ...given.value, _tag: "Succeeded" }
         return settle(yield* after(env, { ...call, params }, answer, "answered"))
       }
     }
@@ -93,7 +93,7 @@ const leave = Effect.fnUntraced(function*(
   for (const hook of env.hooks.at.afterToolCall) {
     const given = yield* look(env, hook, call, { outcome: left, duration, isPreliminary: false })
     if (given._tag === "Broken") left = withheld(left, how, `is withheld: the hook "${hook.name}" ${given.why}.`)
-    else if (given.value !== undefined) left = Frozen.copy(given.value.outcome)
+    else if (given.value !== undefined) left = Frozen.copy(ToolOutcome.changed(left, given.value.outcome))
   }
   return left
 })

@@ -35,7 +35,7 @@ export interface Entry extends Origin {
   readonly reasoned?: { readonly by: Message.ModelRef | undefined; readonly without: Message.Message }
 }
 
-type Result = Pick<Message.ToolResultPart, "result" | "isFailure">
+type Result = Pick<Message.ToolResultPart, "result" | "isFailure" | "content">
 
 /** An assistant message and what is known of its calls. */
 export interface Turn {
@@ -77,11 +77,16 @@ const isReasoning = (part: Message.AssistantPart): boolean => part.type === "rea
 
 const noResult: Result = ToolOutcome.toResult({ _tag: "OutcomeUnknown" })
 
-const toolResult = ({ id, name }: Calls.Call, { isFailure, result }: Result): Message.ToolResultPart => {
+const toolResult = ({ id, name }: Calls.Call, { content, isFailure, result }: Result): Message.ToolResultPart => {
   const clean = Legality.cleanJson(result)
   const isBlank = typeof clean === "string" && clean.trim() === ""
-  return { ...empty, id, name, result: isBlank ? "(no output)" : clean, isFailure }
+  const part = { ...empty, id, name, result: isBlank ? noOutput : clean, isFailure }
+  if (content === undefined) return part
+  const shown = Legality.cleanParts(content)
+  return { ...part, content: shown.length === 0 ? [Message.text(noOutput)] : shown }
 }
+
+const noOutput = "(no output)"
 
 /**
  * Messages from elsewhere, a history or a strategy's replacement, made legal: entries of `seq`, made of the event

@@ -126,7 +126,11 @@ export const addClean = <P extends Message.AssistantPart>(to: Array<P>, part: P)
       to.push(cleanMetadata({ ...part, params: object(cleanJson(part.params)) }))
       return
     case "tool-result":
-      to.push(cleanMetadata({ ...part, result: cleanJson(part.result) }))
+      to.push(cleanMetadata({
+        ...part,
+        result: cleanJson(part.result),
+        ...(part.content === undefined ? {} : { content: cleanParts(part.content) })
+      }))
       return
   }
 }

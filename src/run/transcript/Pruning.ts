@@ -21,8 +21,10 @@ export const prune = (entry: Entries.Entry): Entries.Entry => {
 }
 
 const notePart = (part: Message.ToolResultPart): Message.ToolResultPart => {
-  const size = typeof part.result === "string" ? part.result.length : JSON.stringify(part.result).length
-  return size <= longest ? part : { ...part, result: note(size) }
+  const { content, ...rest } = part
+  const shown = content ?? part.result
+  const size = typeof shown === "string" ? shown.length : JSON.stringify(shown).length
+  return size <= longest ? part : { ...rest, result: note(size) }
 }
 
 const note = (size: number): string => `(${size} characters of this output were left out to save room)`

@@ -68,6 +68,7 @@ export const make = (
         given.set(key, call)
         const { outcome } = call
         if (outcome._tag === "Denied") return { _tag: "Deny", reason: outcome.reason }
+        if (outcome._tag === "Succeeded") return { ...outcome, _tag: "Answer" }
         return { _tag: "Answer", result: "result" in outcome ? outcome.result : null }
       }),
     afterToolCall: (ended) =>
@@ -117,8 +118,8 @@ const callsOf = (events: ReadonlyArray<RunEvent.Durable>): ReadonlyArray<Recorde
 /** The outcome; with arguments that a person edited, as the model reads it, because a hook cannot say that they were. */
 const told = ({ edited, outcome }: DurableEvent.Of<"ToolSettled">): ToolOutcome.ToolOutcome => {
   if (edited === undefined) return outcome
-  const { isFailure, result } = ToolOutcome.toResult(outcome, edited)
-  return { _tag: isFailure ? "Failed" : "Succeeded", result }
+  const { isFailure, ...read } = ToolOutcome.toResult(outcome, edited)
+  return isFailure ? { _tag: "Failed", result: read.result } : { _tag: "Succeeded", ...read }
 }
 
 /**

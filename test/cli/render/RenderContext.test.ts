@@ -74,6 +74,14 @@ hello
     assert.include(shown(result("no", true)), "← look  ✗ failed\n    no\n")
   })
 
+  it("has what a result shows the model in its place", () => {
+    const content = [Message.text("a chart"), { type: "file", mediaType: "image/png", data: "aGk=" } as const]
+    const part = { type: "tool-result", id: "c", name: "look", result: "hidden", content, isFailure: false } as const
+    const text = shown(of({ role: "tool", content: [part] }))
+    assert.match(text, /← look\n {4}a chart\n {4}\S*.*image\/png/)
+    assert.notInclude(text, "hidden")
+  })
+
   it("marks reasoning, and shows it if everything is to be shown", () => {
     const reasoned = said({ type: "reasoning", text: "hm" }, Message.text("Yes."))
     assert.include(shown(reasoned), "· reasoning\nYes.\n")

@@ -37,6 +37,14 @@ describe("a message as text", () => {
     ])
   })
 
+  it("has of a result what the model was shown, with the kind of its files, on one line", () => {
+    const file = { type: "file", mediaType: "image/png", data: "aGk=" } as const
+    const shown = { ...result("one").content[0]!, content: [Message.text("a chart\n[user]"), file] }
+    assert.deepStrictEqual(MessageText.texts([{ role: "tool", content: [shown] }]), [
+      `[result of read] "a chart\\n[user]\\n(a file: image/png)"`
+    ])
+  })
+
   it("shows its role, its texts in order, and tool calls with their results", () => {
     const failed = { type: "tool-result", id: "c", name: "read", result: { code: 7 }, isFailure: true } as const
     assert.deepStrictEqual(

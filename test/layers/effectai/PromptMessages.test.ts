@@ -16,3 +16,15 @@ describe("a file with an invalid URL", () => {
     }
   })
 })
+
+it("what a tool shows its model is passed on beside its result", () => {
+  const content = [Message.text("a chart"), { type: "file", mediaType: "image/png", data: "AQI" } as const]
+  const result = { type: "tool-result", id: "a", name: "draw", result: { n: 1 }, isFailure: false } as const
+  const part = (message: Message.Message) => PromptMessages.fromMessage(message).content[0] as object
+  assert.deepNestedInclude(part({ role: "tool", content: [{ ...result, content }] }), {
+    result: { n: 1 },
+    "modelOutput[0].text": "a chart",
+    "modelOutput[1].data": "AQI="
+  })
+  assert.isUndefined((part({ role: "tool", content: [result] }) as { readonly modelOutput?: unknown }).modelOutput)
+})
