@@ -1,5 +1,6 @@
 /** What is said to a run that lives elsewhere: by its session, through whoever has that session. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -242,6 +243,51 @@ describe("what is said to a run that lives elsewhere", () => {
       yield* gate.release
       assert.deepStrictEqual(yield* Fiber.join(steering), delivered(2))
       yield* run.result
+    }))
+
+  it.effect("is stored once where a write of it fails, the run takes long to end, and it is sent again meanwhile", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make()
+      const begun = yield* Deferred.make<void>()
+      // holds up the end of its run for as long as that waits for it
+      const tool = () => Effect.uninterruptible(Effect.andThen(Deferred.succeed(begun, undefined), Effect.never))
+      const there = yield* TestAgent.make([TestAgent.work(1)], { store, tool })
+      const run = yield* there.agent.start({ sessionId: "s", input: "go" })
+      yield* Deferred.await(begun)
+      store.onAppend = TestStore.failing((n) => n === store.appends.length + 1)
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("two")], { store })
+      const steering = yield* Effect.forkChild(agent.steer("s", "shorter"), { startImmediately: true })
+      yield* TestClock.adjust("30 seconds")
+      yield* Effect.exit(run.result)
+      assert.strictEqual(reasonOf(yield* Fiber.join(steering)), "NotDelivered failed")
+      assert.deepStrictEqual(Steering.queued(yield* store.log("s")), ["steer: shorter"])
+      yield* agent.run({ sessionId: "s", input: "next" })
+      assert.deepStrictEqual(Steering.received(yield* store.log("s")), [])
+    }))
+
+  it.effect("is stored after what was sent before it, however long the log takes to be read", () =>
+    Effect.gen(function*() {
+      const base = yield* TestStore.make()
+      const reading = yield* Deferred.make<void>()
+      let reads = 0
+      const store = with_(base, {
+        read: (...range) => {
+          const events = base.service.read(...range)
+          return ++reads > 1 ? events : Stream.unwrap(Effect.as(Deferred.await(reading), events))
+        }
+      })
+      const { gate } = yield* Steering.held([ScriptedModel.text("one")], [ScriptedModel.text("two")], { store })
+      const { agent } = yield* TestAgent.make([], { store: base })
+      const steering = yield* Effect.forEach(
+        ["a", "b"],
+        (text) => Effect.forkChild(agent.steer("s", text), { startImmediately: true })
+      )
+      yield* idle
+      yield* Deferred.succeed(reading, undefined)
+      yield* idle
+      yield* gate.release
+      for (const fiber of steering) assert.deepStrictEqual(yield* Fiber.join(fiber), delivered(2))
+      assert.deepStrictEqual(Steering.received(yield* base.log("s")), ["steer: a", "steer: b"])
     }))
 
   it.effect("is refused while it is not known that nobody has it, and nothing of it is accepted after that", () =>

@@ -19,7 +19,6 @@
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Option from "effect/Option"
 import * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunInput from "../../run/RunInput.ts"
@@ -34,10 +33,10 @@ import type * as Env from "../env/Env.ts"
 import * as Inbox from "../env/Inbox.ts"
 import * as Feed from "../log/Feed.ts"
 import * as Questions from "../log/Questions.ts"
-import * as SentInput from "../log/SentInput.ts"
 import type * as Observing from "../observe/Observing.ts"
 import * as Answering from "../round/Answering.ts"
 import type * as AgentRuns from "./AgentRuns.ts"
+import * as Hearing from "./Hearing.ts"
 
 /** Why a run was cut off from outside. */
 type Stop =
@@ -75,8 +74,8 @@ export class Live implements Runs.LiveRun {
   readonly #store: SessionStore.SessionStore["Service"]
   readonly #isFound: boolean
   #isAnnounced = false
-  /** the ids of inputs from elsewhere that were heard of */
-  #heard: Set<string> | undefined
+  /** set once something is sent from elsewhere */
+  #hearing: Hearing.Hearing | undefined
 
   constructor(
     { store }: Env.Services,
@@ -145,19 +144,11 @@ export class Live implements Runs.LiveRun {
     return Effect.andThen(this.begun, this.inbox.accept(input, (error) => this.#fail(error)))
   }
 
-  /** Somebody elsewhere sends an input, maybe again: it is accepted once. What becomes of it, they read in the log. */
+  /** Somebody elsewhere sends an input, maybe again. What becomes of it, they read in the log. */
   inputSent(sent: SessionStore.SentInput): Effect.Effect<void> {
     return Effect.suspend(() => {
-      const heard = this.#heard ??= new Set()
-      if (heard.has(sent.id)) return Effect.void
-      heard.add(sent.id)
-      return this.begun.pipe(
-        // a drive that had the session before this one may have accepted it
-        Effect.andThen(SentInput.read(this.#store, this.sessionId, sent)),
-        Effect.flatMap((fate) => Option.isNone(fate) ? this.accept(sent) : Effect.void),
-        Effect.catch(() => Effect.sync(() => heard.delete(sent.id))),
-        Effect.asVoid
-      )
+      this.#hearing ??= new Hearing.Hearing(this.#store, this)
+      return this.#hearing.hear(sent)
     })
   }
 
