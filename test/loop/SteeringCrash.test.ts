@@ -3,8 +3,10 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as DeadRun from "../support/DeadRun.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as Steering from "../support/Steering.ts"
 import * as TestAgent from "../support/TestAgent.ts"
@@ -133,6 +135,25 @@ describe("what was said to a run that died", () => {
       assert.deepStrictEqual(RunLog.violations(log), [])
     }))
 })
+
+it.effect("what is said to a run that is found to have died too often is not accepted: nothing of it is delivered later", () =>
+  Effect.gen(function*() {
+    const dead = [...DeadRun.unanswered(), ...DeadRun.again(5), DeadRun.crashed]
+    const store = yield* DeadRun.of(dead.map((draft) => ({ ...draft, runId: "r" })))
+    const resuming = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "RunResumed"))
+    store.onAppend = resuming.onAppend
+    const { agent } = yield* TestAgent.make([ScriptedModel.text("hi")], { store })
+    yield* TestClock.adjust("2 days")
+    const recovering = yield* Effect.forkChild(agent.recover())
+    yield* resuming.reached
+    const steering = yield* Effect.forkChild(agent.steer("s", "shorter"), { startImmediately: true })
+    yield* resuming.release
+    assert.deepInclude(yield* Fiber.join(steering), { _tag: "NotDelivered", reason: "ended" })
+    yield* Effect.flatMap(Fiber.join(recovering), ({ runs }) => Effect.forEach(runs, ({ result }) => result))
+    assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunLimited(crashLoop)")
+    yield* agent.run({ sessionId: "s", input: "next" })
+    assert.deepStrictEqual(Steering.received(yield* store.log("s")), [])
+  }))
 
 describe("a follow-up to a run that died before it could complete", () => {
   it.effect("is what the resumed run continues with", () =>

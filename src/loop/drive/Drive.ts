@@ -162,10 +162,11 @@ const begin = (driving: Driving, found: Opening.Ready): Effect.Effect<Ended.Ende
   )
   driving.taken = { env, found }
   return Effect.flatMap(FirstEvent.write(env, found.begin, request.brief), () => {
-    live.began(env)
+    const isParked = AfterCrash.isParked(request, found)
+    live.began(env, isParked)
     if (live.stopped !== undefined) return Effect.interrupt
     if (live.isAbortDue) return Effect.never
-    if (AfterCrash.isParked(request, found)) return Effect.succeed(Ended.limited({ reason: "crashLoop" }))
+    if (isParked) return Effect.succeed(Ended.limited({ reason: "crashLoop" }))
     driving.timer = DurationLimit.start(env.journal, live)
     return Turn.takeTurns(env)
   })

@@ -121,10 +121,13 @@ export class Live implements Runs.LiveRun {
     return Deferred.isDoneUnsafe(this.ended)
   }
 
-  /** The drive's first event is in the store: from here on the run is spoken to. */
-  began(env: Env.Env): void {
+  /**
+   * The drive's first event is in the store: from here on the run is spoken to. A parked run takes no inputs: its end leaves what
+   * waits to whoever comes next, and their senders would be told that it is never delivered.
+   */
+  began(env: Env.Env, isParked = false): void {
     this.env = env
-    this.inbox.open(env.journal)
+    if (!isParked) this.inbox.open(env.journal)
     Deferred.doneUnsafe(this.firstEvent, Exit.void)
   }
 
