@@ -201,6 +201,28 @@ describe("what is said to a run that lives elsewhere", () => {
       assert.deepStrictEqual(Steering.received(yield* store.log("s")), ["steer: shorter"])
     }))
 
+  it.effect("is not delivered where its process died before it heard of it, and the session went on with another run", () =>
+    Effect.gen(function*() {
+      const { store } = yield* elsewhere()
+      let isDeaf = true
+      const { agent } = yield* TestAgent.make([], { store: deafening(store, () => isDeaf) })
+      const steering = yield* Effect.forkChild(agent.steer("s", "shorter"), { startImmediately: true })
+      yield* idle
+      const dead = with_(store, {
+        open: (sessionId, options) => store.service.open(sessionId, { ...options, takeOver: true })
+      })
+      isDeaf = false
+      const gate = yield* ScriptedModel.makeGate
+      const later = yield* TestAgent.make([[ScriptedModel.text("two"), ScriptedModel.gate(gate)]], { store: dead })
+      const run = yield* later.agent.start({ sessionId: "s", runId: "next", input: "next" })
+      yield* gate.started
+      yield* TestClock.adjust("5 seconds")
+      assert.strictEqual(reasonOf(yield* Fiber.join(steering)), "NotDelivered ended")
+      yield* gate.release
+      yield* run.result
+      assert.deepStrictEqual(Steering.queued(yield* store.log("s")), [])
+    }))
+
   it.effect("is accepted once, however often a drive hears of it, and not again by a later drive", () =>
     Effect.gen(function*() {
       const { close, gate, store } = yield* elsewhere()

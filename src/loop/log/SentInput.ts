@@ -18,7 +18,7 @@ type Sent = Pick<SessionStore.SentInput, "id" | "after">
 type Accepted = DurableEvent.Of<"InputQueued">
 
 /** It was accepted, or its run is over without it. */
-export type Fate = Accepted | RunEvent.End
+export type Fate = Accepted | Delivery.Delivery
 
 type Found = Effect.Effect<Option.Option<Fate>, SessionStore.StoreError>
 
@@ -31,10 +31,14 @@ export const watch = (store: Store, sessionId: string, sent: Sent): Found =>
   first(sent, store.watch(sessionId, sent.after + 1))
 
 const first = (sent: Sent, events: Stream.Stream<RunEvent.Durable, SessionStore.StoreError>): Found =>
-  Stream.runHead(Stream.filter(events, (event): event is Fate => isFate(sent, event)))
+  Stream.runHead(Stream.filter(Stream.map(events, (event) => fateOf(sent, event)), (fate) => fate !== undefined))
 
-const isFate = ({ id }: Sent, event: RunEvent.Durable): boolean =>
-  event._tag === "InputQueued" ? event.id === id : RunEvent.isEnd(event) && !RunEvent.isLeft(event)
+const fateOf = ({ id }: Sent, event: RunEvent.Durable): Fate | undefined => {
+  if (event._tag === "InputQueued") return event.id === id ? event : undefined
+  // its run was left, and another has followed
+  if (event._tag === "RunStarted") return Delivery.notDelivered("ended")
+  return RunEvent.isEnd(event) && !RunEvent.isLeft(event) ? Delivery.notDeliveredBefore(event._tag) : undefined
+}
 
 /** Waits for what becomes of an accepted input; `before` is its run's state at some place before that. */
 export const delivery = (

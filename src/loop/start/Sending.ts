@@ -44,9 +44,7 @@ export const send = Effect.fnUntraced(function*(
   const fate = yield* sendElsewhere(store, sessionId, runId, sent)
   if (Option.isNone(fate)) return notDelivered("left")
   const { value } = fate
-  return value._tag === "InputQueued"
-    ? SentInput.delivery(store, sessionId, value, state)
-    : Effect.succeed(Delivery.notDeliveredBefore(value._tag))
+  return value._tag === "InputQueued" ? SentInput.delivery(store, sessionId, value, state) : Effect.succeed(value)
 })
 
 const notDelivered = (reason: Delivery.Reason): Told => Effect.succeed(Delivery.notDelivered(reason))
