@@ -353,6 +353,21 @@ describe("what is said to a run that lives elsewhere", () => {
       assert.strictEqual(reasonOf(yield* other.agent.steer("s", "shorter")), "NotDelivered left")
     }))
 
+  it.effect("is sent again for as long as whoever has the session hears of it now and then", () =>
+    Effect.gen(function*() {
+      const { gate, store } = yield* elsewhere()
+      const busy = yield* Effect.flip(Effect.scoped(store.service.open("s", { runId: "other", create: false })))
+      const answers = [Effect.fail(busy), Effect.succeed(true), Effect.fail(busy)]
+      const { agent } = yield* TestAgent.make([], {
+        store: with_(store, { sendInput: (...sent) => answers.shift() ?? store.service.sendInput!(...sent) })
+      })
+      const steering = yield* Effect.forkChild(agent.steer("s", "shorter"), { startImmediately: true })
+      yield* idle
+      yield* TestClock.adjust("10 seconds")
+      yield* gate.release
+      assert.deepStrictEqual(yield* Fiber.join(steering), delivered(2))
+    }))
+
   it.effect("fails where the session is unknown, or the message is no message", () =>
     Effect.gen(function*() {
       const { agent } = yield* elsewhere()

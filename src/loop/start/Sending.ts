@@ -62,12 +62,14 @@ const sendElsewhere = Effect.fnUntraced(function*(
     const answer = yield* passOn(store, sessionId, runId, sent)
     if (answer === "told") {
       wasTold = true
+      wasBusy = false
       // whoever has the session may die with it
       const fate = yield* Effect.timeoutOption(SentInput.watch(store, sessionId, sent), "5 seconds")
       if (Option.isSome(fate)) return fate.value
       continue
     }
     if (answer === "nobody") {
+      wasBusy = false
       const fate = yield* wasTold ? readAlone(store, sessionId, runId, sent) : SentInput.read(store, sessionId, sent)
       if (fate !== "taken") return fate
     } else {
