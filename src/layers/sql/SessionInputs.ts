@@ -68,25 +68,28 @@ export const make = (
     )
 
   const send = Effect.fnUntraced(function*(sessionId: string, runId: string, input: SessionStore.SentInput) {
-    const row = yield* claims.find(sessionId)
-    const owner = row && claims.ownerOf(row)
-    if (row === undefined || row.owner === null || owner === undefined) return false
-    if (owner.runId !== runId || owner.hearsInputs !== true) {
-      return yield* Effect.fail(SessionErrors.busy(sessionId, owner.runId))
+    while (true) {
+      const row = yield* claims.find(sessionId)
+      const owner = row && claims.ownerOf(row)
+      if (row === undefined || row.owner === null || owner === undefined) return false
+      if (owner.runId !== runId || owner.hearsInputs !== true) {
+        return yield* Effect.fail(SessionErrors.busy(sessionId, owner.runId))
+      }
+      const onSent = listening.get(row.owner)
+      if (onSent !== undefined) {
+        yield* tell(onSent, input)
+        return true
+      }
+      const at = yield* Clock.currentTimeMillis
+      const sent = yield* sql`
+        INSERT INTO fiberloop_inputs (id, owner, session, sent_at, body)
+        SELECT ${input.id}, owner, session, ${at}, ${SessionRows.toSentBody(input)} FROM fiberloop_sessions
+        WHERE session = ${row.session} AND owner = ${row.owner}
+        ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, session = excluded.session, sent_at = excluded.sent_at
+        RETURNING id`
+      // otherwise somebody else has it by now, or nobody
+      if (sent.length > 0) return true
     }
-    const onSent = listening.get(row.owner)
-    if (onSent !== undefined) {
-      yield* tell(onSent, input)
-      return true
-    }
-    const at = yield* Clock.currentTimeMillis
-    const sent = yield* sql`
-      INSERT INTO fiberloop_inputs (id, owner, session, sent_at, body)
-      SELECT ${input.id}, owner, session, ${at}, ${SessionRows.toSentBody(input)} FROM fiberloop_sessions
-      WHERE session = ${row.session} AND owner = ${row.owner}
-      ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, session = excluded.session, sent_at = excluded.sent_at
-      RETURNING id`
-    return sent.length > 0
   })
 
   return { look, listen, send }

@@ -1,17 +1,20 @@
-/** A session is not changed on the strength of a row read before its fence moved: it then belongs to another writer. */
+/** Nothing is done to a session, nor sent to its owner, on the strength of a row read before its fence moved: it then is another's. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Reactivity from "effect/reactivity/Reactivity"
 import * as SqlClient from "effect/sql/SqlClient"
 import { join } from "node:path"
-import { OwnerLiveness } from "../../../src/layers/OwnerLiveness.ts"
+import * as OwnerLiveness from "../../../src/layers/OwnerLiveness.ts"
 import * as Answered from "../../../src/layers/sql/Answered.ts"
 import * as ClaimStatements from "../../../src/layers/sql/ClaimStatements.ts"
 import * as SessionClaims from "../../../src/layers/sql/SessionClaims.ts"
+import * as SessionInputs from "../../../src/layers/sql/SessionInputs.ts"
 import * as SessionList from "../../../src/layers/sql/SessionList.ts"
+import * as SessionRows from "../../../src/layers/sql/SessionRows.ts"
 import * as SessionTables from "../../../src/layers/sql/SessionTables.ts"
 import * as SqliteErrors from "../../../src/layers/sqlite/SqliteErrors.ts"
 import * as SqliteClient from "../../../src/layers/SqliteClient.ts"
+import * as Message from "../../../src/run/Message.ts"
 import { temporaryFolder } from "../../support/Processes.ts"
 
 /** The row of a session "s" that was free when read, and that somebody has taken since. */
@@ -21,7 +24,7 @@ const taken = Effect.gen(function*() {
   const answered = Answered.within(undefined)
   const migrated = SessionTables.migrate(SqliteErrors.explain(filename), answered)
   yield* Effect.provideService(migrated, SqlClient.SqlClient, sql)
-  const liveness = yield* OwnerLiveness
+  const liveness = yield* OwnerLiveness.OwnerLiveness
   const statements = ClaimStatements.make(sql, liveness.lease)
   yield* statements.insert("s", null, 0)
   const row = yield* Effect.fromNullishOr(yield* statements.look("s", 0))
@@ -43,4 +46,19 @@ it.effect("removing a session taken since fails with SessionBusy", () =>
     const { remove } = SessionList.make(sql, { ...claims, get: () => Effect.succeed(row) })
     assert.strictEqual((yield* Effect.flip(remove("s"))).reason._tag, "SessionBusy")
     assert.strictEqual(yield* owner, "somebody")
+  }))
+
+it.effect("an input goes to whoever has its session when it is sent", () =>
+  Effect.gen(function*() {
+    const { row, sql, statements } = yield* taken
+    const before = OwnerLiveness.name("run-1", { hearsInputs: true })
+    const now = OwnerLiveness.name("run-1", { hearsInputs: true })
+    yield* sql`UPDATE fiberloop_sessions SET owner = ${now}`
+    const rows = [{ ...row, owner: before }, yield* Effect.fromNullishOr(yield* statements.look("s", 0))]
+    const { send } = SessionInputs.make(sql, {
+      find: () => Effect.sync(() => rows.shift()),
+      ownerOf: (row) => SessionRows.toOwner(row)
+    })
+    assert.isTrue(yield* send("s", "run-1", { id: "a", after: 1, kind: "steer", messages: [Message.user("a")] }))
+    assert.deepStrictEqual(yield* sql`SELECT owner FROM fiberloop_inputs`, [{ owner: now }])
   }))
