@@ -20,8 +20,8 @@ export interface Owner {
   readonly runId: string
   /** whether it looks for requests to abort */
   readonly hearsAborts?: boolean
-  /** whether it looks for inputs to its run */
-  readonly hearsInputs?: boolean
+  /** whether it looks for what is said to its run */
+  readonly hearsSent?: boolean
 }
 
 export interface Liveness {
@@ -47,7 +47,7 @@ export const self = (runId: string): Owner => ({ ...thisProcess(), runId })
 let named = 0
 
 /** This process as the owner of a session that hears of this, as JSON that is unique among the claims of all processes. */
-export const name = (runId: string, hears: Pick<Owner, "hearsAborts" | "hearsInputs">): string =>
+export const name = (runId: string, hears: Pick<Owner, "hearsAborts" | "hearsSent">): string =>
   JSON.stringify({
     ...self(runId),
     ...hears,

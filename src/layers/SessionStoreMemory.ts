@@ -90,16 +90,16 @@ export const make: Effect.Effect<Store> = Effect.map(Migrations, (steps) => {
         writer.isAfterAborts = false
         return Effect.as(Effect.forkDetach(writer.onAbortAsked, { startImmediately: true }), true)
       }),
-    sendInput: (sessionId, runId, input) =>
+    send: (sessionId, runId, sent) =>
       Effect.suspend(() => {
         const badId = SessionErrors.checkIds(sessionId, runId)
         if (badId !== undefined) return Effect.fail(badId)
         const writer = sessions.held(sessionId)?.writer
         if (writer === undefined) return Effect.succeed(false)
-        if (writer.runId !== runId || writer.onInputSent === undefined) {
+        if (writer.runId !== runId || writer.onSent === undefined) {
           return Effect.fail(SessionErrors.busy(sessionId, writer.runId))
         }
-        return Effect.as(Effect.forkDetach(writer.onInputSent(input), { startImmediately: true }), true)
+        return Effect.as(Effect.forkDetach(writer.onSent(sent), { startImmediately: true }), true)
       })
   }
 })

@@ -21,10 +21,10 @@ import * as SessionAborts from "./sql/SessionAborts.ts"
 import type * as SessionAppend from "./sql/SessionAppend.ts"
 import * as SessionClaims from "./sql/SessionClaims.ts"
 import * as SessionFork from "./sql/SessionFork.ts"
-import * as SessionInputs from "./sql/SessionInputs.ts"
 import * as SessionList from "./sql/SessionList.ts"
 import * as SessionLog from "./sql/SessionLog.ts"
 import * as SessionReading from "./sql/SessionReading.ts"
+import * as SessionSent from "./sql/SessionSent.ts"
 import * as SessionsInUse from "./sql/SessionsInUse.ts"
 import * as SessionTables from "./sql/SessionTables.ts"
 import { SessionWriter } from "./sql/SessionWriter.ts"
@@ -64,8 +64,8 @@ export const make = Effect.fnUntraced(function*(
   const copy = SessionFork.make(sql, claims, log)
   const signals = options.signals ?? SessionSignals.make()
   const aborts = SessionAborts.make(sql, claims)
-  const inputs = SessionInputs.make(sql, claims)
-  const looking = yield* Looking.make(Effect.andThen(aborts.look, inputs.look), answered)
+  const sent = SessionSent.make(sql, claims)
+  const looking = yield* Looking.make(Effect.andThen(aborts.look, sent.look), answered)
   const inUse = yield* SessionsInUse.make
 
   const asked = <A>(question: Effect.Effect<A, SqlError.SqlError | SessionStore.StoreError>) =>
@@ -98,8 +98,8 @@ export const make = Effect.fnUntraced(function*(
     const abort = Effect.forkDetach(onAbortAsked, { startImmediately: true })
     // nothing that its run still does can be stored once another has the session
     yield* Effect.forkScoped(Effect.andThen(claims.keep(claim), abort))
-    if (options.onInputSent !== undefined) yield* inputs.listen(claim.owner, options.onInputSent)
-    if (options.onInputSent !== undefined || options.onAbortAsked !== undefined) yield* looking.hold
+    if (options.onSent !== undefined) yield* sent.listen(claim.owner, options.onSent)
+    if (options.onSent !== undefined || options.onAbortAsked !== undefined) yield* looking.hold
     if (options.onAbortAsked !== undefined) {
       yield* aborts.listen(claim.owner, onAbortAsked)
       if (options.isAfterAborts === true) {
@@ -137,14 +137,14 @@ export const make = Effect.fnUntraced(function*(
     return yield* badId === undefined ? asked(aborts.ask(sessionId, runId)) : Effect.fail(badId)
   })
 
-  const sendInput = Effect.fn("SessionStore.sendInput")(
-    function*(sessionId: string, runId: string, input: SessionStore.SentInput) {
+  const send = Effect.fn("SessionStore.send")(
+    function*(sessionId: string, runId: string, said: SessionStore.Sent) {
       const badId = SessionErrors.checkIds(sessionId, runId)
-      return yield* badId === undefined ? asked(inputs.send(sessionId, runId, input)) : Effect.fail(badId)
+      return yield* badId === undefined ? asked(sent.send(sessionId, runId, said)) : Effect.fail(badId)
     }
   )
 
-  return { open, read, lastOf, watch, list, info, fork, remove, askToAbort, sendInput }
+  return { open, read, lastOf, watch, list, info, fork, remove, askToAbort, send }
 })
 
 /** Appends, and forgets once something is stored; what fails to be forgotten is so after the next append. */

@@ -12,6 +12,7 @@ import type * as DurableEvent from "../run/DurableEvent.ts"
 import type { SessionInfo } from "../run/log/SessionInfo.ts"
 import type * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
+import type * as RunInput from "../run/RunInput.ts"
 
 export { evolveInfo, newInfo, type SessionInfo } from "../run/log/SessionInfo.ts"
 
@@ -33,13 +34,25 @@ export const maxEventBytes = 16 * 1024 * 1024
 /** What others say in an event is at most this many bytes: the event itself, and the events of a message's calls, add to it. */
 export const maxContentBytes = maxEventBytes - 64 * 1024
 
-/** An input to a run, from a process that does not have the run's session. */
-export interface SentInput extends Pick<DurableEvent.Of<"InputQueued">, "kind" | "messages"> {
-  /** in the log, the `InputQueued` that accepts it has this id */
+interface FromElsewhere {
   readonly id: string
-  /** `seq` up to which the sender has read the log and not found it */
+  /** `seq` up to which the sender has read the log */
   readonly after: number
 }
+
+/** An input to a run, from a process that does not have its session. In the log, the `InputQueued` that accepts it has this `id`. */
+export interface SentInput extends FromElsewhere, Pick<DurableEvent.Of<"InputQueued">, "kind" | "messages"> {
+  readonly _tag: "Input"
+}
+
+/** An answer to a question of a run, from a process that does not have its session. */
+export interface SentAnswer extends FromElsewhere {
+  readonly _tag: "Answer"
+  readonly decision: RunInput.DecideInput
+}
+
+/** What one process says to a run of another. JSON. */
+export type Sent = SentInput | SentAnswer
 
 /** How a session is opened for writing. */
 export interface OpenOptions {
@@ -54,8 +67,8 @@ export interface OpenOptions {
    * is found to be another's, maybe more than once, until the scope closes; not waited for
    */
   readonly onAbortAsked?: Effect.Effect<void> | undefined
-  /** run with what others send to the run (`sendInput`), maybe more than once for an `id`, until the scope closes; not waited for */
-  readonly onInputSent?: ((input: SentInput) => Effect.Effect<void>) | undefined
+  /** run with what others send to the run (`send`), maybe more than once for an `id`, until the scope closes; not waited for */
+  readonly onSent?: ((sent: Sent) => Effect.Effect<void>) | undefined
   /**
    * whether this owner comes after what was asked of owners before it: it is not asked that, and once it has written something, nobody
    * is any more
@@ -172,11 +185,11 @@ export class SessionStore extends Context.Service<SessionStore, {
    */
   readonly askToAbort?: (sessionId: string, runId: string) => Effect.Effect<boolean, StoreError>
   /**
-   * Passes an input to the owner of the session, in whatever process, if that has it open for this run: its `onInputSent` runs within
-   * a second. `false` when nobody has the session, `SessionBusy` when its owner has it for something else, or cannot be sent inputs.
-   * Does not tell what comes of it: the log does, and an owner that dies may not have got it. Whoever opens the session after that
-   * owner is not told. The same `id` may be sent again. With a store that lacks it, a run is only sent inputs in the process that it
-   * lives in.
+   * Passes what is said to a run on to the owner of the session, in whatever process, if that has it open for this run: its `onSent`
+   * runs within a second. `false` when nobody has the session, `SessionBusy` when its owner has it for something else, or cannot be
+   * told. Does not tell what comes of it: the log does, and an owner that dies may not have got it. Whoever opens the session after
+   * that owner is not told. The same `id` may be sent again. With a store that lacks it, a run is only spoken to in the process that
+   * it lives in.
    */
-  readonly sendInput?: (sessionId: string, runId: string, input: SentInput) => Effect.Effect<boolean, StoreError>
+  readonly send?: (sessionId: string, runId: string, sent: Sent) => Effect.Effect<boolean, StoreError>
 }>()("fiberloop/services/SessionStore") {}

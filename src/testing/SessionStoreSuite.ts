@@ -15,13 +15,13 @@ import { forkCopies } from "./sessions/ForkCopies.ts"
 import { forkedRuns } from "./sessions/ForkedRuns.ts"
 import { forkLists } from "./sessions/ForkLists.ts"
 import { forkRefusals } from "./sessions/ForkRefusals.ts"
-import { inputsSent } from "./sessions/InputsSent.ts"
 import { landmarks } from "./sessions/Landmarks.ts"
 import { listing } from "./sessions/Listing.ts"
 import { parents } from "./sessions/Parents.ts"
 import { prefixes } from "./sessions/Prefixes.ts"
 import { reading } from "./sessions/Reading.ts"
 import { removal } from "./sessions/Removal.ts"
+import { sent } from "./sessions/Sent.ts"
 import * as TestRunner from "./sessions/TestRunner.ts"
 import { watching } from "./sessions/Watching.ts"
 import { writers } from "./sessions/Writers.ts"
@@ -31,7 +31,7 @@ const parts = [
   appends,
   writers,
   abortsAsked,
-  inputsSent,
+  sent,
   reading,
   landmarks,
   watching,

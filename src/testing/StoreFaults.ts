@@ -105,12 +105,12 @@ const over = (store: Store, operations: Operations.Operations): Omit<Store, "ope
   fork: (sessionId, options) => Operations.call(operations, "forking", store.fork(sessionId, options)),
   remove: (sessionId) => Operations.call(operations, "removing", store.remove(sessionId)),
   ...(store.askToAbort === undefined ? {} : { askToAbort: asking(store, operations) }),
-  ...(store.sendInput === undefined ? {} : { sendInput: sending(store, operations) })
+  ...(store.send === undefined ? {} : { send: sending(store, operations) })
 })
 
 const sending =
-  (store: Store, operations: Operations.Operations): NonNullable<Store["sendInput"]> => (sessionId, runId, input) =>
-    Operations.call(operations, "sending an input", store.sendInput!(sessionId, runId, input))
+  (store: Store, operations: Operations.Operations): NonNullable<Store["send"]> => (sessionId, runId, sent) =>
+    Operations.call(operations, "sending", store.send!(sessionId, runId, sent))
 
 const asking =
   (store: Store, operations: Operations.Operations): NonNullable<Store["askToAbort"]> => (sessionId, runId) =>

@@ -104,7 +104,7 @@ it.live("sessions of a database of version 6 get the parents that their first ev
     for (
       const statement of [
         "ALTER TABLE fiberloop_sessions DROP COLUMN parent",
-        "DROP TABLE fiberloop_inputs",
+        "DROP TABLE fiberloop_sent",
         "DELETE FROM fiberloop_migrations WHERE migration_id >= 7",
         `UPDATE fiberloop_events SET body = '{"parent":{' WHERE seq = 1 AND session = (
           SELECT session FROM fiberloop_sessions WHERE id = '${BegunForCalls.damaged}')`
@@ -146,7 +146,7 @@ it.live("a database of an earlier version is migrated, and sessions that were sh
         "UPDATE fiberloop_sessions SET ended = 'RunAborted'",
         "DROP INDEX fiberloop_sessions_ended",
         "DROP TABLE fiberloop_aborts",
-        "DROP TABLE fiberloop_inputs",
+        "DROP TABLE fiberloop_sent",
         "ALTER TABLE fiberloop_sessions DROP COLUMN parent",
         "DELETE FROM fiberloop_migrations WHERE migration_id >= 4"
       ]

@@ -447,7 +447,7 @@ describe("a server", () => {
       for (
         const statement of [
           "ALTER TABLE fiberloop_sessions DROP COLUMN parent",
-          "DROP TABLE fiberloop_inputs",
+          "DROP TABLE fiberloop_sent",
           "DELETE FROM fiberloop_migrations WHERE migration_id >= 7"
         ]
       ) yield* PgDatabases.query(url, statement)

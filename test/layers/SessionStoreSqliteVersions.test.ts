@@ -28,7 +28,7 @@ const connection = (file: string) =>
   Effect.acquireRelease(Effect.sync(() => new DatabaseSync(file)), (db) => Effect.sync(() => db.close()))
 
 /** Takes back what later versions added. */
-const of6 = `DROP TABLE fiberloop_inputs; DROP VIEW fiberloop_sessions_current;
+const of6 = `DROP TABLE fiberloop_sent; DROP VIEW fiberloop_sessions_current;
   DROP INDEX fiberloop_sessions_parents; ALTER TABLE fiberloop_sessions DROP COLUMN parent;
   DELETE FROM fiberloop_migrations WHERE migration_id >= 7`
 

@@ -37,7 +37,7 @@ const with_ = (store: TestStore.TestStore, service: Partial<TestStore.TestStore[
 /** Whoever has the session hears nothing of it, while `isDeaf()`. */
 const deafening = (store: TestStore.TestStore, isDeaf: () => boolean) =>
   with_(store, {
-    sendInput: (...sent) => isDeaf() ? Effect.succeed(true) : store.service.sendInput!(...sent)
+    send: (...sent) => isDeaf() ? Effect.succeed(true) : store.service.send!(...sent)
   })
 
 /** Lets what was begun go on until it waits. */
@@ -226,8 +226,14 @@ describe("what is said to a run that lives elsewhere", () => {
   it.effect("is accepted once, however often a drive hears of it, and not again by a later drive", () =>
     Effect.gen(function*() {
       const { close, gate, store } = yield* elsewhere()
-      const sent: SessionStore.SentInput = { id: "i", after: 2, kind: "steer", messages: [Message.user("shorter")] }
-      const send = store.service.sendInput!("s", "r", sent)
+      const sent: SessionStore.SentInput = {
+        _tag: "Input",
+        id: "i",
+        after: 2,
+        kind: "steer",
+        messages: [Message.user("shorter")]
+      }
+      const send = store.service.send!("s", "r", sent)
       for (const _ of [1, 2]) assert.isTrue(yield* send)
       yield* idle
       assert.deepStrictEqual(Steering.queued(yield* store.log("s")), ["steer: shorter"])
@@ -318,7 +324,7 @@ describe("what is said to a run that lives elsewhere", () => {
       let isDead = false
       const frozen = with_(store, {
         // it was told, and hears of that later
-        sendInput: () => Effect.succeed(!isDead),
+        send: () => Effect.succeed(!isDead),
         open: (sessionId, options) => store.service.open(sessionId, { ...options, takeOver: isDead })
       })
       const { agent } = yield* TestAgent.make([], { store: frozen })
@@ -336,7 +342,7 @@ describe("what is said to a run that lives elsewhere", () => {
   it.effect("is SessionBusy where whoever has the session cannot be told", () =>
     Effect.gen(function*() {
       const { agent, store } = yield* elsewhere()
-      const { sendInput: _, ...without } = store.service
+      const { send: _, ...without } = store.service
       const other = yield* TestAgent.make([], { store: TestStore.over(without) })
       const unable = yield* Effect.forkChild(Effect.flip(other.agent.steer("s", "shorter")))
       yield* TestClock.adjust("1 second")
@@ -359,7 +365,7 @@ describe("what is said to a run that lives elsewhere", () => {
       const busy = yield* Effect.flip(Effect.scoped(store.service.open("s", { runId: "other", create: false })))
       const answers = [Effect.fail(busy), Effect.succeed(true), Effect.fail(busy)]
       const { agent } = yield* TestAgent.make([], {
-        store: with_(store, { sendInput: (...sent) => answers.shift() ?? store.service.sendInput!(...sent) })
+        store: with_(store, { send: (...sent) => answers.shift() ?? store.service.send!(...sent) })
       })
       const steering = yield* Effect.forkChild(agent.steer("s", "shorter"), { startImmediately: true })
       yield* idle

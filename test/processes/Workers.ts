@@ -117,7 +117,7 @@ export const happened = (
   )
 
 /** Waits until an input is on its way to a process. */
-export const sent = (folder: string) => rowsOf(folder, "fiberloop_inputs")
+export const sent = (folder: string) => rowsOf(folder, "fiberloop_sent")
 
 /** Waits until a process was asked to abort. */
 export const askedToAbort = (folder: string) => rowsOf(folder, "fiberloop_aborts")

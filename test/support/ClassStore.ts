@@ -68,8 +68,8 @@ class Store implements Service {
     return this.#store.remove(...args)
   }
 
-  sendInput(...args: Parameters<NonNullable<Service["sendInput"]>>) {
-    return this.#store.sendInput!(...args)
+  send(...args: Parameters<NonNullable<Service["send"]>>) {
+    return this.#store.send!(...args)
   }
 
   askToAbort(...args: Parameters<NonNullable<Service["askToAbort"]>>) {

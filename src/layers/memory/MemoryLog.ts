@@ -27,7 +27,7 @@ export interface Writer {
   /** what was asked of writers before it is dropped with its first append */
   isAfterAborts: boolean
   readonly onAbortAsked: SessionStore.OpenOptions["onAbortAsked"]
-  readonly onInputSent: SessionStore.OpenOptions["onInputSent"]
+  readonly onSent: SessionStore.OpenOptions["onSent"]
   /** `seq` of the last event that it stored or found; another writer's later events are not its own */
   head: number
 }

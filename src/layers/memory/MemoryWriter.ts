@@ -56,11 +56,11 @@ const claim = (sessions: MemorySessions, sessionId: string, options: SessionStor
     return Effect.fail(SessionErrors.newerVersion(sessionId, last))
   }
   sessions.put(sessionId, log)
-  const { isAfterAborts = false, onAbortAsked, onInputSent, runId } = options
+  const { isAfterAborts = false, onAbortAsked, onSent, runId } = options
   const writer: MemoryLog.Writer = {
     runId,
     onAbortAsked,
-    onInputSent,
+    onSent,
     isAfterAborts: isAfterAborts && onAbortAsked !== undefined,
     head: log.events.length
   }

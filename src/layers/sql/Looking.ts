@@ -1,7 +1,7 @@
 /**
  * The looks of a store into its database for what other processes say to the owners of its sessions, while it has any.
  *
- * Does not own what is said: `SessionAborts`, `SessionInputs`.
+ * Does not own what is said: `SessionAborts`, `SessionSent`.
  */
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"

@@ -85,7 +85,7 @@ export const make = Effect.fnUntraced(function*(
   const claim = Effect.fnUntraced(function*(sessionId: string, options: SessionStore.OpenOptions) {
     const name = OwnerLiveness.name(options.runId, {
       ...(options.onAbortAsked === undefined ? {} : { hearsAborts: true }),
-      ...(options.onInputSent === undefined ? {} : { hearsInputs: true })
+      ...(options.onSent === undefined ? {} : { hearsSent: true })
     })
     while (true) {
       const now = yield* Clock.currentTimeMillis

@@ -100,7 +100,7 @@ export const make = (sql: SqlClient.SqlClient, claims: SessionClaims.SessionClai
       DELETE FROM fiberloop_sessions WHERE session = ${row.session} AND epoch = ${row.epoch} RETURNING session`
     if (removed.length === 0) return yield* Effect.fail(SessionErrors.busy(sessionId))
     yield* sql`DELETE FROM ${events} WHERE ${within(row.session, 0, SessionDialect.lastSeq)}`
-    yield* sql`DELETE FROM fiberloop_inputs WHERE session = ${row.session}`
+    yield* sql`DELETE FROM fiberloop_sent WHERE session = ${row.session}`
   })
 
   return { list, info, remove: (sessionId) => Transaction.run(sql, remove(sessionId)) }

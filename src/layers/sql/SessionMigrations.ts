@@ -180,11 +180,11 @@ const addParents = Effect.gen(function*() {
   yield* sql`CREATE INDEX fiberloop_sessions_parents ON fiberloop_sessions (parent, updated_at, id) WHERE head > 0`
 })
 
-/** Inputs on their way to the claim that has a session; each claim has its own `owner`. */
-const createInputs = Effect.gen(function*() {
+/** What is on its way to the claim that has a session; each claim has its own `owner`. */
+const createSent = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   yield* sql`
-    CREATE TABLE fiberloop_inputs (
+    CREATE TABLE fiberloop_sent (
       id TEXT PRIMARY KEY,
       owner TEXT NOT NULL,
       session BIGINT NOT NULL,
@@ -201,7 +201,7 @@ const migrations = {
   "5_aborts": createAborts,
   "6_kept": keepAborts,
   "7_parents": addParents,
-  "8_inputs": createInputs
+  "8_sent": createSent
 }
 
 /**

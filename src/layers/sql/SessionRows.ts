@@ -120,14 +120,13 @@ export const toEvent = (row: EventRow): RunEvent.Durable | undefined => {
   return { _tag: row[2], seq: row[0], at: Number(row[4]), runId: row[1], version: row[3], ...body } as RunEvent.Durable
 }
 
-/** An input on its way to another process, without its `id`, which has a column. */
-export const toSentBody = ({ after, kind, messages }: SessionStore.SentInput): string =>
-  JSON.stringify({ after, kind, messages })
+/** What is on its way to another process, without its `id`, which has a column. */
+export const toSentBody = (sent: SessionStore.Sent): string => JSON.stringify({ ...sent, id: undefined })
 
-/** `undefined` where the body is not one. */
-export const toSentInput = (id: string, body: string): SessionStore.SentInput | undefined => {
+/** `undefined` where the body is not that. */
+export const toSent = (id: string, body: string): SessionStore.Sent | undefined => {
   const sent = parseObject(body)
-  return sent && "messages" in sent ? { id, ...sent } as SessionStore.SentInput : undefined
+  return sent && "_tag" in sent ? { id, ...sent } as SessionStore.Sent : undefined
 }
 
 const parseObject = (text: string): object | undefined => {

@@ -1,17 +1,19 @@
 /**
- * What other processes send to a run, as its drive hears of it: one input after the other, so that they are stored in the order in
- * which they came, and each accepted at most once.
+ * What other processes say to a run, as its drive hears of it: one after the other, so that it is stored in the order in which it came,
+ * and each input accepted at most once.
  *
- * Does not own how an input is accepted (`Inbox`), nor how it comes here (`Sending`, and the store).
+ * Does not own how an input is accepted (`Inbox`) or an answer recorded (`Answering`), nor how they come here (`Sending`, `Deciding`, and
+ * the store).
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Semaphore from "effect/Semaphore"
+import type * as RunError from "../../run/RunError.ts"
 import type * as Runs from "../../services/Runs.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as SentInput from "../log/SentInput.ts"
 
-type Hearer = Pick<Runs.LiveRun, "accept" | "begun" | "sessionId">
+type Hearer = Pick<Runs.LiveRun, "accept" | "begun" | "decide" | "sessionId">
 
 export class Hearing {
   readonly #store: SessionStore.SessionStore["Service"]
@@ -25,17 +27,24 @@ export class Hearing {
     this.#run = run
   }
 
-  /** Gives an input to the run once that has begun; one whose log cannot be read now is given when it is sent again. */
-  hear(sent: SessionStore.SentInput): Effect.Effect<void> {
-    return this.#oneByOne.withPermit(Effect.suspend(() => {
-      if (this.#given.has(sent.id)) return Effect.void
-      return this.#run.begun.pipe(
-        // a drive that had the session before this one may have accepted it
-        Effect.andThen(SentInput.read(this.#store, this.#run.sessionId, sent)),
-        Effect.flatMap((fate) => Option.isSome(fate) ? Effect.void : this.#give(sent)),
-        Effect.ignore
-      )
-    }))
+  /** Tells the run once that has begun. An input whose log cannot be read now is accepted when it is sent again. */
+  hear(sent: SessionStore.Sent): Effect.Effect<void> {
+    return this.#oneByOne.withPermit(
+      Effect.ignore(Effect.andThen(
+        this.#run.begun,
+        // of two answers the first one counts
+        Effect.suspend(() => sent._tag === "Answer" ? this.#run.decide(sent.decision) : this.#input(sent))
+      ))
+    )
+  }
+
+  #input(sent: SessionStore.SentInput): Effect.Effect<unknown, RunError.RunError> {
+    if (this.#given.has(sent.id)) return Effect.void
+    // a drive that had the session before this one may have accepted it
+    return Effect.flatMap(
+      SentInput.read(this.#store, this.#run.sessionId, sent),
+      (fate) => Option.isSome(fate) ? Effect.void : this.#give(sent)
+    )
   }
 
   #give(sent: SessionStore.SentInput) {

@@ -147,8 +147,8 @@ export class Live implements Runs.LiveRun {
     return Effect.andThen(this.begun, this.inbox.accept(input, (error) => this.#fail(error)))
   }
 
-  /** Somebody elsewhere sends an input, maybe again. What becomes of it, they read in the log. */
-  inputSent(sent: SessionStore.SentInput): Effect.Effect<void> {
+  /** Somebody elsewhere says something, maybe again. What becomes of it, they read in the log. */
+  hear(sent: SessionStore.Sent): Effect.Effect<void> {
     return Effect.suspend(() => {
       this.#hearing ??= new Hearing.Hearing(this.#store, this)
       return this.#hearing.hear(sent)

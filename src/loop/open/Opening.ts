@@ -43,7 +43,7 @@ type Store = SessionStore.SessionStore["Service"]
 /** Hears what other processes say to the run while it has its session. */
 interface Asked {
   readonly abortAsked: () => Effect.Effect<void>
-  readonly inputSent: (input: SessionStore.SentInput) => Effect.Effect<void>
+  readonly hear: (sent: SessionStore.Sent) => Effect.Effect<void>
 }
 
 export const open = (
@@ -57,7 +57,7 @@ export const open = (
       runId,
       create: begin._tag === "Start" && begin.create,
       onAbortAsked: Effect.suspend(() => asked.abortAsked()),
-      onInputSent: (input) => asked.inputSent(input),
+      onSent: (sent) => asked.hear(sent),
       // who resumes it by hand comes after what was asked before
       isAfterAborts: DriveRequest.isByHand(begin)
     }),

@@ -40,7 +40,7 @@ export const send = Effect.fnUntraced(function*(
   }
   const tooLarge = TooLarge.of("the message", input.messages)
   if (tooLarge !== undefined) return yield* tooLarge
-  const sent = { ...input, id: yield* settings.ids.next, after: state.seq }
+  const sent: SessionStore.SentInput = { ...input, _tag: "Input", id: yield* settings.ids.next, after: state.seq }
   const fate = yield* sendElsewhere(store, sessionId, runId, sent)
   if (Option.isNone(fate)) return notDelivered("left")
   const { value } = fate
@@ -93,9 +93,9 @@ const passOn = (
   sent: SessionStore.SentInput
 ): Effect.Effect<Answer, RunError.RunError> => {
   // a store that passes nothing on knows only whether somebody has the session
-  const isTold = store.sendInput === undefined
+  const isTold = store.send === undefined
     ? Effect.as(Effect.scoped(store.open(sessionId, { runId, create: false })), false)
-    : store.sendInput(sessionId, runId, sent)
+    : store.send(sessionId, runId, sent)
   return Effect.catchReason(
     Effect.map(isTold, (isTold): Answer => isTold ? "told" : "nobody"),
     "RetryableError",

@@ -8,9 +8,9 @@ import * as OwnerLiveness from "../../../src/layers/OwnerLiveness.ts"
 import * as Answered from "../../../src/layers/sql/Answered.ts"
 import * as ClaimStatements from "../../../src/layers/sql/ClaimStatements.ts"
 import * as SessionClaims from "../../../src/layers/sql/SessionClaims.ts"
-import * as SessionInputs from "../../../src/layers/sql/SessionInputs.ts"
 import * as SessionList from "../../../src/layers/sql/SessionList.ts"
 import * as SessionRows from "../../../src/layers/sql/SessionRows.ts"
+import * as SessionSent from "../../../src/layers/sql/SessionSent.ts"
 import * as SessionTables from "../../../src/layers/sql/SessionTables.ts"
 import * as SqliteErrors from "../../../src/layers/sqlite/SqliteErrors.ts"
 import * as SqliteClient from "../../../src/layers/SqliteClient.ts"
@@ -51,14 +51,16 @@ it.effect("removing a session taken since fails with SessionBusy", () =>
 it.effect("an input goes to whoever has its session when it is sent", () =>
   Effect.gen(function*() {
     const { row, sql, statements } = yield* taken
-    const before = OwnerLiveness.name("run-1", { hearsInputs: true })
-    const now = OwnerLiveness.name("run-1", { hearsInputs: true })
+    const before = OwnerLiveness.name("run-1", { hearsSent: true })
+    const now = OwnerLiveness.name("run-1", { hearsSent: true })
     yield* sql`UPDATE fiberloop_sessions SET owner = ${now}`
     const rows = [{ ...row, owner: before }, yield* Effect.fromNullishOr(yield* statements.look("s", 0))]
-    const { send } = SessionInputs.make(sql, {
+    const { send } = SessionSent.make(sql, {
       find: () => Effect.sync(() => rows.shift()),
       ownerOf: (row) => SessionRows.toOwner(row)
     })
-    assert.isTrue(yield* send("s", "run-1", { id: "a", after: 1, kind: "steer", messages: [Message.user("a")] }))
-    assert.deepStrictEqual(yield* sql`SELECT owner FROM fiberloop_inputs`, [{ owner: now }])
+    assert.isTrue(
+      yield* send("s", "run-1", { _tag: "Input", id: "a", after: 1, kind: "steer", messages: [Message.user("a")] })
+    )
+    assert.deepStrictEqual(yield* sql`SELECT owner FROM fiberloop_sent`, [{ owner: now }])
   }))

@@ -1,9 +1,9 @@
 /**
- * Inputs that one process sends to a run of another: one row each, addressed to the claim that has the session. The claim's owner
+ * What one process says to a run of another: one row each, addressed to the claim that has the session. The claim's owner
  * takes its rows while it holds the session. A row whose claim is over has nobody to take it: its sender looks for who has the
  * session then.
  *
- * Does not own what becomes of an input: the store carries it, and the log says that.
+ * Does not own what becomes of it: the store carries it, and the log says that.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -17,78 +17,77 @@ import type * as SessionClaims from "./SessionClaims.ts"
 import * as SessionRows from "./SessionRows.ts"
 
 type Owner = SessionClaims.Claim["owner"]
-type OnSent = (input: SessionStore.SentInput) => Effect.Effect<void>
+type OnSent = (sent: SessionStore.Sent) => Effect.Effect<void>
 
-interface SessionInputs {
+interface SessionSent {
   /** Takes what was sent to owners that listen. */
   readonly look: Effect.Effect<void, SqlError.SqlError>
   /** Runs `onSent` with what a look finds for the owner, until the scope closes; does not wait for it. */
   readonly listen: (owner: Owner, onSent: OnSent) => Effect.Effect<void, never, Scope.Scope>
-  /** `false` where nobody has the session; `SessionBusy` where its owner does not hear of inputs to this run. */
+  /** `false` where nobody has the session; `SessionBusy` where its owner cannot be told. */
   readonly send: (
     sessionId: string,
     runId: string,
-    input: SessionStore.SentInput
+    sent: SessionStore.Sent
   ) => Effect.Effect<boolean, SqlError.SqlError | SessionStore.StoreError>
 }
 
 export const make = (
   sql: SqlClient.SqlClient,
   claims: Pick<SessionClaims.SessionClaims, "find" | "ownerOf">
-): SessionInputs => {
+): SessionSent => {
   const listening = new Map<Owner, OnSent>()
 
-  const tell = (onSent: OnSent, input: SessionStore.SentInput) =>
-    Effect.forkDetach(onSent(input), { startImmediately: true })
+  const tell = (onSent: OnSent, sent: SessionStore.Sent) => Effect.forkDetach(onSent(sent), { startImmediately: true })
 
   const take = Effect.fnUntraced(function*(id: string, onSent: OnSent) {
-    const taken = yield* sql<{ readonly body: string }>`DELETE FROM fiberloop_inputs WHERE id = ${id} RETURNING body`
+    const taken = yield* sql<{ readonly body: string }>`DELETE FROM fiberloop_sent WHERE id = ${id} RETURNING body`
     for (const { body } of taken) {
-      const input = SessionRows.toSentInput(id, body)
-      if (input !== undefined) yield* tell(onSent, input)
+      const sent = SessionRows.toSent(id, body)
+      if (sent !== undefined) yield* tell(onSent, sent)
     }
   })
 
   const look = Effect.gen(function*() {
-    const sent = yield* sql<Sent>`SELECT id, owner, sent_at FROM fiberloop_inputs ORDER BY sent_at, id`
+    const sent = yield* sql<Sent>`SELECT id, owner, sent_at FROM fiberloop_sent ORDER BY sent_at, id`
     const now = yield* Clock.currentTimeMillis
     for (const { id, owner, sent_at } of sent) {
       const onSent = listening.get(owner)
       if (onSent !== undefined) yield* take(id, onSent)
       else if (now >= Number(sent_at) + Looking.forgottenAfter) {
-        yield* sql`DELETE FROM fiberloop_inputs WHERE id = ${id}`
+        yield* sql`DELETE FROM fiberloop_sent WHERE id = ${id}`
       }
     }
   })
 
-  const listen: SessionInputs["listen"] = (owner, onSent) =>
+  const listen: SessionSent["listen"] = (owner, onSent) =>
     Effect.acquireRelease(
       Effect.sync(() => listening.set(owner, onSent)),
       () => Effect.sync(() => listening.delete(owner))
     )
 
-  const send = Effect.fnUntraced(function*(sessionId: string, runId: string, input: SessionStore.SentInput) {
+  const send = Effect.fnUntraced(function*(sessionId: string, runId: string, sent: SessionStore.Sent) {
     while (true) {
       const row = yield* claims.find(sessionId)
       const owner = row && claims.ownerOf(row)
       if (row === undefined || row.owner === null || owner === undefined) return false
-      if (owner.runId !== runId || owner.hearsInputs !== true) {
+      if (owner.runId !== runId || owner.hearsSent !== true) {
         return yield* Effect.fail(SessionErrors.busy(sessionId, owner.runId))
       }
       const onSent = listening.get(row.owner)
       if (onSent !== undefined) {
-        yield* tell(onSent, input)
+        yield* tell(onSent, sent)
         return true
       }
       const at = yield* Clock.currentTimeMillis
-      const sent = yield* sql`
-        INSERT INTO fiberloop_inputs (id, owner, session, sent_at, body)
-        SELECT ${input.id}, owner, session, ${at}, ${SessionRows.toSentBody(input)} FROM fiberloop_sessions
+      const added = yield* sql`
+        INSERT INTO fiberloop_sent (id, owner, session, sent_at, body)
+        SELECT ${sent.id}, owner, session, ${at}, ${SessionRows.toSentBody(sent)} FROM fiberloop_sessions
         WHERE session = ${row.session} AND owner = ${row.owner}
         ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, session = excluded.session, sent_at = excluded.sent_at
         RETURNING id`
       // otherwise somebody else has it by now, or nobody
-      if (sent.length > 0) return true
+      if (added.length > 0) return true
     }
   })
 

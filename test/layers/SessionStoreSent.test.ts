@@ -31,6 +31,7 @@ const stores: Record<string, Effect.Effect<readonly [Store, Store], SessionStore
 }
 
 const input = (id: string, text: string = id): SessionStore.SentInput => ({
+  _tag: "Input",
   id,
   after: 1,
   kind: "followUp",
@@ -42,14 +43,14 @@ const writer = Effect.fnUntraced(function*(
   store: Store,
   { sessionId = "s", ...options }: Partial<SessionStore.OpenOptions> & { readonly sessionId?: string } = {}
 ) {
-  const heard: Array<SessionStore.SentInput> = []
+  const heard: Array<SessionStore.Sent> = []
   const first = Deferred.makeUnsafe<void>()
-  const onInputSent = (sent: SessionStore.SentInput) =>
+  const onSent = (sent: SessionStore.Sent) =>
     Effect.sync(() => {
       heard.push(sent)
       Deferred.doneUnsafe(first, Effect.void)
     })
-  const session = yield* store.open(sessionId, { runId: "run-1", create: true, onInputSent, ...options })
+  const session = yield* store.open(sessionId, { runId: "run-1", create: true, onSent, ...options })
   if (session.head() === 0) yield* session.append([started({ seq: 1 })])
   return { heard, first: Deferred.await(first) }
 })
@@ -64,7 +65,7 @@ describe.each(Object.entries(stores))("%s: an input sent to a run", (_, made) =>
       const before = yield* writer(there)
       const now = yield* writer(there, { runId: "run-2", takeOver: true })
       const large = input("a", "x".repeat(1_000_000))
-      assert.isTrue(yield* here.sendInput!("s", "run-2", large))
+      assert.isTrue(yield* here.send!("s", "run-2", large))
       yield* now.first
       assert.deepStrictEqual([before.heard, now.heard], [[], [large]])
     }))
@@ -72,7 +73,7 @@ describe.each(Object.entries(stores))("%s: an input sent to a run", (_, made) =>
 
 describe("SQLite: an input sent to a run", () => {
   const made = Effect.flatMap(newFile, onFile)
-  const waitingIn = (file: string) => sqlOn(file, (db) => db.prepare("SELECT id FROM fiberloop_inputs").all())
+  const waitingIn = (file: string) => sqlOn(file, (db) => db.prepare("SELECT id FROM fiberloop_sent").all())
 
   it.effect("is heard within a second, in order, and is then gone from the database", () =>
     Effect.gen(function*() {
@@ -80,7 +81,7 @@ describe("SQLite: an input sent to a run", () => {
       const [here, there] = yield* onFile(file)
       const { heard } = yield* writer(there)
       for (const id of ["b", "a"]) {
-        yield* here.sendInput!("s", "run-1", input(id))
+        yield* here.send!("s", "run-1", input(id))
         yield* TestClock.adjust("10 millis")
       }
       assert.deepStrictEqual([heard.length, waitingIn(file).length], [0, 2])
@@ -94,12 +95,12 @@ describe("SQLite: an input sent to a run", () => {
   it.effect("that was sent to an owner before goes to the owner now when it is sent again, once", () =>
     Effect.gen(function*() {
       const [here, there] = yield* made
-      yield* Effect.scoped(Effect.andThen(writer(there), here.sendInput!("s", "run-1", input("a"))))
+      yield* Effect.scoped(Effect.andThen(writer(there), here.send!("s", "run-1", input("a"))))
       const { heard } = yield* writer(there)
       yield* looked
       assert.lengthOf(heard, 0)
-      yield* here.sendInput!("s", "run-1", input("a"))
-      yield* here.sendInput!("s", "run-1", input("a"))
+      yield* here.send!("s", "run-1", input("a"))
+      yield* here.send!("s", "run-1", input("a"))
       yield* looked
       assert.deepStrictEqual(heard, [input("a")])
     }))
@@ -109,13 +110,13 @@ describe("SQLite: an input sent to a run", () => {
       const file = yield* newFile
       const [here, there] = yield* onFile(file)
       const { heard } = yield* writer(there)
-      yield* here.sendInput!("s", "run-1", input("a"))
+      yield* here.send!("s", "run-1", input("a"))
       const db = new DatabaseSync(file)
       yield* Effect.addFinalizer(() => Effect.sync(() => db.close()))
-      db.exec("ALTER TABLE fiberloop_inputs RENAME TO away")
+      db.exec("ALTER TABLE fiberloop_sent RENAME TO away")
       yield* looked
       assert.deepStrictEqual(heard, [])
-      db.exec("ALTER TABLE away RENAME TO fiberloop_inputs")
+      db.exec("ALTER TABLE away RENAME TO fiberloop_sent")
       yield* looked
       assert.deepStrictEqual(heard, [input("a")])
     }))
@@ -126,7 +127,7 @@ describe("SQLite: an input sent to a run", () => {
       const [here, there] = yield* onFile(file)
       for (const sessionId of ["left", "removed"]) {
         yield* Effect.scoped(
-          Effect.andThen(writer(there, { sessionId }), here.sendInput!(sessionId, "run-1", input(sessionId)))
+          Effect.andThen(writer(there, { sessionId }), here.send!(sessionId, "run-1", input(sessionId)))
         )
       }
       yield* there.remove("removed")
@@ -146,10 +147,10 @@ describe("SQLite: an input sent to a run", () => {
       yield* child.ask({ do: "open", sessionId: "s", runId: "run-1", listens: true })
       yield* child.ask({ do: "append", count: 1 })
       const store = yield* SessionStoreSqlite.make({ filename: file })
-      const { reason } = yield* Effect.flip(store.sendInput!("s", "run-1", input("a")))
+      const { reason } = yield* Effect.flip(store.send!("s", "run-1", input("a")))
       assert.deepInclude(reason, { _tag: "SessionBusy", runId: "run-1" })
       yield* child.kill
-      assert.isFalse(yield* store.sendInput!("s", "run-1", input("a")))
+      assert.isFalse(yield* store.send!("s", "run-1", input("a")))
       assert.lengthOf(waitingIn(file), 0)
     }))
 })

@@ -1,4 +1,4 @@
-/** Who is told of an input to a run, in every session store that passes inputs on; a part of `SessionStoreSuite`. */
+/** Who is told what is said to a run, in every session store that passes that on; a part of `SessionStoreSuite`. */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
@@ -8,6 +8,7 @@ import { open, started, tagOf, write } from "./Fixtures.ts"
 import { assert, describe, type Test } from "./TestRunner.ts"
 
 const input = (id: string): SessionStore.SentInput => ({
+  _tag: "Input",
   id,
   after: 1,
   kind: "steer",
@@ -15,42 +16,49 @@ const input = (id: string): SessionStore.SentInput => ({
 })
 
 /** Sends, and returns whether somebody was told, or the tag of the error; `otherwise` in a store that passes nothing on. */
-const send = <A>(sessionId: string, runId: string, sent: SessionStore.SentInput, otherwise: A) =>
+const send = <A>(sessionId: string, runId: string, sent: SessionStore.Sent, otherwise: A) =>
   Effect.gen(function*() {
     const store = yield* SessionStore.SessionStore
-    if (store.sendInput === undefined) return otherwise
-    return yield* Effect.catch(store.sendInput(sessionId, runId, sent), ({ reason }) => Effect.succeed(reason._tag))
+    if (store.send === undefined) return otherwise
+    return yield* Effect.catch(store.send(sessionId, runId, sent), ({ reason }) => Effect.succeed(reason._tag))
   })
 
-const isKnown = Effect.map(SessionStore.SessionStore, (store) => store.sendInput !== undefined)
+const answer = (id: string): SessionStore.SentAnswer => ({
+  _tag: "Answer",
+  id,
+  after: 1,
+  decision: { sessionId: "s", approvalId: "run-1/1.0", approved: true, by: "ann", params: { n: [1, null] } }
+})
+
+const isKnown = Effect.map(SessionStore.SessionStore, (store) => store.send !== undefined)
 
 /** A writer that listens, and what it was sent. */
 const listening = Effect.fnUntraced(function*(options: Partial<SessionStore.OpenOptions> = {}, sessionId = "s") {
-  const heard: Array<SessionStore.SentInput> = []
+  const heard: Array<SessionStore.Sent> = []
   const session = yield* open(sessionId, {
     ...options,
-    onInputSent: (sent) => Effect.sync(() => void heard.push(sent))
+    onSent: (sent) => Effect.sync(() => void heard.push(sent))
   })
   if (session.head() === 0) yield* session.append([started({ seq: 1 })])
   return { session, heard }
 })
 
-export const inputsSent = (name: string, test: Test): void => {
-  describe(`${name}: inputs sent to a run`, () => {
+export const sent = (name: string, test: Test): void => {
+  describe(`${name}: what is sent to a run`, () => {
     test(
-      "reach the owner that holds the session for that run, as they were sent",
+      "reaches the owner that holds the session for that run, as they were sent",
       Effect.gen(function*() {
         const { heard } = yield* listening()
         const other = yield* listening({}, "other")
-        const told = [yield* send("s", "run-1", input("a"), true), yield* send("s", "run-1", input("b"), true)]
+        const told = [yield* send("s", "run-1", input("a"), true), yield* send("s", "run-1", answer("b"), true)]
         assert.deepStrictEqual(told, [true, true])
-        assert.deepStrictEqual(heard, (yield* isKnown) ? [input("a"), input("b")] : [])
+        assert.deepStrictEqual(heard, (yield* isKnown) ? [input("a"), answer("b")] : [])
         assert.deepStrictEqual(other.heard, [])
       })
     )
 
     test(
-      "are refused where the session is held for another run, or by a writer that does not listen",
+      "is refused where the session is held for another run, or by a writer that does not listen",
       Effect.gen(function*() {
         yield* write("deaf", [started({ seq: 1 })])
         yield* open("deaf")
@@ -65,7 +73,7 @@ export const inputsSent = (name: string, test: Test): void => {
     )
 
     test(
-      "reach nobody when no one holds the session",
+      "reaches nobody when no one holds the session",
       Effect.gen(function*() {
         yield* Effect.scoped(listening())
         assert.deepStrictEqual(
@@ -76,7 +84,7 @@ export const inputsSent = (name: string, test: Test): void => {
     )
 
     test(
-      "are for the owner alone: not for one that has left or lost the session, nor for whoever comes after",
+      "is for the owner alone: not for one that has left or lost the session, nor for whoever comes after",
       Effect.gen(function*() {
         const scope = yield* Scope.make()
         const left = yield* Scope.provide(listening(), scope)
@@ -102,11 +110,11 @@ export const inputsSent = (name: string, test: Test): void => {
     )
 
     test(
-      "go to no id that the store cannot keep",
+      "goes to no id that the store cannot keep",
       Effect.gen(function*() {
         if (!(yield* isKnown)) return
         const store = yield* SessionStore.SessionStore
-        assert.strictEqual(yield* tagOf(store.sendInput!("a\ud800", "run-1", input("a"))), "StoreRefused")
+        assert.strictEqual(yield* tagOf(store.send!("a\ud800", "run-1", input("a"))), "StoreRefused")
       })
     )
   })
