@@ -66,8 +66,8 @@ export interface Client<A> {
    * Says something to the session's run under way, in whatever process that is driven: as `Run.steer`, `Run.followUp` and `Run.queue`
    * do. `NotDelivered` where the last run is over or waits for people, and where no process drives it (`left`): nothing is stored then.
    * Where the run's process dies, what became of the message is known once somebody goes on with the run, and this waits for that.
-   * Fails with `InvalidInput`, with `SessionNotFound` when the session is unknown, and with `SessionBusy` when whoever has it drives no
-   * run (a compaction).
+   * Fails with `InvalidInput`, with `SessionNotFound` when the session is unknown, with `SessionBusy` when whoever has it drives no
+   * run (a compaction), and when the store fails: it may have the message all the same.
    */
   readonly steer: (
     sessionId: string,
