@@ -1,4 +1,4 @@
-/** Nothing is done to a session, nor sent to its owner, on the strength of a row read before its fence moved: it then is another's. */
+/** What was read of a session before its fence moved is not acted on: the session is then another writer's. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Reactivity from "effect/reactivity/Reactivity"
