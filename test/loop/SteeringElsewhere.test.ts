@@ -31,12 +31,12 @@ const say = (agent: Agent.Client<string>, kind: "steer" | "followUp", message: s
   Effect.flatMap(agent.queue("s", kind, message), Effect.forkChild)
 
 /** The store with some methods replaced. */
-const with_ = (store: TestStore.TestStore, service: Partial<TestStore.TestStore["service"]>) =>
+const replaced = (store: TestStore.TestStore, service: Partial<TestStore.TestStore["service"]>) =>
   TestStore.over({ ...store.service, ...service })
 
 /** Whoever has the session hears nothing of it, while `isDeaf()`. */
 const deafening = (store: TestStore.TestStore, isDeaf: () => boolean) =>
-  with_(store, {
+  replaced(store, {
     send: (...sent) => isDeaf() ? Effect.succeed(true) : store.service.send!(...sent)
   })
 
@@ -167,7 +167,7 @@ describe("what is said to a run that lives elsewhere", () => {
     Effect.gen(function*() {
       const { agent, store } = yield* elsewhere()
       const told = yield* say(agent, "steer", "shorter")
-      const dead = with_(store, {
+      const dead = replaced(store, {
         open: (sessionId, options) => store.service.open(sessionId, { ...options, takeOver: true })
       })
       const later = yield* TestAgent.make([ScriptedModel.text("two")], { store: dead })
@@ -183,7 +183,7 @@ describe("what is said to a run that lives elsewhere", () => {
       const { agent } = yield* TestAgent.make([], { store: deafening(store, () => isDeaf) })
       const steering = yield* Effect.forkChild(agent.steer("s", "shorter"), { startImmediately: true })
       yield* idle
-      const dead = with_(store, {
+      const dead = replaced(store, {
         open: (sessionId, options) => store.service.open(sessionId, { ...options, takeOver: true })
       })
       const gate = yield* ScriptedModel.makeGate
@@ -208,7 +208,7 @@ describe("what is said to a run that lives elsewhere", () => {
       const { agent } = yield* TestAgent.make([], { store: deafening(store, () => isDeaf) })
       const steering = yield* Effect.forkChild(agent.steer("s", "shorter"), { startImmediately: true })
       yield* idle
-      const dead = with_(store, {
+      const dead = replaced(store, {
         open: (sessionId, options) => store.service.open(sessionId, { ...options, takeOver: true })
       })
       isDeaf = false
@@ -226,13 +226,7 @@ describe("what is said to a run that lives elsewhere", () => {
   it.effect("is accepted once, however often a drive hears of it, and not again by a later drive", () =>
     Effect.gen(function*() {
       const { close, gate, store } = yield* elsewhere()
-      const sent: SessionStore.SentInput = {
-        _tag: "Input",
-        id: "i",
-        after: 2,
-        kind: "steer",
-        messages: [Message.user("shorter")]
-      }
+      const sent: SessionStore.SentInput = { _tag: "Input", id: "i", after: 2, kind: "steer", messages: [Message.user("shorter")] }
       const send = store.service.send!("s", "r", sent)
       for (const _ of [1, 2]) assert.isTrue(yield* send)
       yield* idle
@@ -257,7 +251,7 @@ describe("what is said to a run that lives elsewhere", () => {
     Effect.gen(function*() {
       let isDown = false
       const base = yield* TestStore.make()
-      const store = with_(base, {
+      const store = replaced(base, {
         read: (...range) => isDown ? Stream.fail(TestStore.unavailable) : base.service.read(...range)
       })
       const { gate, run } = yield* Steering.held([ScriptedModel.text("one")], [ScriptedModel.text("two")], { store })
@@ -298,7 +292,7 @@ describe("what is said to a run that lives elsewhere", () => {
       const base = yield* TestStore.make()
       const reading = yield* Deferred.make<void>()
       let reads = 0
-      const store = with_(base, {
+      const store = replaced(base, {
         read: (...range) => {
           const events = base.service.read(...range)
           return ++reads > 1 ? events : Stream.unwrap(Effect.as(Deferred.await(reading), events))
@@ -322,7 +316,7 @@ describe("what is said to a run that lives elsewhere", () => {
     Effect.gen(function*() {
       const { gate, run, store } = yield* elsewhere()
       let isDead = false
-      const frozen = with_(store, {
+      const frozen = replaced(store, {
         // it was told, and hears of that later
         send: () => Effect.succeed(!isDead),
         open: (sessionId, options) => store.service.open(sessionId, { ...options, takeOver: isDead })
@@ -365,7 +359,7 @@ describe("what is said to a run that lives elsewhere", () => {
       const busy = yield* Effect.flip(Effect.scoped(store.service.open("s", { runId: "other", create: false })))
       const answers = [Effect.fail(busy), Effect.succeed(true), Effect.fail(busy)]
       const { agent } = yield* TestAgent.make([], {
-        store: with_(store, { send: (...sent) => answers.shift() ?? store.service.send!(...sent) })
+        store: replaced(store, { send: (...sent) => answers.shift() ?? store.service.send!(...sent) })
       })
       const steering = yield* Effect.forkChild(agent.steer("s", "shorter"), { startImmediately: true })
       yield* idle
