@@ -56,9 +56,10 @@ export interface Client<A> {
   readonly approvals: (sessionId: string) => Effect.Effect<ReadonlyArray<RunResult.Approval>, RunError.RunError>
   /**
    * Answers a question, from any process; durable when it returns. Drives nothing: `resume` continues a suspended run; a run
-   * that is live in this process continues at once. The first of several answers counts. Fails, and records nothing:
-   * `ApprovalNotOpen` when the question waits for no answer, `SessionBusy` when the session is live in another process,
-   * `SessionNotFound` when it is unknown, `InvalidInput` when the tool does not take such `params` or give such a `result`.
+   * that is live continues at once, in whatever process. The first of several answers counts. Fails, and records nothing:
+   * `ApprovalNotOpen` when the question waits for no answer, `SessionNotFound` when the session is unknown, `InvalidInput` when the
+   * tool does not take such `params` or give such a `result`, `SessionBusy` when whoever has the session drives no run (a compaction).
+   * With `SessionBusy` too where a process that drives it has recorded nothing for ten seconds: it may do so later.
    * A call with a `result` is settled with it, once, and its handler does not run. Closing the agent does not interrupt it.
    */
   readonly decide: (decision: RunInput.DecideInput) => Effect.Effect<void, RunError.RunError>

@@ -117,8 +117,7 @@ const askingIn = (
 export type Decision = Omit<RunInput.DecideInput, "params" | "result">
 
 /**
- * `decide` of an agent, in a process that has the store alone. Fails as it does; where the run is live, wherever that is, with
- * `SessionBusy`.
+ * `decide` of an agent, in a process that has the store alone. Fails as it does.
  */
 export const decide = (
   decision: Decision

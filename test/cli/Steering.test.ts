@@ -1,10 +1,12 @@
-/** Messages from the command line to a run that another process drives: here an agent in this one, with a store of its own. */
+/** Messages and answers from the command line to a run of another process: here an agent in this one, with a store of its own. */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer } from "effect"
 import * as TestClock from "effect/testing/TestClock"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Approvals from "../support/Approvals.ts"
 import * as Steering from "../support/Steering.ts"
+import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
 import { withSession, workplace } from "./Invoke.ts"
 
@@ -93,3 +95,19 @@ describe("fiberloop steer", () => {
       assert.include(stderr, `session "s" is in use by another process that cannot be sent a message: try again`)
     }))
 })
+
+it.effect("fiberloop approve lets a run of another process go on", () =>
+  Effect.gen(function*() {
+    const { on, store: layer } = yield* workplace()
+    const store = TestStore.over(Context.get(yield* Layer.build(layer), SessionStore.SessionStore))
+    const approver = Approvals.desk()
+    const there = yield* Approvals.make([TestAgent.work(1), ScriptedModel.text("ok")], { approver, store })
+    const run = yield* there.agent.start({ sessionId: "s", runId: "r", input: "go" })
+    yield* approver.asked("1.0")
+    const saying = yield* Effect.forkChild(on("approve", ["s", "1.0"]))
+    yield* Effect.repeat(TestClock.adjust("100 millis"), { until: () => saying.pollUnsafe() !== undefined })
+    const { code, stderr, stdout } = yield* Fiber.join(saying)
+    assert.deepStrictEqual([code, stdout], [0, "✓ approved: work n=1\n"])
+    assert.match(stderr, /^If no process goes on with it, go on with it in its program: /)
+    assert.strictEqual((yield* run.result)._tag, "Completed")
+  }))

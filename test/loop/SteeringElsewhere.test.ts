@@ -226,7 +226,13 @@ describe("what is said to a run that lives elsewhere", () => {
   it.effect("is accepted once, however often a drive hears of it, and not again by a later drive", () =>
     Effect.gen(function*() {
       const { close, gate, store } = yield* elsewhere()
-      const sent: SessionStore.SentInput = { _tag: "Input", id: "i", after: 2, kind: "steer", messages: [Message.user("shorter")] }
+      const sent: SessionStore.SentInput = {
+        _tag: "Input",
+        id: "i",
+        after: 2,
+        kind: "steer",
+        messages: [Message.user("shorter")]
+      }
       const send = store.service.send!("s", "r", sent)
       for (const _ of [1, 2]) assert.isTrue(yield* send)
       yield* idle

@@ -1,10 +1,11 @@
-/** Messages to runs of other processes, which stop, freeze or die meanwhile. */
+/** Messages and answers to runs of other processes, which stop, freeze or die meanwhile. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import { temporaryFolder } from "../support/Processes.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as Steering from "../support/Steering.ts"
+import * as WorkerAgent from "./WorkerAgent.ts"
 import * as Workers from "./Workers.ts"
 
 const go = Workers.plan([{ tool: "put", wait: "gate" }])
@@ -60,4 +61,26 @@ it.live("where the process is taken for dead, a message that was not delivered i
     const log = yield* Workers.logOf(folder, "s")
     assert.deepStrictEqual(log.filter(({ _tag }) => _tag === "InputQueued"), [])
     assert.isFalse(log.some(RunEvent.isEnd))
+  }))
+
+it.live("an answer reaches the run of another process, which goes on, and where that dies first, its log", () =>
+  Effect.gen(function*() {
+    const folder = yield* temporaryFolder
+    const [a, b] = [yield* Workers.start({ folder, isAsked: true }), yield* Workers.start({ folder })]
+    const input = Workers.plan([{ tool: "refund" }], [{ tool: "refund" }])
+    yield* a.send({ do: "run", input: { sessionId: "s", runId: "r", input } })
+    yield* a.told(({ at }) => at === "approver")
+    const yes = (approvalId: string) =>
+      b.ask({ do: "decide", input: { sessionId: "s", approvalId, approved: true, by: "ann" } })
+    assert.isNull(Workers.ok(yield* yes("r/1.0")))
+    yield* Workers.happened(folder, "s", (event) => event._tag === "ApprovalRequested" && event.turn === 2)
+    yield* a.signal("SIGSTOP")
+    const deciding = yield* b.send({ do: "decide", input: { sessionId: "s", approvalId: "r/2.0", approved: true } })
+    yield* Workers.sent(folder)
+    yield* a.kill
+    assert.isNull(Workers.ok(yield* deciding.answer))
+    assert.strictEqual(Workers.ok(yield* b.ask({ do: "resume", input: { sessionId: "s" } })), "Completed: done")
+    const log = yield* Workers.logOf(folder, "s")
+    assert.deepStrictEqual(WorkerAgent.effects(folder).map((line) => line.split(" ")[0]), ["refund", "refund"])
+    assert.deepStrictEqual(RunLog.violations(log), [])
   }))

@@ -143,12 +143,12 @@ const tellWhatWaits = Effect.fnUntraced(function*({ flags }: Settings, sessionId
 const tellWhatFollows = Effect.fnUntraced(function*(place: Settings, kept: KeptSession.Kept) {
   const { stderr } = yield* Output
   const outer = yield* KeptRuns.outermost(kept)
-  const { sessionId } = outer.info
-  if ((yield* SessionAgent.foreign(outer)) !== undefined) {
-    return yield* stderr.write(`Go on with it in its program: ${InProgram.resume(sessionId)}\n`)
-  }
-  const resume = Invocation.of("resume", [sessionId], [...place.flags, ...(yield* SessionModel.flagsOf(outer))])
-  yield* stderr.write(`Go on with: ${resume}\n`)
+  const { end, sessionId } = outer.info
+  const how = (yield* SessionAgent.foreign(outer)) === undefined
+    ? `with: ${Invocation.of("resume", [sessionId], [...place.flags, ...(yield* SessionModel.flagsOf(outer))])}`
+    : `with it in its program: ${InProgram.resume(sessionId)}`
+  // another process may be driving it
+  yield* stderr.write(end === undefined ? `If no process goes on with it, go on ${how}\n` : `Go on ${how}\n`)
 })
 
 const json = (typed: string | undefined, problem: string): Effect.Effect<Json | undefined, Refusal> =>
@@ -197,7 +197,9 @@ const several = Effect.fnUntraced(function*(
 
 const refusal = (sessionId: string) => (error: RunError.RunError): Refusal =>
   error.reason._tag === "SessionBusy"
-    ? badInput(`session ${JSON.stringify(sessionId)} is driven by another process: answer there, or wait for its end`)
+    ? badInput(
+      `session ${JSON.stringify(sessionId)} is in use by another process that cannot be told an answer: try again`
+    )
     : Messages.refusal(error)
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>

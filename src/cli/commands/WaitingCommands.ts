@@ -68,7 +68,7 @@ const approve = Command.make(
 ).pipe(
   Command.withShortDescription("Allow a call that waits"),
   Command.withDescription(
-    "Allows a tool call that waits. Nothing runs yet: fiberloop resume, or the agent's program, continues the run."
+    "Allows a tool call that waits. A run under way goes on; otherwise fiberloop resume, or its program, continues it."
   ),
   Command.withExamples([
     { command: "fiberloop approve <session>", description: "The one call that waits there" },
