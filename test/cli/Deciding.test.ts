@@ -429,7 +429,10 @@ describe("fiberloop approve", () => {
       )
       const { code, stderr } = yield* Effect.provide(Effect.scoped(open), place.store)
       assert.strictEqual(code, 1)
-      assert.match(stderr, /^fiberloop: session "waiting-one" is in use by another process that cannot be told an answer: /)
+      assert.match(
+        stderr,
+        /^fiberloop: session "waiting-one" is in use by another process that cannot be told an answer: /
+      )
     }))
 })
 

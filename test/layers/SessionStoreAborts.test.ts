@@ -6,26 +6,20 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
-import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import * as SessionStorePg from "../../src/layers/SessionStorePg.ts"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import type * as SessionStore from "../../src/services/SessionStore.ts"
 import { aborted, started, suspended } from "../../src/testing/sessions/Fixtures.ts"
-import * as PgDatabases from "../support/PgDatabases.ts"
-import { startedProcess, temporaryFolder } from "../support/Processes.ts"
+import { startedProcess } from "../support/Processes.ts"
 import * as Sleeps from "../support/Sleeps.ts"
 import { sqlOn } from "../support/SqliteStores.ts"
 import * as Traces from "../support/Traces.ts"
-
-type Store = SessionStore.SessionStore["Service"]
-
-const newFile = Effect.map(temporaryFolder, (folder) => join(folder, "sessions.db"))
+import * as TwoStores from "../support/TwoStores.ts"
 
 /** Opens a session and writes to it; `heard` lists the runs it is asked to abort. */
 const writer = Effect.fnUntraced(function*(
-  store: Store,
+  store: TwoStores.Store,
   { sessionId = "s", ...options }: Partial<SessionStore.OpenOptions> & { readonly sessionId?: string } = {}
 ) {
   const heard: Array<string> = []
@@ -40,21 +34,7 @@ const writer = Effect.fnUntraced(function*(
   return { heard, first: Deferred.await(first) }
 })
 
-/** Long enough for the session's owner to look. */
-const looked = TestClock.adjust("1 second")
-
-const onFile = (filename: string) =>
-  Effect.all([SessionStoreSqlite.make({ filename }), SessionStoreSqlite.make({ filename })])
-
-const stores: Record<string, Effect.Effect<readonly [Store, Store], SessionStore.StoreError, Scope.Scope>> = {
-  SQLite: Effect.flatMap(newFile, onFile),
-  Postgres: Effect.flatMap(
-    PgDatabases.database,
-    (url) => Effect.all([SessionStorePg.make({ url }), SessionStorePg.make({ url })])
-  )
-}
-
-describe.each(Object.entries(stores))("%s: a requested abort", (_, made) => {
+describe.each(Object.entries(TwoStores.byEngine))("%s: a requested abort", (_, made) => {
   it.live("reaches the session's owner, not its previous one", () =>
     Effect.gen(function*() {
       const [here, there] = yield* made
@@ -67,25 +47,23 @@ describe.each(Object.entries(stores))("%s: a requested abort", (_, made) => {
 })
 
 describe("SQLite: a requested abort", () => {
-  const made = Effect.flatMap(newFile, onFile)
-
   it.effect("is heard within a second, once per request", () =>
     Effect.gen(function*() {
-      const [here, there] = yield* made
+      const [here, there] = yield* TwoStores.made
       const { heard } = yield* writer(there)
       for (const times of [1, 2]) {
         assert.isTrue(yield* here.askToAbort!("s", "run-1"))
         assert.lengthOf(heard, times - 1)
-        yield* looked
+        yield* TwoStores.looked
         assert.lengthOf(heard, times)
-        yield* looked
+        yield* TwoStores.looked
         assert.lengthOf(heard, times)
       }
     }))
 
-  it.effect("is looked for outside the openers' traces and clocks", () =>
+  it.effect("is TwoStores.looked for outside the openers' traces and clocks", () =>
     Effect.gen(function*() {
-      const [here, there] = yield* made
+      const [here, there] = yield* TwoStores.made
       const { spans, tracer } = Traces.make()
       const first = yield* Scope.make()
       // the first opener has a trace, and a clock that stands still
@@ -99,20 +77,20 @@ describe("SQLite: a requested abort", () => {
       const before = spans.length
       const { heard } = yield* writer(there, { takeOver: true })
       assert.isTrue(yield* here.askToAbort!("s", "run-1"))
-      yield* looked
+      yield* TwoStores.looked
       assert.deepStrictEqual([heard, spans.length], [["run-1"], before])
       yield* Scope.close(first, Exit.void)
     }))
 
-  it.effect("is looked for only while a session is open", () =>
+  it.effect("is TwoStores.looked for only while a session is open", () =>
     Effect.gen(function*() {
       const { clock, sleeps } = yield* Sleeps.make()
-      const store = yield* SessionStoreSqlite.make({ filename: yield* newFile }).pipe(
+      const store = yield* SessionStoreSqlite.make({ filename: yield* TwoStores.newFile }).pipe(
         Effect.provideService(Clock.Clock, clock)
       )
       for (const _ of [1, 2]) {
-        yield* Effect.scoped(Effect.andThen(writer(store), Effect.andThen(looked, looked)))
-        yield* looked
+        yield* Effect.scoped(Effect.andThen(writer(store), Effect.andThen(TwoStores.looked, TwoStores.looked)))
+        yield* TwoStores.looked
         assert.strictEqual(sleeps.now, 0)
       }
       assert.isAbove(sleeps.ever, 6)
@@ -120,34 +98,34 @@ describe("SQLite: a requested abort", () => {
 
   it.effect("made just before a session is given back is heard by its next owner for that run", () =>
     Effect.gen(function*() {
-      const [here, there] = yield* made
+      const [here, there] = yield* TwoStores.made
       yield* Effect.scoped(Effect.andThen(writer(there), here.askToAbort!("s", "run-1")))
       const heardBy = (runId: string) =>
-        Effect.scoped(Effect.tap(Effect.map(writer(there, { runId }), ({ heard }) => heard), looked))
+        Effect.scoped(Effect.tap(Effect.map(writer(there, { runId }), ({ heard }) => heard), TwoStores.looked))
       assert.deepStrictEqual(yield* heardBy("run-2"), [])
       assert.deepStrictEqual(yield* heardBy("run-1"), ["run-1"])
     }))
 
   it.effect("is still heard after a look that failed", () =>
     Effect.gen(function*() {
-      const file = yield* newFile
-      const [here, there] = yield* onFile(file)
+      const file = yield* TwoStores.newFile
+      const [here, there] = yield* TwoStores.onFile(file)
       const { heard } = yield* writer(there)
       yield* here.askToAbort!("s", "run-1")
       const db = new DatabaseSync(file)
       yield* Effect.addFinalizer(() => Effect.sync(() => db.close()))
       db.exec("ALTER TABLE fiberloop_aborts RENAME TO away")
-      yield* looked
+      yield* TwoStores.looked
       assert.deepStrictEqual(heard, [])
       db.exec("ALTER TABLE away RENAME TO fiberloop_aborts")
-      yield* looked
+      yield* TwoStores.looked
       assert.deepStrictEqual(heard, ["run-1"])
     }))
 
   it.effect("is forgotten some time after its run has ended or its session was removed, and not before", () =>
     Effect.gen(function*() {
-      const file = yield* newFile
-      const [here, there] = yield* onFile(file)
+      const file = yield* TwoStores.newFile
+      const [here, there] = yield* TwoStores.onFile(file)
       const last: Record<string, ReadonlyArray<RunEvent.Durable>> = {
         going: [],
         suspended: [suspended({ seq: 2 })],
@@ -175,7 +153,7 @@ describe("SQLite: a requested abort", () => {
 
   it.live("is heard by nobody while the process that owns the session does not listen", () =>
     Effect.gen(function*() {
-      const file = yield* newFile
+      const file = yield* TwoStores.newFile
       const child = yield* startedProcess(file)
       yield* child.ask({ do: "open", sessionId: "s", runId: "run-1", listens: false })
       yield* child.ask({ do: "append", count: 1 })
@@ -185,7 +163,7 @@ describe("SQLite: a requested abort", () => {
 
   it.live("is heard by nobody once the process that listened is killed", () =>
     Effect.gen(function*() {
-      const file = yield* newFile
+      const file = yield* TwoStores.newFile
       const child = yield* startedProcess(file)
       yield* child.ask({ do: "open", sessionId: "s", runId: "run-1", listens: true })
       yield* child.ask({ do: "append", count: 1 })

@@ -4,31 +4,14 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
-import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import * as SessionStorePg from "../../src/layers/SessionStorePg.ts"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import * as Message from "../../src/run/Message.ts"
 import type * as SessionStore from "../../src/services/SessionStore.ts"
 import { started } from "../../src/testing/sessions/Fixtures.ts"
-import * as PgDatabases from "../support/PgDatabases.ts"
-import { startedProcess, temporaryFolder } from "../support/Processes.ts"
+import { startedProcess } from "../support/Processes.ts"
 import { sqlOn } from "../support/SqliteStores.ts"
-
-type Store = SessionStore.SessionStore["Service"]
-
-const newFile = Effect.map(temporaryFolder, (folder) => join(folder, "sessions.db"))
-
-const onFile = (filename: string) =>
-  Effect.all([SessionStoreSqlite.make({ filename }), SessionStoreSqlite.make({ filename })])
-
-const stores: Record<string, Effect.Effect<readonly [Store, Store], SessionStore.StoreError, Scope.Scope>> = {
-  SQLite: Effect.flatMap(newFile, onFile),
-  Postgres: Effect.flatMap(
-    PgDatabases.database,
-    (url) => Effect.all([SessionStorePg.make({ url }), SessionStorePg.make({ url })])
-  )
-}
+import * as TwoStores from "../support/TwoStores.ts"
 
 const input = (id: string, text: string = id): SessionStore.SentInput => ({
   _tag: "Input",
@@ -40,7 +23,7 @@ const input = (id: string, text: string = id): SessionStore.SentInput => ({
 
 /** Opens a session and writes to it; `heard` has what it is sent. */
 const writer = Effect.fnUntraced(function*(
-  store: Store,
+  store: TwoStores.Store,
   { sessionId = "s", ...options }: Partial<SessionStore.OpenOptions> & { readonly sessionId?: string } = {}
 ) {
   const heard: Array<SessionStore.Sent> = []
@@ -55,10 +38,7 @@ const writer = Effect.fnUntraced(function*(
   return { heard, first: Deferred.await(first) }
 })
 
-/** Long enough for the session's owner to look. */
-const looked = TestClock.adjust("1 second")
-
-describe.each(Object.entries(stores))("%s: an input sent to a run", (_, made) => {
+describe.each(Object.entries(TwoStores.byEngine))("%s: an input sent to a run", (_, made) => {
   it.live("reaches the session's owner as it was sent, not its previous one", () =>
     Effect.gen(function*() {
       const [here, there] = yield* made
@@ -72,59 +52,58 @@ describe.each(Object.entries(stores))("%s: an input sent to a run", (_, made) =>
 })
 
 describe("SQLite: an input sent to a run", () => {
-  const made = Effect.flatMap(newFile, onFile)
   const waitingIn = (file: string) => sqlOn(file, (db) => db.prepare("SELECT id FROM fiberloop_sent").all())
 
   it.effect("is heard within a second, in order, and is then gone from the database", () =>
     Effect.gen(function*() {
-      const file = yield* newFile
-      const [here, there] = yield* onFile(file)
+      const file = yield* TwoStores.newFile
+      const [here, there] = yield* TwoStores.onFile(file)
       const { heard } = yield* writer(there)
       for (const id of ["b", "a"]) {
         yield* here.send!("s", "run-1", input(id))
         yield* TestClock.adjust("10 millis")
       }
       assert.deepStrictEqual([heard.length, waitingIn(file).length], [0, 2])
-      yield* looked
+      yield* TwoStores.looked
       assert.deepStrictEqual(heard, [input("b"), input("a")])
       assert.lengthOf(waitingIn(file), 0)
-      yield* looked
+      yield* TwoStores.looked
       assert.lengthOf(heard, 2)
     }))
 
   it.effect("that was sent to an owner before goes to the owner now when it is sent again, once", () =>
     Effect.gen(function*() {
-      const [here, there] = yield* made
+      const [here, there] = yield* TwoStores.made
       yield* Effect.scoped(Effect.andThen(writer(there), here.send!("s", "run-1", input("a"))))
       const { heard } = yield* writer(there)
-      yield* looked
+      yield* TwoStores.looked
       assert.lengthOf(heard, 0)
       yield* here.send!("s", "run-1", input("a"))
       yield* here.send!("s", "run-1", input("a"))
-      yield* looked
+      yield* TwoStores.looked
       assert.deepStrictEqual(heard, [input("a")])
     }))
 
   it.effect("is still heard after a look that failed", () =>
     Effect.gen(function*() {
-      const file = yield* newFile
-      const [here, there] = yield* onFile(file)
+      const file = yield* TwoStores.newFile
+      const [here, there] = yield* TwoStores.onFile(file)
       const { heard } = yield* writer(there)
       yield* here.send!("s", "run-1", input("a"))
       const db = new DatabaseSync(file)
       yield* Effect.addFinalizer(() => Effect.sync(() => db.close()))
       db.exec("ALTER TABLE fiberloop_sent RENAME TO away")
-      yield* looked
+      yield* TwoStores.looked
       assert.deepStrictEqual(heard, [])
       db.exec("ALTER TABLE away RENAME TO fiberloop_sent")
-      yield* looked
+      yield* TwoStores.looked
       assert.deepStrictEqual(heard, [input("a")])
     }))
 
   it.effect("that nobody took is deleted after some minutes, and with its session at once", () =>
     Effect.gen(function*() {
-      const file = yield* newFile
-      const [here, there] = yield* onFile(file)
+      const file = yield* TwoStores.newFile
+      const [here, there] = yield* TwoStores.onFile(file)
       for (const sessionId of ["left", "removed"]) {
         yield* Effect.scoped(
           Effect.andThen(writer(there, { sessionId }), here.send!(sessionId, "run-1", input(sessionId)))
@@ -141,7 +120,7 @@ describe("SQLite: an input sent to a run", () => {
 
   it.live("is SessionBusy while the process that owns the session does not listen, and reaches nobody once it is killed", () =>
     Effect.gen(function*() {
-      const file = yield* newFile
+      const file = yield* TwoStores.newFile
       const child = yield* startedProcess(file)
       // as a version that knows of aborts only
       yield* child.ask({ do: "open", sessionId: "s", runId: "run-1", listens: true })

@@ -40,6 +40,10 @@ const deafening = (store: TestStore.TestStore, isDeaf: () => boolean) =>
     send: (...sent) => isDeaf() ? Effect.succeed(true) : store.service.send!(...sent)
   })
 
+/** Takes sessions over, as from a process that has died. */
+const ofDead = (store: TestStore.TestStore) =>
+  replaced(store, { open: (sessionId, options) => store.service.open(sessionId, { ...options, takeOver: true }) })
+
 /** Lets what was begun go on until it waits. */
 const idle = Effect.repeat(Effect.yieldNow, { times: 100 })
 
@@ -167,9 +171,7 @@ describe("what is said to a run that lives elsewhere", () => {
     Effect.gen(function*() {
       const { agent, store } = yield* elsewhere()
       const told = yield* say(agent, "steer", "shorter")
-      const dead = replaced(store, {
-        open: (sessionId, options) => store.service.open(sessionId, { ...options, takeOver: true })
-      })
+      const dead = ofDead(store)
       const later = yield* TestAgent.make([ScriptedModel.text("two")], { store: dead })
       assert.strictEqual((yield* later.agent.resumeRun({ sessionId: "s" })).text, "two")
       assert.strictEqual((yield* Fiber.join(told))._tag, "Kept")
@@ -183,9 +185,7 @@ describe("what is said to a run that lives elsewhere", () => {
       const { agent } = yield* TestAgent.make([], { store: deafening(store, () => isDeaf) })
       const steering = yield* Effect.forkChild(agent.steer("s", "shorter"), { startImmediately: true })
       yield* idle
-      const dead = replaced(store, {
-        open: (sessionId, options) => store.service.open(sessionId, { ...options, takeOver: true })
-      })
+      const dead = ofDead(store)
       const gate = yield* ScriptedModel.makeGate
       const later = yield* TestAgent.make([
         [ScriptedModel.text("two"), ScriptedModel.gate(gate)],
@@ -208,9 +208,7 @@ describe("what is said to a run that lives elsewhere", () => {
       const { agent } = yield* TestAgent.make([], { store: deafening(store, () => isDeaf) })
       const steering = yield* Effect.forkChild(agent.steer("s", "shorter"), { startImmediately: true })
       yield* idle
-      const dead = replaced(store, {
-        open: (sessionId, options) => store.service.open(sessionId, { ...options, takeOver: true })
-      })
+      const dead = ofDead(store)
       isDeaf = false
       const gate = yield* ScriptedModel.makeGate
       const later = yield* TestAgent.make([[ScriptedModel.text("two"), ScriptedModel.gate(gate)]], { store: dead })
