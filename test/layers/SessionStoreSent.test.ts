@@ -2,7 +2,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import type * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import { DatabaseSync } from "node:sqlite"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
