@@ -17,6 +17,7 @@ import * as Listing from "./loop/log/Listing.ts"
 import * as Outermost from "./loop/log/Outermost.ts"
 import * as Questions from "./loop/log/Questions.ts"
 import * as Removal from "./loop/log/Removal.ts"
+import type * as Delivery from "./run/Delivery.ts"
 import * as RunError from "./run/RunError.ts"
 import type * as RunInput from "./run/RunInput.ts"
 import type * as RunResult from "./run/RunResult.ts"
@@ -123,6 +124,20 @@ export const decide = (
   decision: Decision
 ): Effect.Effect<void, RunError.RunError, SessionStore.SessionStore> =>
   Effect.flatMap(Effect.fromResult(withoutEdits(decision)), () => idle((agent) => agent.decide(decision)))
+
+/** `steer` of an agent, in a process that has the store alone: a run that is live elsewhere is sent the message. */
+export const steer = (
+  sessionId: string,
+  message: RunInput.RunInput["input"]
+): Effect.Effect<Delivery.Delivery, RunError.RunError, SessionStore.SessionStore> =>
+  idle((agent) => agent.steer(sessionId, message))
+
+/** `followUp` of an agent, in the same way. */
+export const followUp = (
+  sessionId: string,
+  message: RunInput.RunInput["input"]
+): Effect.Effect<Delivery.Delivery, RunError.RunError, SessionStore.SessionStore> =>
+  idle((agent) => agent.followUp(sessionId, message))
 
 /** `abort` of an agent, in a process that has the store alone: a run that is live elsewhere is ended there. */
 export const abort = (sessionId: string): Effect.Effect<void, RunError.RunError, SessionStore.SessionStore> =>

@@ -9,7 +9,8 @@ import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import type * as Agent from "../../src/Agent.ts"
 import * as Message from "../../src/run/Message.ts"
-import type * as SessionStore from "../../src/services/SessionStore.ts"
+import * as SessionStore from "../../src/services/SessionStore.ts"
+import * as Sessions from "../../src/Sessions.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Approvals from "../support/Approvals.ts"
 import * as RunLog from "../support/RunLog.ts"
@@ -81,6 +82,17 @@ describe("what is said to a run that lives elsewhere", () => {
       yield* gate.release
       assert.deepStrictEqual(yield* Fiber.join(steering), delivered(2))
       assert.deepStrictEqual(yield* Fiber.join(following), delivered(3))
+    }))
+
+  it.effect("needs the store alone", () =>
+    Effect.gen(function*() {
+      const { gate, store } = yield* elsewhere([ScriptedModel.text("two"), ScriptedModel.text("three")])
+      const alone = Effect.provideService(SessionStore.SessionStore, store.service)
+      const steering = yield* Effect.forkChild(alone(Sessions.steer("s", "now")), { startImmediately: true })
+      const following = yield* Effect.forkChild(alone(Sessions.followUp("s", "then")), { startImmediately: true })
+      yield* idle
+      yield* gate.release
+      assert.deepStrictEqual([yield* Fiber.join(steering), yield* Fiber.join(following)], [delivered(2), delivered(3)])
     }))
 
   it.effect("goes straight to a run that lives here", () =>
