@@ -3,6 +3,8 @@ import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Reactivity from "effect/reactivity/Reactivity"
 import * as SqlClient from "effect/sql/SqlClient"
+import * as SqlError from "effect/sql/SqlError"
+import * as TestClock from "effect/testing/TestClock"
 import { join } from "node:path"
 import * as OwnerLiveness from "../../../src/layers/OwnerLiveness.ts"
 import * as Answered from "../../../src/layers/sql/Answered.ts"
@@ -40,6 +42,24 @@ it.effect("an empty session taken since is not removed to free its id", () =>
     assert.strictEqual(yield* owner, "somebody")
   }))
 
+it.effect("a session that was written to since is not removed to free its id", () =>
+  Effect.gen(function*() {
+    const { owner, sql, statements } = yield* taken
+    const row = yield* Effect.fromNullishOr(yield* statements.look("s", 0))
+    yield* sql`UPDATE fiberloop_sessions SET head = 1`
+    yield* statements.removeEmpty(row)
+    assert.strictEqual(yield* owner, "somebody")
+  }))
+
+it.effect("the owner before renews no lease of the next one", () =>
+  Effect.gen(function*() {
+    const { row, statements } = yield* taken
+    const leaseOf = Effect.map(statements.look("s", 0), (row) => row?.lease)
+    const before = yield* leaseOf
+    assert.isFalse(yield* statements.renew({ session: row.session, owner: "the one before" }, 60_000))
+    assert.strictEqual(yield* leaseOf, before)
+  }))
+
 it.effect("removing a session taken since fails with SessionBusy", () =>
   Effect.gen(function*() {
     const { claims, owner, row, sql } = yield* taken
@@ -63,4 +83,17 @@ it.effect("an input goes to whoever has its session when it is sent", () =>
       yield* send("s", "run-1", { _tag: "Input", id: "a", after: 1, kind: "steer", messages: [Message.user("a")] })
     )
     assert.deepStrictEqual(yield* sql`SELECT owner FROM fiberloop_sent`, [{ owner: now }])
+  }))
+
+it.effect("a fence is raised, and a lease renewed, only as long as an answer is waited for", () =>
+  Effect.gen(function*() {
+    const { row, sql, statements } = yield* taken
+    const over = new SqlError.SqlError({ reason: new SqlError.UnknownError({ cause: new Error("over") }) })
+    const claims = yield* SessionClaims.make(sql, yield* OwnerLiveness.OwnerLiveness, () => Effect.fail(over))
+    const claim = { ...row, owner: "somebody", info: SessionRows.toInfo(row) }
+    assert.strictEqual(yield* Effect.flip(claims.refence(claim)), over)
+    const before = yield* statements.look("s", 0)
+    yield* Effect.forkChild(claims.keep(claim))
+    yield* TestClock.adjust("1 minute")
+    assert.deepStrictEqual(yield* statements.look("s", 0), before)
   }))

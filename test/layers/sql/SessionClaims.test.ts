@@ -54,6 +54,23 @@ for (const isWritten of [true, false]) {
     }))
 }
 
+it.effect("an opening that fails although it was stored leaves no row behind", () =>
+  Effect.gen(function*() {
+    const filename = join(yield* temporaryFolder, "s.db")
+    const store = yield* SessionStoreSqlite.make({ filename })
+    const other = yield* Effect.acquireRelease(
+      Effect.sync(() => new DatabaseSync(filename)),
+      (db) => Effect.sync(() => db.close())
+    )
+    // keeps the row that it fails for
+    other.exec("CREATE TRIGGER trap AFTER INSERT ON fiberloop_sessions BEGIN SELECT RAISE(FAIL, 'no'); END")
+    yield* Effect.flip(store.open("s", options))
+    const rows = () => other.prepare("SELECT id FROM fiberloop_sessions").all().map(({ id }) => id)
+    assert.deepStrictEqual(rows(), ["s"])
+    yield* TestClock.adjust("1 second")
+    assert.deepStrictEqual(rows(), [])
+  }))
+
 it.effect("closing a store does not wait for the database", () =>
   Effect.gen(function*() {
     const scope = yield* Scope.make()
