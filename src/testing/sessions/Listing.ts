@@ -151,6 +151,21 @@ export const listing = (name: string, test: Test): void => {
     )
 
     test(
+      "an unowned session is found behind any number of others",
+      Effect.gen(function*() {
+        const store = yield* SessionStore.SessionStore
+        yield* write("free", [started({ seq: 1, at: 1 })])
+        const taken = Arr.range(1, 100).map((n) => `s${n}`)
+        yield* Effect.forEach(taken, (id) => write(id, [started({ seq: 1, at: 2 })]), { concurrency: 8, discard: true })
+        yield* Effect.scoped(Effect.gen(function*() {
+          yield* Effect.forEach(taken, (id) => open(id), { concurrency: 8, discard: true })
+          const infos = yield* store.list({ limit: 1, unowned: true })
+          assert.deepStrictEqual(infos.map(({ sessionId }) => sessionId), ["free"])
+        }))
+      })
+    )
+
+    test(
       "without a limit all sessions are listed",
       Effect.gen(function*() {
         const ids = Arr.range(1, 101).map((n) => `s${n}`)
