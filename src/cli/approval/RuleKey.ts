@@ -27,5 +27,5 @@ const whole = (
   { command, cwd = ".", timeoutSeconds = RunCommand.defaultTimeout }: Params
 ) => [pathOf(cwd), timeoutSeconds, ...command]
 
-/** The path without "./", "a/../" and a slash at the end. */
-const pathOf = (path: string): string => normalize(`${path}/`).replace(/(?<=.)\/+$/, "")
+/** The path without "./" and "a/../", with one slash at the end. */
+const pathOf = (path: string): string => normalize(`${path}/`)
