@@ -270,6 +270,11 @@ describe("an error of a library", () => {
     assert.deepStrictEqual(kind(ModelErrors.fromPart(error)), refusal("QuotaExhausted"))
   })
 
+  it("from the AI SDK without the answer's body is classified by its words", () => {
+    const error = Object.assign(new Error("prompt is too long: 9 tokens"), { statusCode: 400 })
+    assert.deepStrictEqual(kind(ModelErrors.fromPart(error)), refusal("ContextOverflow"))
+  })
+
   it("from a connection is a network failure with its code", () => {
     const error = new TypeError("fetch failed", { cause: Object.assign(new Error("x"), { code: "ECONNRESET" }) })
     const found = ModelErrors.fromPart(error)

@@ -268,6 +268,19 @@ describe("a drive", () => {
     )
   })
 
+  it("shows no wait for a call that is settled without an answer", () => {
+    assert.deepStrictEqual(
+      shown(
+        at(0, Draft.started("go")),
+        at(10, call),
+        at(10, Draft.approvalRequested("1.0")),
+        at(20, Draft.settled("1.0", "late")),
+        at(30, Draft.completed())
+      ).slice(2),
+      ["tool search 20-20 Succeeded", "< 1.1 30 RunCompleted"]
+    )
+  })
+
   it("that waits for a person shows the wait, and the answer with its whole wait, wherever it arrives", () => {
     const asked = [
       at(0, Draft.started("go")),

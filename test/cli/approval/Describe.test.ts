@@ -5,6 +5,7 @@ import { truncateSync } from "node:fs"
 import { join } from "node:path"
 import * as Describe from "../../../src/cli/approval/Describe.ts"
 import * as Root from "../../../src/cli/tools/files/Root.ts"
+import * as EditFile from "../../../src/cli/tools/write/EditFile.ts"
 import * as ShownFiles from "../../../src/cli/tools/write/ShownFiles.ts"
 import { type Content, sandbox } from "../tools/files/Sandbox.ts"
 import { treeOf } from "../tools/write/Calls.ts"
@@ -62,6 +63,16 @@ describe("what is shown of write_file", () => {
         }),
         "replaces a file of 50000000000 bytes that is too large to compare by 1 line, 3 bytes\n@@ -0,0 +1 @@\n+new"
       )
+    }))
+
+  it.effect("is what changes in the largest file that is compared", () =>
+    Effect.gen(function*() {
+      const root = yield* Root.make(yield* sandbox({ "a.txt": "old" }))
+      const describe = Describe.describe(root, ShownFiles.make())
+      const text = yield* describe("write_file", { path: "a.txt", content: "new" }).pipe(
+        Effect.provideService(EditFile.MaxFileBytes, 3)
+      )
+      assert.include(text, "\n-old\n")
     }))
 
   it.effect("says that the call will be refused, and shows the content all the same", () =>

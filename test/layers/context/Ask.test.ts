@@ -70,6 +70,17 @@ describe("a question that fails", () => {
       assert.deepStrictEqual(asked, [])
     }))
 
+  it.effect("with every model says how often the last one was asked", () =>
+    Effect.gen(function*() {
+      const overloaded = new RunError.RetryableError<RunError.ProviderReason>({ _tag: "Overloaded", message: "busy" })
+      const second = { info: { provider: "test", name: "second" }, stream: () => Stream.fail(overloaded) }
+      const first = { ...failing(keyless).model, fallback: { to: second, when: () => true } }
+      const retry = RetryPolicy.make({ base: 0, maxRetries: 1 })
+      const asking = Effect.provideService(Ask.ask(first, question, ledger(9)), RetryPolicy.RetryPolicy, retry)
+      const { reason } = yield* Effect.flip(asking)
+      assert.deepInclude(reason, { _tag: "RetriesExhausted", attempts: 2 })
+    }))
+
   it.effect("because it was answered with nothing twice is put to the next model, once", () =>
     Effect.gen(function*() {
       const asked: Array<string> = []
