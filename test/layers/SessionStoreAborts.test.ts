@@ -143,7 +143,9 @@ describe("SQLite: a requested abort", () => {
       const asked = () => sqlOn(file, (db) => db.prepare("SELECT owner FROM fiberloop_aborts").all())
       assert.lengthOf(asked(), 4)
       yield* writer(there)
-      yield* TestClock.adjust("11 minutes")
+      yield* TestClock.adjust("9 minutes")
+      assert.lengthOf(asked(), 4)
+      yield* TestClock.adjust("2 minutes")
       assert.lengthOf(asked(), 2)
       for (const sessionId of ["going", "suspended"]) {
         const { first } = yield* writer(there, { sessionId })

@@ -1,6 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { once } from "node:events"
 import { mkdirSync, realpathSync, renameSync, rmSync, symlinkSync } from "node:fs"
+import { createServer } from "node:net"
 import { dirname, join, resolve } from "node:path"
 import { BetweenCheckAndOpen, DescriptorPath } from "../../../../src/cli/tools/files/OpenFile.ts"
 import { BeforeRename } from "../../../../src/cli/tools/write/AtomicWrite.ts"
@@ -137,6 +139,17 @@ describe.each(asks)("a swap under %s, after the check,", (tool, params) => {
       )
       assert.strictEqual(reason, "OutsideRoot")
       assert.deepStrictEqual(beside(root), outside)
+    }))
+
+  it.effect("of the file for a socket, is refused as one", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox(files)
+      const server = createServer().listen(join(root, "socket"))
+      yield* Effect.promise(() => once(server, "listening"))
+      yield* Effect.addFinalizer(() => Effect.sync(() => server.close()))
+      const swap = () => renameSync(join(root, "socket"), join(root, "a/hidden-name.txt"))
+      const { reason } = yield* refusal(root, tool, params).pipe(afterCheck(swap))
+      assert.strictEqual(reason, "NotAFile")
     }))
 
   it.effect("of the parent folder for a link to another folder below the root, is refused", () =>
