@@ -1,6 +1,7 @@
 /** Where a conversation is cut in two. */
 import { assert, it } from "@effect/vitest"
 import * as Cut from "../../../src/layers/context/Cut.ts"
+import * as Message from "../../../src/run/Message.ts"
 import * as Transcript from "../../../src/run/Transcript.ts"
 import * as Draft from "../../support/Drafts.ts"
 import * as Views from "../../support/Views.ts"
@@ -17,4 +18,30 @@ it("the last exchange is never cut off, however little room there is", () => {
   ))
   const cut = Cut.make(Views.view(worked, { force: "overflow" }), { messages: 100, tokens: 1 })
   assert.deepStrictEqual(cut?.left, Transcript.messages(worked).slice(1, -2))
+})
+
+it("words without an answer before the latest ones go when the turn that these began is still open", () => {
+  const working = Transcript.fromLog(Draft.log(
+    Draft.started("x".repeat(4_000)),
+    Draft.input("go"),
+    Draft.turnStarted(1),
+    Draft.assistant([Draft.call("work")])
+  ))
+  const cut = Cut.make(Views.view(working, { force: "overflow" }), { messages: 100, tokens: 1 })
+  assert.deepStrictEqual(cut?.left, [Message.user("x".repeat(4_000))])
+})
+
+it("what is remembered counts towards what may still be sent", () => {
+  const text = "m".repeat(4_000)
+  const transcript = Transcript.fromLog(Draft.log(
+    Draft.started("hello"),
+    Draft.assistant([Message.text("hi")]),
+    Draft.turnFinished(1),
+    { ...Draft.compacted(0, []), memory: { text, data: null } },
+    Draft.input("x".repeat(400)),
+    Draft.input("go")
+  ))
+  const cut = (limit: number) => Cut.make(Views.view(transcript, { limit }), { messages: 1, tokens: Infinity })
+  assert.notDeepInclude(cut(Views.tokens(transcript))?.left, Message.user("x".repeat(400)))
+  assert.deepInclude(cut(1_000)?.left, Message.user("x".repeat(400)))
 })
