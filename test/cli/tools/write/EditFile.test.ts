@@ -85,6 +85,13 @@ describe("edit_file", () => {
       assert.strictEqual(reason, "TooLarge")
     }))
 
+  it.effect("a file of the largest size is edited", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox({ "a.txt": "old" })
+      yield* edit(root, { path: "a.txt", oldText: "old", newText: "new" }).pipe(Effect.provideService(MaxFileBytes, 3))
+      assert.strictEqual(textOf(root, "a.txt"), "new")
+    }))
+
   it.effect("what somebody else wrote meanwhile is not overwritten", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ "a.txt": "old" })
