@@ -9,6 +9,7 @@ import { join } from "node:path"
 import * as OwnerLiveness from "../../../src/layers/OwnerLiveness.ts"
 import * as Answered from "../../../src/layers/sql/Answered.ts"
 import * as ClaimStatements from "../../../src/layers/sql/ClaimStatements.ts"
+import * as SessionAborts from "../../../src/layers/sql/SessionAborts.ts"
 import * as SessionClaims from "../../../src/layers/sql/SessionClaims.ts"
 import * as SessionList from "../../../src/layers/sql/SessionList.ts"
 import * as SessionRows from "../../../src/layers/sql/SessionRows.ts"
@@ -83,6 +84,15 @@ it.effect("an input goes to whoever has its session when it is sent", () =>
       yield* send("s", "run-1", { _tag: "Input", id: "a", after: 1, kind: "steer", messages: [Message.user("a")] })
     )
     assert.deepStrictEqual(yield* sql`SELECT owner FROM fiberloop_sent`, [{ owner: now }])
+  }))
+
+it.effect("whoever took a session since hears no abort meant for the owner before", () =>
+  Effect.gen(function*() {
+    const { row, sql } = yield* taken
+    const owner = OwnerLiveness.name("run-1", { hearsAborts: true })
+    const claims = { find: () => Effect.succeed({ ...row, owner }), ownerOf: SessionRows.toOwner }
+    assert.isFalse(yield* SessionAborts.make(sql, claims).ask("s", "run-1"))
+    assert.deepStrictEqual(yield* sql`SELECT owner FROM fiberloop_aborts`, [])
   }))
 
 it.effect("a fence is raised, and a lease renewed, only as long as an answer is waited for", () =>
