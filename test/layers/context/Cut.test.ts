@@ -31,7 +31,7 @@ it("words without an answer before the latest ones go when the turn that these b
   assert.deepStrictEqual(cut?.left, [Message.user("x".repeat(4_000))])
 })
 
-it("what is remembered counts towards what may still be sent", () => {
+it("what is remembered, instructions and tools count towards what may still be sent", () => {
   const text = "m".repeat(4_000)
   const transcript = Transcript.fromLog(Draft.log(
     Draft.started("hello"),
@@ -41,7 +41,26 @@ it("what is remembered counts towards what may still be sent", () => {
     Draft.input("x".repeat(400)),
     Draft.input("go")
   ))
-  const cut = (limit: number) => Cut.make(Views.view(transcript, { limit }), { messages: 1, tokens: Infinity })
-  assert.notDeepInclude(cut(Views.tokens(transcript))?.left, Message.user("x".repeat(400)))
-  assert.deepInclude(cut(1_000)?.left, Message.user("x".repeat(400)))
+  const left = (limit: number, fixed = 0) =>
+    Cut.make(Views.view(transcript, { fixed, limit }), { messages: 1, tokens: Infinity })?.left ?? []
+  const all = Views.tokens(transcript)
+  assert.notDeepInclude(left(all), Message.user("x".repeat(400)))
+  assert.deepInclude(left(1_000), Message.user("x".repeat(400)))
+  assert.deepInclude(left(all, 500), Message.user("x".repeat(400)))
+})
+
+it("messages that fill the room exactly stay", () => {
+  const log = Draft.log(
+    Draft.started("one"),
+    ...[1, 2, 3].flatMap((turn) => [
+      Draft.assistant([Message.text(`answer ${turn}`)], { turn }),
+      Draft.turnFinished(turn),
+      Draft.input(`question ${turn}`)
+    ])
+  )
+  const view = Views.view(Transcript.fromLog(log))
+  const newest = Transcript.messages(view.transcript).slice(-3)
+  const tokens = newest.reduce((sum, message) => sum + view.size.of(message), 0)
+  const left = (tokens: number) => Cut.make(view, { messages: 100, tokens })?.left.length
+  assert.deepStrictEqual([left(tokens), left(tokens - 1)], [4, 5])
 })
