@@ -53,7 +53,8 @@ describe("an answer", () => {
     [
       "with an empty error in every event",
       data(
-        { ...delta({ role: "assistant", content: "Hï" }), error: { message: null, code: null } },
+        { ...delta({ role: "assistant", content: "H" }), error: { message: null, code: null } },
+        { ...delta({ content: "ï" }), error: { message: "", code: 0 } },
         { ...finish("stop", counts), error: { message: "", code: 0 } }
       )
     ],
