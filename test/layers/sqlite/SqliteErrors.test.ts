@@ -21,3 +21,14 @@ describe("an error says what to do", () => {
     [21, "failed (it says so). Try again; if it fails again, check the file and its disk."]
   ])("with the code %s", (code, advice) => assert.isTrue(ofCode(code).endsWith(advice), ofCode(code)))
 })
+
+describe("a lock of others", () => {
+  it.each<readonly [string, number, boolean]>([
+    ["of the file", 5, true],
+    ["of the file, with its extension", 261, true],
+    ["of a table", 6, true],
+    ["that is none", 8, false]
+  ])("%s", (_, errcode, isLocked) => {
+    assert.strictEqual(SqliteErrors.isLocked(Object.assign(new Error("it says so"), { errcode })), isLocked)
+  })
+})
