@@ -1,5 +1,6 @@
 /** A summary stands for what was left out, extends the one before it, and stays within its budget. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -7,15 +8,19 @@ import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as ContextSummary from "../../src/layers/ContextSummary.ts"
+import * as Message from "../../src/run/Message.ts"
 import * as RunError from "../../src/run/RunError.ts"
 import * as TokenEstimate from "../../src/run/TokenEstimate.ts"
+import * as Transcript from "../../src/run/Transcript.ts"
 import { ContextManager } from "../../src/services/ContextManager.ts"
-import type { Model, ModelPart } from "../../src/services/Model.ts"
+import { Model, type ModelPart } from "../../src/services/Model.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Condensing from "../support/Condensing.ts"
+import * as Draft from "../support/Drafts.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
+import * as Views from "../support/Views.ts"
 
 const canary = "CANARY-7391"
 const answers = (n: number) => Array.from({ length: n }, (_, i) => ScriptedModel.text(`answer ${i}`))
@@ -45,6 +50,23 @@ describe("a summary", () => {
       assert.match(Condensing.textOf(last), /Summary of the conversation so far:\nThey greeted\./)
       assert.include(Condensing.textOf(last), "question 3")
       assert.include(JSON.stringify(log), canary)
+    }))
+
+  it.effect("leaves the newest message, even if it is to keep none", () =>
+    Effect.gen(function*() {
+      const model = Context.get(yield* ScriptedModel.make([ScriptedModel.text("So far.")]), Model)
+      const transcript = Transcript.fromLog(Draft.log(
+        Draft.started("question 1"),
+        Draft.assistant([Message.text("answer 1 ".repeat(100))]),
+        Draft.turnFinished(1),
+        Draft.input("question 2"),
+        Draft.assistant([Message.text("answer 2 ".repeat(100))], { turn: 2 }),
+        Draft.turnFinished(2)
+      ))
+      const request = { ...Views.view(transcript, { force: "overflow" }), cause: "overflow" as const }
+      const compaction = yield* ContextSummary.make(model, { keep: 0 }).compact(request)
+      const newest = Transcript.messages(transcript).at(-1)
+      assert.deepStrictEqual(Transcript.messages(Views.after(transcript, compaction)).at(-1), newest)
     }))
 
   it.effect("is asked for with the previous one and the first words of the conversation", () =>
