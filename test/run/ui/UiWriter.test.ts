@@ -269,6 +269,23 @@ describe("the chunks of a run", () => {
       const chunks = yield* chunksOf([...begin, reasoning, text("t", "Yes.")], { sendReasoning: false })
       assert.deepStrictEqual(chunks.slice(2).map(({ type }) => type), ["text-start", "text-delta", "text-end"])
     }))
+
+  it.effect("begin anew with the turn after one that was cut off", () =>
+    Effect.gen(function*() {
+      const [, limited, resumed, second] = Drafts.log(
+        Drafts.started("go"),
+        Drafts.limited(),
+        Drafts.resumed(2),
+        Drafts.turnStarted(2)
+      )
+      const said = { ...text("t", "Yes."), turn: 2 }
+      const chunks = yield* chunksOf([...begin, text("t", "Hal"), limited, resumed, second, said])
+      assert.deepStrictEqual<unknown>(chunks.slice(4, 7), [
+        { type: "start-step" },
+        { type: "text-start", id: "2.1:t" },
+        { type: "text-delta", id: "2.1:t", delta: "Yes." }
+      ])
+    }))
 })
 
 describe("the last chunk of a run", () => {
