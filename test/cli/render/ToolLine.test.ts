@@ -6,6 +6,9 @@ import * as Events from "../Events.ts"
 const summaries: Record<string, readonly [tool: string, result: any, words: string]> = {
   "a new file": ["write_file", { path: "a", bytes: 3, lines: 1, created: true }, "✓ created, 1 line"],
   "a replaced file": ["write_file", { path: "a", bytes: 3, lines: 2, created: false }, "✓ replaced, 2 lines"],
+  "a whole file": ["read_file", { path: "a", lines: 9, from: 1, to: 9 }, "✓ 9 lines"],
+  "the beginning of a file": ["read_file", { path: "a", lines: 9, from: 1, to: 5 }, "✓ lines 1-5 of 9"],
+  "the end of a file": ["read_file", { path: "a", lines: 9, from: 6, to: 9 }, "✓ lines 6-9 of 9"],
   "an edit": ["edit_file", { path: "a", replacements: 2, diff: "" }, "✓ 2 replacements"],
   "a command": ["run_command", { exitCode: 1, durationMillis: 1, output: "a\nb\n" }, "✗ exit code 1, 2 lines"],
   "a silent command": ["run_command", { exitCode: 0, durationMillis: 1, output: "" }, "✓ exit code 0, no output"],

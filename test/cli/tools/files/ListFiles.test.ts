@@ -229,6 +229,12 @@ describe("list_files", () => {
       assert.strictEqual(message, "There are more than 3 files and folders below \".\": name a smaller folder.")
     }))
 
+  it.effect("a tree with just as many files as are looked at is listed", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox({ a: "", b: "", "c/d": "" })
+      assert.strictEqual((yield* list(root, {}).pipe(Effect.provideService(MaxEntries, 4))).total, 3)
+    }))
+
   it.effect(
     "an unreadable file is listed without lines",
     () =>
