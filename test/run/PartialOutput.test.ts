@@ -291,11 +291,14 @@ describe("the events of a run", () => {
       assert.deepStrictEqual(yield* values(events), [{}, { city: "O" }, { city: "Osl" }, { city: "Oslo" }])
     }))
 
-  it.effect("of an attempt whose beginning was missed do not continue another's", () =>
-    Effect.gen(function*() {
-      const events = [...deltas("[\"a", "b"), delta(2, "c\"]", { attempt: 2 }), settled("[\"xyc\"]", { attempt: 2 })]
-      assert.deepStrictEqual(yield* values(events), [["a"], ["ab"], ["xyc"]])
-    }))
+  it.effect.each([{ attempt: 2 }, { turn: 2 }, { runId: "other" }])(
+    "whose beginning was missed do not continue others: %j",
+    (place) =>
+      Effect.gen(function*() {
+        const events = [...deltas("[\"a", "b"), delta(2, "c\"]", place), { ...settled("[\"xyc\"]"), ...place }]
+        assert.deepStrictEqual(yield* values(events), [["a"], ["ab"], ["xyc"]])
+      })
+  )
 
   it.effect("of several turns are separate for each", () =>
     Effect.gen(function*() {
