@@ -81,6 +81,9 @@ export const abortsAsked = (name: string, test: Test): void => {
         assert.deepStrictEqual(yield* passing({ runId: "run-2" }), [])
         // neither does one that does not listen take them away
         yield* write("s", [notice({ seq: 2 })])
+        yield* Effect.scoped(
+          Effect.flatMap(open("s", { isAfterAborts: true }), (session) => session.append([notice({ seq: 3 })]))
+        )
         for (const _ of [1, 2]) assert.deepStrictEqual(yield* passing(), isKnown ? ["run-1"] : [])
       })
     )
