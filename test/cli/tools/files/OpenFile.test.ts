@@ -232,3 +232,11 @@ describe("opening", () => {
       })
   )
 })
+
+it.effect.runIf(process.platform === "linux")(
+  "a file whose size is 0 although it has content, as in /proc, is read to its end",
+  () =>
+    Effect.gen(function*() {
+      assert.include((yield* read("/proc/self", { path: "status" })).text, `Pid:\t${process.pid}\n`)
+    })
+)
