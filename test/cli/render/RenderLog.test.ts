@@ -197,6 +197,14 @@ There it is.
     })
   })
 
+  it("ends with how to decide, until every question has its answer", () => {
+    const asked = [Drafts.approvalRequested("1.0"), Drafts.approvalRequested("1.1"), Drafts.suspended]
+    const last = (...answers: ReadonlyArray<Drafts.Placed>) =>
+      added([...asked, ...answers], { isOpen: true }).trimEnd().split("\n").at(-1)!
+    assert.match(last(Drafts.approvalResolved("1.0")), /^Decide with: fiberloop approve s-1 /)
+    assert.match(last(Drafts.approvalResolved("1.0"), Drafts.approvalResolved("1.1")), /^Decided; go on with: /)
+  })
+
   it("says who approved and who denied, and why", () => {
     const out = added([
       called("search", { q: 1 }),
