@@ -25,6 +25,17 @@ it("events are the same wherever the stream is cut in three", () => {
   }
 })
 
+it("a document is known as one, whatever blanks arrive before it", () => {
+  assert.strictEqual(read(" \r\n", "\n", "{\"error\":", " 1}").document, "{\"error\": 1}")
+})
+
+it("a line outside all events is found behind any length of them", () => {
+  const stream = EventStream.make(() => {})
+  for (let i = 0; i < 20; i++) stream.push(`data: ${"x".repeat(3_000)}\n\n`)
+  stream.push(`data: ${"x".repeat(20_000)}\n\n{"error":"down"}\n`)
+  assert.strictEqual(stream.strayed(), "{\"error\":\"down\"}")
+})
+
 const hello = OpenAi.data(OpenAi.delta({ role: "assistant", content: "Hel" }), OpenAi.delta({ content: "lo" }))
 const counts = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 }
 const bytes = (text: string) => [...new TextEncoder().encode(text)].map((byte) => Uint8Array.of(byte))
