@@ -77,6 +77,14 @@ describe("the values of an answer", () => {
       for (const one of all) assert.isTrue(PartialJson.isPrefix(one, whole), JSON.stringify(one))
     }), check)
 
+  it.effect.each<readonly [string, Schema.Json]>([
+    ["[{\"a\":\"b\"],\"c\"]", [{ a: "b" }]],
+    ["{\"a\":[\"b\"},\"c\":\"d\"}", { a: ["b"] }]
+  ])("end where one is closed as the other: %s", ([text, last]) =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual((yield* shown(...text.split(""))).at(-1), last)
+    }))
+
   it.effect.prop(
     "never throw for text that is not JSON",
     [Schema.String, Logs.seed],
