@@ -169,5 +169,6 @@ if (process.argv[1] === import.meta.filename) {
     gracefulShutdownTimeout: "3 seconds"
   })
   const App = Layer.mergeAll(Agent.recovering(Assistant), HttpRouter.serve(Routes, { routerConfig }))
-  NodeRuntime.runMain(Layer.launch(App.pipe(Layer.provide([Agents, Server]))))
+  // the agents first: a server that listens while their store is opened takes requests that nobody answers
+  NodeRuntime.runMain(Layer.launch(App.pipe(Layer.provide(Server), Layer.provide(Agents))))
 }

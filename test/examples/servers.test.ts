@@ -2,6 +2,8 @@
 import { assert, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { data, delta, done, events, finish, make, open } from "../support/OpenAiServer.ts"
 import { temporaryFolder } from "../support/Processes.ts"
 import * as Example from "./Example.ts"
@@ -25,6 +27,32 @@ it.live.each(["http-server.ts", "use-chat.ts", "observability.ts"])(
       listens(name, "127.0.0.1", { HOST: "" }),
       listens(name, "0.0.0.0", { HOST: "0.0.0.0" })
     )
+)
+
+/** A database that another connection keeps locked until the scope closes. */
+const locked = (filename: string) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const database = new DatabaseSync(filename)
+      database.exec("BEGIN EXCLUSIVE; CREATE TABLE held (id)")
+      return database
+    }),
+    (database) => Effect.sync(() => database.close())
+  )
+
+it.live.each(["http-server.ts", "use-chat.ts"])(
+  "%s does not listen while its store cannot be opened",
+  (name) =>
+    Effect.gen(function*() {
+      const folder = yield* temporaryFolder
+      yield* locked(join(folder, name.replace(".ts", ".db")))
+      const model = yield* make(answer)
+      const env = { NODE_OPTIONS: `--import=${anyPort}`, HOST: "" }
+      const { code, out } = yield* Example.run({ name, model, folder, env })
+      assert.include(out, "locked")
+      assert.notInclude(out, "listens on")
+      assert.strictEqual(code, 1)
+    })
 )
 
 const urlOf = Effect.fnUntraced(function*(example: Effect.Success<ReturnType<typeof Example.start>>) {
