@@ -7,9 +7,11 @@ import * as RunsLocal from "../../src/layers/RunsLocal.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as DeadRun from "../support/DeadRun.ts"
 import * as Overloaded from "../support/Overloaded.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
+import * as TestStore from "../support/TestStore.ts"
 import * as Watch from "../support/Watch.ts"
 
 const go = { sessionId: "s", runId: "r", input: "go" }
@@ -79,6 +81,22 @@ describe("a session", () => {
       yield* run.result
       assert.deepStrictEqual(factsOf(watch.seen), [2, 3, 4, 5])
       assert.strictEqual(textOf(watch.seen), "")
+    }))
+
+  it.effect("is seen whole by one who comes while a run that died is taken up", () =>
+    Effect.gen(function*() {
+      const store = yield* DeadRun.of(DeadRun.unanswered())
+      const taking = TestStore.holding(() => true)
+      store.onAppend = taking.onAppend
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("a")], { store })
+      yield* Effect.forkScoped(agent.resumeStart({ sessionId: "s" }))
+      yield* taking.reached
+      const watch = yield* Watch.make(agent.follow("s", 1))
+      yield* watch.until("TurnStarted")
+      yield* taking.release
+      yield* watch.until("RunCompleted")
+      assert.deepStrictEqual(factsOf(watch.seen), (yield* store.log("s")).map(({ seq }) => seq).slice(1))
+      assert.strictEqual(textOf(watch.seen), "a")
     }))
 
   it.effect("is seen whichever agent drives it here, and goes on after a failure", () =>

@@ -37,11 +37,28 @@ export const follow = (services: Services, sessionId: string, after: number): Ev
 const onward = ({ runs, store }: Services, sessionId: string, fact: RunEvent.Durable): Events =>
   fact._tag !== "RunStarted" && fact._tag !== "RunResumed"
     ? Stream.make(fact)
-    : Stream.unwrap(Effect.map(runs.live(fact.runId, sessionId), (run) =>
-      run === undefined
-        ? Stream.make(fact)
-        // if the run fails, `RunFailed` has said so already
-        : Stream.concat(store.read(sessionId, { from: fact.seq }), Stream.catch(eventsOf(run), () => Stream.empty))))
+    : Stream.unwrap(Effect.map(
+      runs.live(fact.runId, sessionId),
+      (run) => run === undefined ? Stream.make(fact) : whole(store, sessionId, fact, run)
+    ))
+
+/**
+ * All facts from this one on, then live events. A drive that is still to begin is waited for, with all that is stored before its
+ * first event: the end of one that died, which the drive does not show.
+ */
+const whole = (store: Services["store"], sessionId: string, fact: RunEvent.Durable, run: Runs.LiveRun): Events => {
+  let last = fact.seq - 1
+  const rest = Stream.suspend(() =>
+    Stream.map(store.read(sessionId, { from: last + 1 }), (event) => {
+      last = event.seq
+      return event
+    })
+  )
+  const begun = Stream.fromEffectDrain(Effect.exit(run.begun))
+  // if the run fails, `RunFailed` has said so already
+  const shown = Stream.catch(eventsOf(run), () => Stream.empty)
+  return rest.pipe(Stream.concat(begun), Stream.concat(rest), Stream.concat(shown))
+}
 
 /** Whoever started the run is its first reader. */
 const eventsOf = (run: Runs.LiveRun): Events => run instanceof Live.Live ? run.feed.eventsBeside : run.events
