@@ -53,10 +53,7 @@ export interface Run<A> {
 /** A live run whose result has the type of its agent's answer. */
 export const make = <A>(run: Runs.LiveRun): Run<A> => {
   const queue: Run<A>["queue"] = (kind, message) =>
-    Effect.flatMap(
-      Effect.fromResult(InputCheck.userMessages("message", message)),
-      (messages) => run.accept({ kind, messages })
-    )
+    Effect.flatMap(Effect.fromResult(InputCheck.said(kind, message)), (said) => run.accept(said))
   return {
     runId: run.runId,
     sessionId: run.sessionId,

@@ -14,7 +14,7 @@ import type * as RunInput from "./RunInput.ts"
 import * as RunPolicy from "./RunPolicy.ts"
 
 export { callable, type Checked, decoded, json, list, names, noOthers, refuse, text } from "./input/Checked.ts"
-export { userMessages } from "./input/MessageCheck.ts"
+export { said } from "./input/MessageCheck.ts"
 export { doomLoop, limits, policy, timeouts } from "./input/PolicyCheck.ts"
 
 /** What the agent brings to a run's input, as `RunPolicy` merges and narrows it. */

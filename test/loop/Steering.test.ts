@@ -223,6 +223,8 @@ describe("a steer", () => {
         const error = yield* Effect.flip(run.steer(message))
         assert.strictEqual(error.reason._tag === "InvalidInput" ? error.reason.field : error.reason._tag, "message")
       }
+      const { reason } = yield* Effect.flip(run.queue("stear" as never, "hi"))
+      assert.strictEqual(reason._tag === "InvalidInput" ? reason.field : reason._tag, "kind")
       yield* gate.release
       yield* run.result
       assert.deepStrictEqual(Steering.queued(yield* store.log("s")), [])

@@ -390,6 +390,7 @@ describe("what is said to a run that lives elsewhere", () => {
       assert.strictEqual((yield* Effect.flip(agent.steer("t", "x"))).reason._tag, "SessionNotFound")
       assert.strictEqual((yield* Effect.flip(agent.steer("s", ""))).reason._tag, "InvalidInput")
       assert.strictEqual((yield* Effect.flip(agent.steer("", "x"))).reason._tag, "InvalidInput")
+      assert.strictEqual((yield* Effect.flip(agent.queue("s", "x" as never, "steer"))).reason._tag, "InvalidInput")
       const tooLarge = yield* Effect.flip(agent.steer("s", "x".repeat(17 * 1024 * 1024)))
       assert.strictEqual(tooLarge.reason._tag, "EventTooLarge")
     }))

@@ -98,8 +98,8 @@ export const make = (services: Env.Services, definition: Definition.Definition):
     decide: (decision) => visit(launcher, decision?.sessionId, (visitor) => Deciding.decide(visitor, locks, decision)),
     queue: (sessionId, kind, message) =>
       Effect.flatMap(
-        Effect.fromResult(InputCheck.userMessages("message", message)),
-        (messages) => visit(launcher, sessionId, (visitor) => Sending.send(visitor, sessionId, { kind, messages }))
+        Effect.fromResult(InputCheck.said(kind, message)),
+        (said) => visit(launcher, sessionId, (visitor) => Sending.send(visitor, sessionId, said))
       ),
     abort: (sessionId) => visit(launcher, sessionId, (visitor) => whileOpen(Aborting.abort(visitor, locks, sessionId))),
     compact: (sessionId) =>

@@ -9,6 +9,11 @@ import { type Checked, json, refuse } from "./Checked.ts"
 const isUserMessage = Schema.is(Message.UserMessage)
 const isHistoryMessage = Schema.is(Schema.Union([Message.UserMessage, Message.AssistantMessage]))
 
+interface Said {
+  readonly kind: "steer" | "followUp"
+  readonly messages: ReadonlyArray<Message.UserMessage>
+}
+
 /** A text or user messages, not blank; `field` names them. */
 export const userMessages = (
   field: string,
@@ -25,6 +30,12 @@ export const userMessages = (
         : Result.flatMap(files(field, messages), (_) => kept(field, _))
   )
 }
+
+/** What is said to a run under way. Untyped code may pass any kind, or the arguments in another order. */
+export const said = (kind: Said["kind"], message: RunInput.RunInput["input"]): Checked<Said> =>
+  kind === "steer" || kind === "followUp"
+    ? Result.map(userMessages("message", message), (messages) => ({ kind, messages }))
+    : refuse("kind", "the kind of a message to a run must be \"steer\" or \"followUp\"")
 
 /** Messages of a conversation that began elsewhere. */
 export const historyMessages = (
