@@ -13,7 +13,7 @@ import { HttpRouter, HttpServer } from "effect/http"
 import { Fiberloop, RunEvent, SessionStore, SessionStoreMemory } from "fiberloop"
 import { ScriptedModel } from "fiberloop/testing"
 import { createServer } from "node:http"
-import { Assistant, Routes, ToolsLive } from "./use-chat.ts"
+import { Assistant, Routes, Tools, ToolsLive } from "./use-chat.ts"
 
 // Real sockets take real time, so these tests use `it.live`.
 
@@ -150,6 +150,83 @@ it.live("a page is shown the answer that another process gives", () =>
       Effect.timeout("10 seconds")
     )
   }))
+
+/** The agent in another process over the same store, whose weather is known once `measured` is completed. */
+const elsewhere = Effect.fnUntraced(function*(measured: Deferred.Deferred<void>) {
+  const tools = Tools.toLayer({
+    sendMail: ({ to }) => Effect.succeed(`sent to ${to}`),
+    askUser: () => Effect.die("the page answers"),
+    getWeather: () => Effect.as(Deferred.await(measured), { celsius: 4 })
+  })
+  const others = yield* Layer.build(Layer.fresh(Layer.provide(Assistant.layer, [Fiberloop.layer, tools])))
+  return Context.get(others, Assistant)
+})
+
+it.live("a yes to a run that goes on in another process is answered with what follows", () =>
+  Effect.gen(function*() {
+    const measured = yield* Deferred.make<void>()
+    const assistant = yield* elsewhere(measured)
+    const run = yield* assistant.start({ sessionId: "fourteen", input: "Mail Ann how warm it is in Oslo." })
+    yield* Stream.runHead(Stream.filter(run.events, ({ _tag }) => _tag === "ApprovalRequested"))
+    const { page } = yield* open("fourteen")
+    const asked = page.lastMessage?.parts.find((part) => part.type === "tool-sendMail")
+    assert(asked?.type === "tool-sendMail" && asked.state === "approval-requested")
+    const shown = yield* Deferred.make<void>()
+    const settled = Stream.filter(run.events, (event) => event._tag === "ToolSettled" && event.tool === "sendMail")
+    yield* Effect.forkScoped(Effect.andThen(Stream.runHead(settled), Deferred.succeed(shown, undefined)))
+    yield* Effect.promise(async () => page.addToolApprovalResponse({ id: asked.approval.id, approved: true }))
+    // with a call open, a page sends its answer when it is told to
+    const sending = page.sendMessage()
+    yield* Deferred.await(shown)
+    yield* Deferred.succeed(measured, undefined)
+    yield* Effect.promise(() => sending)
+    assert.strictEqual(page.error, undefined)
+    assert.strictEqual(textOf(page.lastMessage), "It is cold there.")
+    assert.strictEqual((yield* run.result)._tag, "Completed")
+  }).pipe(
+    Effect.provide(serving(
+      [
+        ScriptedModel.call("sendMail", { to: "Ann", text: "4" }, "a"),
+        ScriptedModel.call("getWeather", { city: "Oslo" }, "b")
+      ],
+      ScriptedModel.text("It is cold there.")
+    )),
+    Effect.scoped,
+    Effect.timeout("20 seconds")
+  ))
+
+it.live("what is said to an answer under way in another process is part of it", () =>
+  Effect.gen(function*() {
+    const measured = yield* Deferred.make<void>()
+    const assistant = yield* elsewhere(measured)
+    const run = yield* assistant.start({ sessionId: "fifteen", input: "How warm is it in Oslo?" })
+    yield* Stream.runHead(Stream.filter(run.events, ({ _tag }) => _tag === "ToolStarted"))
+    const shown = yield* Deferred.make<void>()
+    const { api, page } = yield* open("fifteen", ({ role }) => {
+      if (role === "assistant") Deferred.doneUnsafe(shown, Effect.void)
+    })
+    const steer = () =>
+      fetch(`${api}/fifteen/steer`, {
+        method: "POST",
+        body: JSON.stringify({ text: "In Fahrenheit." }),
+        headers: { "content-type": "application/json" }
+      }).then((response) => response.json())
+    const steering = steer()
+    yield* Stream.runHead(Stream.filter(run.events, ({ _tag }) => _tag === "InputQueued"))
+    const resuming = page.resumeStream()
+    yield* Deferred.await(shown)
+    yield* Deferred.succeed(measured, undefined)
+    assert.deepStrictEqual(yield* Effect.promise(() => steering), { _tag: "Delivered", turn: 2 })
+    yield* Effect.promise(() => resuming)
+    assert.strictEqual(textOf(page.lastMessage), "It is 39 °F.")
+    assert.include(JSON.stringify(page.lastMessage?.parts), "In Fahrenheit.")
+    yield* run.result
+    assert.include(yield* Effect.promise(steer), { _tag: "NotDelivered", reason: "ended" })
+  }).pipe(
+    Effect.provide(serving(ScriptedModel.call("getWeather", { city: "Oslo" }), ScriptedModel.text("It is 39 °F."))),
+    Effect.scoped,
+    Effect.timeout("20 seconds")
+  ))
 
 it.live("a run continues after the page that said yes has left, and is shown in full to one opened then", () =>
   Effect.gen(function*() {

@@ -2,8 +2,9 @@
  * The backend of a page built with `useChat` of the Vercel AI SDK 7: its protocol, its questions, its reconnects.
  * `POST /api/chat` takes a message, a person's answers to questions, or what they say instead of a tool, and streams what
  * follows; the run goes on even if the client leaves. `GET /api/chat/:id/stream` shows a reloaded page the answer under way from
- * its beginning, even if another process gives it, and `GET /api/chat/:id` what was said before. `DELETE /api/chat/:id/run` aborts.
- * Errors: `http-errors.ts`. Your middleware decides who may see which session.
+ * its beginning, even if another process gives it, and `GET /api/chat/:id` what was said before. `POST /api/chat/:id/steer` says
+ * something to the answer under way, which shows it, and responds with what became of it; `DELETE /api/chat/:id/run` aborts. Each may
+ * reach any process over the same store. Errors: `http-errors.ts`. Your middleware decides who may see which session.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then `node examples/use-chat.ts`, which listens on 127.0.0.1; set HOST
  * to change that. The page:
@@ -33,7 +34,7 @@ import { createServer } from "node:http"
 import { toResponse } from "./http-errors.ts"
 import { routerConfig } from "./http-server.ts"
 
-const Tools = Toolkit.make(
+export const Tools = Toolkit.make(
   Tool.make("sendMail", {
     description: "Sends a mail in the user's name",
     parameters: Schema.Struct({ to: Schema.String, text: Schema.String }),
@@ -63,10 +64,23 @@ export class Assistant extends Agent.Service<Assistant>()("use-chat/Assistant", 
 type Live = Effect.Success<ReturnType<Assistant["Service"]["start"]>>
 
 const Path = Schema.Struct({ id: Schema.String })
+const Steer = Schema.Struct({ pathParams: Path, body: Schema.Struct({ text: Schema.String }) })
 
 /** Whether a run under way is over, whose log was stored up to `head`: one that only its process or its store ended goes on. */
 const isLast = (event: RunEvent.RunEvent, head: number) =>
   RunEvent.isEnd(event) && event.seq > head && !RunEvent.isLeft(event)
+
+/** Up to the end that follows these answers: the run may have ended, to wait for them, just before. */
+const untilEnd = (
+  events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>,
+  answers: ReadonlyArray<{ readonly approvalId: string }>
+) => {
+  const unseen = new Set(answers.map(({ approvalId }) => approvalId))
+  return Stream.takeUntil(events, (event) => {
+    if (event._tag === "ApprovalResolved") unseen.delete(event.approvalId)
+    return unseen.size === 0 && RunEvent.isEnd(event) && !RunEvent.isLeft(event)
+  })
+}
 
 /** What the page sees. The body is server-sent events; pings keep proxies from closing a silent connection. */
 const respond = (events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>) =>
@@ -120,8 +134,15 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
     const waiting = new Set((yield* assistant.approvals(sessionId)).map(({ id }) => id))
     // a page repeats the answers that it, or somebody else, gave before its last one
     const open = decisions.filter(({ approvalId }) => waiting.has(approvalId))
+    const { head = 0 } = (yield* store.info(sessionId)) ?? {}
     for (const decision of open.length > 0 ? open : decisions) yield* assistant.decide(decision)
-    return respond((yield* assistant.resumeStart({ sessionId })).events)
+    // a run that is live, here or in another process, goes on by itself, and may be complete already
+    yield* Effect.catchIf(
+      assistant.resumeStart({ sessionId }),
+      ({ reason }) => reason._tag === "SessionBusy" || reason._tag === "NothingToResume",
+      () => Effect.void
+    )
+    return respond(untilEnd(assistant.follow(sessionId, head), open))
   })
 
   const reconnect = Effect.gen(function*() {
@@ -140,6 +161,11 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
     )
   })
 
+  const steer = Effect.gen(function*() {
+    const { body: { text }, pathParams: { id } } = yield* HttpRouter.schemaJson(Steer)
+    return HttpServerResponse.jsonUnsafe(yield* assistant.steer(id, text))
+  })
+
   const abort = Effect.gen(function*() {
     yield* assistant.abort((yield* HttpRouter.schemaPathParams(Path)).id)
     return HttpServerResponse.empty({ status: 204 })
@@ -148,6 +174,7 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
   yield* router.add("POST", "/api/chat", orRefuse(chat))
   yield* router.add("GET", "/api/chat/:id/stream", orRefuse(reconnect))
   yield* router.add("GET", "/api/chat/:id", orRefuse(messages))
+  yield* router.add("POST", "/api/chat/:id/steer", orRefuse(steer))
   yield* router.add("DELETE", "/api/chat/:id/run", orRefuse(abort))
 }))
 
