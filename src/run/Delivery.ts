@@ -21,7 +21,9 @@ export type Reason = "completed" | "limited" | "suspended" | "failed" | "aborted
 const why: Record<Reason, string> = {
   completed: "the run completed first. Send it to the session as a new message.",
   limited: "a limit stopped the run first. Send it to the session as a new message.",
-  suspended: "the run waits for a person to approve a tool call. Send it again when the run is resumed.",
+  suspended:
+    "the run waits for people, or to be resumed after their answers. Send it again when the run is resumed: a new message " +
+    "denies what it still asks.",
   failed: "the run failed first. Send it to the session as a new message.",
   aborted: "the run was aborted first. Send it to the session as a new message.",
   ended: "the run was over already. Send it to the session as a new message.",

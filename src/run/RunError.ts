@@ -131,7 +131,7 @@ export const sessionBusy = (
     ...(runId === undefined ? {} : { runId }),
     message: `session "${sessionId}" has a live run${
       runId === undefined ? "" : ` ("${runId}")`
-    }; follow it, wait for its end, or abort it`
+    }; follow it, steer it, wait for its end, or abort it`
   })
 
 export const abortedBeforeStart = (runId: string): NonRetryableError =>
