@@ -79,7 +79,10 @@ export interface Client<A> {
     sessionId: string,
     message: RunInput.RunInput["input"]
   ) => Effect.Effect<Delivery.Delivery, RunError.RunError>
-  /** The same in two steps: returns once the message is stored, with an effect that awaits what becomes of it. */
+  /**
+   * The same in two steps: returns once the message is stored, with an effect that awaits what becomes of it. Where nothing is stored it
+   * returns too, and the effect says `NotDelivered` at once.
+   */
   readonly queue: (
     sessionId: string,
     kind: "steer" | "followUp",

@@ -40,7 +40,7 @@ export interface Run<A> {
   readonly followUp: (message: RunInput.RunInput["input"]) => Effect.Effect<Delivery.Delivery, RunError.RunError>
   /**
    * A steer or a follow-up in two steps: returns once the input is stored, with an effect that awaits what becomes of
-   * it.
+   * it. Of a run that is over nothing is stored, and the effect says `NotDelivered` at once.
    */
   readonly queue: (
     kind: "steer" | "followUp",
