@@ -61,8 +61,6 @@ export class Assistant extends Agent.Service<Assistant>()("use-chat/Assistant", 
   toolPolicy: { maxParallel: Infinity }
 }) {}
 
-type Live = Effect.Success<ReturnType<Assistant["Service"]["start"]>>
-
 const Path = Schema.Struct({ id: Schema.String })
 const Steer = Schema.Struct({ pathParams: Path, body: Schema.Struct({ text: Schema.String }) })
 
@@ -110,14 +108,14 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
   })
 
   /** What a run said in the drives before this one, which began at `seq`. */
-  const before = ({ runId, sessionId }: Live, seq: number) =>
+  const before = ({ runId, sessionId }: Agent.Run<string>, seq: number) =>
     Stream.unwrap(Effect.map(
       store.lastOf(sessionId, "RunStarted", runId),
       (begun = seq) => begun < seq ? store.read(sessionId, { from: begun, to: seq - 1 }) : Stream.empty
     ))
 
   /** All of a run: if it waited for a person, or its process died, it began before this drive. */
-  const whole = (run: Live) => {
+  const whole = (run: Agent.Run<string>) => {
     let isFirst = true
     return Stream.flatMap(run.events, (event) => {
       if (!isFirst || !RunEvent.isDurable(event)) return Stream.succeed(event)
