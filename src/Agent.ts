@@ -119,7 +119,8 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
   const inContext = AgentContext.surround(yield* Effect.context<never>(), options)
   const start = (input: RunInput.RunInput, isWatched: boolean) => inContext(launch.start(input, isWatched))
   const resume = (input: RunInput.ResumeInput, isWatched: boolean) => inContext(launch.resume(input, isWatched))
-  const queue: Client<A>["queue"] = (sessionId, kind, message) => inContext(launch.queue(sessionId, kind, message))
+  const queue: Client<A>["queue"] = (sessionId, kind, message, { id } = {}) =>
+    inContext(launch.queue(sessionId, kind, message, id))
   const result = (starting: Started.Starting) => Started.held(starting, (run) => run.result as Run<A>["result"])
   // a run of another agent has an answer of another type
   const own = (run: Runs.LiveRun | undefined) => run?.agent === name ? toRun<A>(run) : undefined
@@ -137,8 +138,8 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
         Effect.map(inContext(launch.recover(input)), (found) => ({ ...found, runs: found.runs.map(toRun<A>) })),
       approvals: (sessionId) => inContext(launch.approvals(sessionId)),
       decide: (decision) => inContext(launch.decide(decision)),
-      steer: (sessionId, message) => Effect.flatten(queue(sessionId, "steer", message)),
-      followUp: (sessionId, message) => Effect.flatten(queue(sessionId, "followUp", message)),
+      steer: (sessionId, message, options) => Effect.flatten(queue(sessionId, "steer", message, options)),
+      followUp: (sessionId, message, options) => Effect.flatten(queue(sessionId, "followUp", message, options)),
       queue,
       abort: (sessionId) => inContext(launch.abort(sessionId)),
       compact: (sessionId) => inContext(launch.compact(sessionId)),

@@ -70,6 +70,16 @@ describe("SQLite: an input sent to a run", () => {
       assert.lengthOf(heard, 2)
     }))
 
+  it.effect("has its id in its session: another session may have the same", () =>
+    Effect.gen(function*() {
+      const [here, there] = yield* TwoStores.made
+      const [s, t] = [yield* writer(there), yield* writer(there, { sessionId: "t" })]
+      yield* here.send!("s", "run-1", input("a", "to s"))
+      yield* here.send!("t", "run-1", input("a", "to t"))
+      yield* TwoStores.looked
+      assert.deepStrictEqual([s.heard, t.heard], [[input("a", "to s")], [input("a", "to t")]])
+    }))
+
   it.effect("that was sent to an owner before goes to the owner now when it is sent again, once", () =>
     Effect.gen(function*() {
       const [here, there] = yield* TwoStores.made

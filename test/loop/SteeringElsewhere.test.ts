@@ -95,6 +95,65 @@ describe("what is said to a run that lives elsewhere", () => {
       assert.deepStrictEqual([yield* Fiber.join(steering), yield* Fiber.join(following)], [delivered(2), delivered(3)])
     }))
 
+  it.effect.each(["elsewhere", "here"])(
+    "under an id, %s, is said once, and each sender is told",
+    (where) =>
+      Effect.gen(function*() {
+        const { agent: away, gate, run, store, there } = yield* elsewhere()
+        const agent = where === "here" ? there : away
+        const say = (text: string) =>
+          Effect.forkChild(agent.steer("s", text, { id: "one" }), { startImmediately: true })
+        const first = yield* say("shorter")
+        yield* idle
+        // with another text, it is still the first one
+        const again = yield* say("longer")
+        yield* idle
+        yield* gate.release
+        assert.deepStrictEqual([yield* Fiber.join(first), yield* Fiber.join(again)], [delivered(2), delivered(2)])
+        yield* run.result
+        assert.deepStrictEqual(yield* agent.steer("s", "shorter", { id: "one" }), delivered(2))
+        assert.strictEqual(reasonOf(yield* agent.steer("s", "shorter", { id: "two" })), "NotDelivered ended")
+        const log = yield* store.log("s")
+        assert.deepStrictEqual(Steering.queued(log), ["steer: shorter"])
+        assert.deepStrictEqual(RunLog.only(log, "InputQueued").map(({ id }) => id), ["one"])
+      })
+  )
+
+  it.effect("under an id, by several senders at once, is said once", () =>
+    Effect.gen(function*() {
+      const { agent, gate, run, store, there } = yield* elsewhere()
+      const saying = [agent, there, agent].map((agent) => agent.followUp("s", "and then?", { id: "one" }))
+      const all = yield* Effect.forkChild(Effect.all(saying, { concurrency: 3 }), { startImmediately: true })
+      yield* idle
+      yield* gate.release
+      assert.deepStrictEqual(yield* Fiber.join(all), [delivered(2), delivered(2), delivered(2)])
+      yield* run.result
+      assert.deepStrictEqual(Steering.queued(yield* store.log("s")), ["followUp: and then?"])
+    }))
+
+  it.effect("under an id tells what became of it after its process had been shut down", () =>
+    Effect.gen(function*() {
+      const { agent, close, store } = yield* elsewhere()
+      const told = yield* Effect.forkChild(agent.steer("s", "shorter", { id: "one" }), { startImmediately: true })
+      yield* idle
+      yield* close
+      assert.strictEqual((yield* Fiber.join(told))._tag, "Kept")
+      assert.strictEqual((yield* agent.steer("s", "shorter", { id: "one" }))._tag, "Kept")
+      const later = yield* TestAgent.make([ScriptedModel.text("two")], { store })
+      yield* later.agent.resumeRun({ sessionId: "s" })
+      assert.deepStrictEqual(yield* agent.steer("s", "shorter", { id: "one" }), delivered(1))
+    }))
+
+  it.effect("under the id of the run is the message that it began with", () =>
+    Effect.gen(function*() {
+      const { agent, gate, run, store } = yield* elsewhere()
+      assert.deepStrictEqual(yield* agent.steer("s", "go", { id: "r" }), delivered(1))
+      yield* gate.release
+      yield* run.result
+      assert.deepStrictEqual(yield* agent.steer("s", "go", { id: "r" }), delivered(1))
+      assert.deepStrictEqual(Steering.queued(yield* store.log("s")), [])
+    }))
+
   it.effect("goes straight to a run that lives here", () =>
     Effect.gen(function*() {
       const { gate, store, there } = yield* elsewhere()
@@ -390,6 +449,7 @@ describe("what is said to a run that lives elsewhere", () => {
       assert.strictEqual((yield* Effect.flip(agent.steer("t", "x"))).reason._tag, "SessionNotFound")
       assert.strictEqual((yield* Effect.flip(agent.steer("s", ""))).reason._tag, "InvalidInput")
       assert.strictEqual((yield* Effect.flip(agent.steer("", "x"))).reason._tag, "InvalidInput")
+      assert.deepInclude((yield* Effect.flip(agent.steer("s", "x", { id: " " }))).reason, { field: "id" })
       assert.strictEqual((yield* Effect.flip(agent.queue("s", "x" as never, "steer"))).reason._tag, "InvalidInput")
       const tooLarge = yield* Effect.flip(agent.steer("s", "x".repeat(17 * 1024 * 1024)))
       assert.strictEqual(tooLarge.reason._tag, "EventTooLarge")

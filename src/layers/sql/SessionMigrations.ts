@@ -185,11 +185,12 @@ const createSent = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   yield* sql`
     CREATE TABLE fiberloop_sent (
-      id TEXT PRIMARY KEY,
-      owner TEXT NOT NULL,
       session BIGINT NOT NULL,
+      id TEXT NOT NULL,
+      owner TEXT NOT NULL,
       sent_at BIGINT NOT NULL,
-      body TEXT NOT NULL
+      body TEXT NOT NULL,
+      PRIMARY KEY (session, id)
     )`
 })
 

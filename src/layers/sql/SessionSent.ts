@@ -40,8 +40,9 @@ export const make = (
 
   const tell = (onSent: OnSent, sent: SessionStore.Sent) => Effect.forkDetach(onSent(sent), { startImmediately: true })
 
-  const take = Effect.fnUntraced(function*(id: string, onSent: OnSent) {
-    const taken = yield* sql<{ readonly body: string }>`DELETE FROM fiberloop_sent WHERE id = ${id} RETURNING body`
+  const take = Effect.fnUntraced(function*({ id, session }: Sent, onSent: OnSent) {
+    const taken = yield* sql<{ readonly body: string }>`
+      DELETE FROM fiberloop_sent WHERE session = ${session} AND id = ${id} RETURNING body`
     for (const { body } of taken) {
       const sent = SessionRows.toSent(id, body)
       if (sent !== undefined) yield* tell(onSent, sent)
@@ -49,13 +50,13 @@ export const make = (
   })
 
   const look = Effect.gen(function*() {
-    const sent = yield* sql<Sent>`SELECT id, owner, sent_at FROM fiberloop_sent ORDER BY sent_at, id`
+    const sent = yield* sql<Sent>`SELECT session, id, owner, sent_at FROM fiberloop_sent ORDER BY sent_at, id`
     const now = yield* Clock.currentTimeMillis
-    for (const { id, owner, sent_at } of sent) {
-      const onSent = listening.get(owner)
-      if (onSent !== undefined) yield* take(id, onSent)
-      else if (now >= Number(sent_at) + Looking.forgottenAfter) {
-        yield* sql`DELETE FROM fiberloop_sent WHERE id = ${id}`
+    for (const one of sent) {
+      const onSent = listening.get(one.owner)
+      if (onSent !== undefined) yield* take(one, onSent)
+      else if (now >= Number(one.sent_at) + Looking.forgottenAfter) {
+        yield* sql`DELETE FROM fiberloop_sent WHERE session = ${one.session} AND id = ${one.id}`
       }
     }
   })
@@ -84,7 +85,7 @@ export const make = (
         INSERT INTO fiberloop_sent (id, owner, session, sent_at, body)
         SELECT ${sent.id}, owner, session, ${at}, ${SessionRows.toSentBody(sent)} FROM fiberloop_sessions
         WHERE session = ${row.session} AND owner = ${row.owner}
-        ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, session = excluded.session, sent_at = excluded.sent_at
+        ON CONFLICT (session, id) DO UPDATE SET owner = excluded.owner, sent_at = excluded.sent_at
         RETURNING id`
       // otherwise somebody else has it by now, or nobody
       if (added.length > 0) return true
@@ -95,6 +96,7 @@ export const make = (
 }
 
 interface Sent {
+  readonly session: SessionClaims.Claim["session"]
   readonly id: string
   readonly owner: Owner
   readonly sent_at: number | string

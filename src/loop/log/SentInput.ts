@@ -40,13 +40,55 @@ const fateOf = ({ id }: Sent, event: RunEvent.Durable): Fate | undefined => {
   return RunEvent.isEnd(event) && !RunEvent.isLeft(event) ? Delivery.notDeliveredBefore(event._tag) : undefined
 }
 
+/** What the run at `state` has accepted under an id, by any of its drives. */
+export const accepted = (
+  store: Store,
+  sessionId: string,
+  { seq, startSeq }: RunState.RunState,
+  id: string
+): Effect.Effect<Option.Option<Accepted>, SessionStore.StoreError> =>
+  store.read(sessionId, { from: startSeq, to: seq }).pipe(
+    Stream.filter((event) => event._tag === "InputQueued" && event.id === id),
+    Stream.runHead
+  ) as Effect.Effect<Option.Option<Accepted>, SessionStore.StoreError>
+
+/** What has become of an input that the run at `state` has accepted; waits where nothing has yet. */
+export const known = (
+  store: Store,
+  sessionId: string,
+  accepted: Accepted,
+  { startSeq }: RunState.RunState
+): Effect.Effect<Delivery.Delivery, SessionStore.StoreError> => {
+  const before = { ...RunState.empty, seq: startSeq - 1 }
+  return deliveries(store.read(sessionId, { from: startSeq }), accepted, before).pipe(
+    // what was kept may have been delivered since
+    Stream.takeUntil(({ _tag }) => _tag === "Delivered"),
+    Stream.runLast,
+    Effect.flatMap((last) =>
+      Option.isSome(last) ? Effect.succeed(last.value) : delivery(store, sessionId, accepted, before)
+    )
+  )
+}
+
 /** Waits for what becomes of an accepted input; `before` is its run's state at some place before that. */
 export const delivery = (
   store: Store,
   sessionId: string,
+  accepted: Accepted,
+  before: RunState.RunState
+): Effect.Effect<Delivery.Delivery, SessionStore.StoreError> =>
+  deliveries(store.watch(sessionId, before.seq + 1), accepted, before).pipe(
+    Stream.runHead,
+    // a log that is watched has no end
+    Effect.flatMap((delivery) => Option.isSome(delivery) ? Effect.succeed(delivery.value) : Effect.never)
+  )
+
+/** What events say of an accepted input; `before` is its run's state before the first of them. */
+const deliveries = (
+  events: Stream.Stream<RunEvent.Durable, SessionStore.StoreError>,
   { seq }: Accepted,
   before: RunState.RunState
-): Effect.Effect<Delivery.Delivery, SessionStore.StoreError> => {
+): Stream.Stream<Delivery.Delivery, SessionStore.StoreError> => {
   let state = before
   const of = (event: RunEvent.Durable): Delivery.Delivery | undefined => {
     if (event._tag === "InputReceived" && event.queued === seq) return Delivery.delivered(RunState.nextTurn(state))
@@ -56,11 +98,5 @@ export const delivery = (
     if (!RunEvent.keptBy(event).includes(seq)) return Delivery.notDeliveredBefore(event._tag)
     return Delivery.kept(RunEvent.isDeath(event) ? "store" : "process")
   }
-  return store.watch(sessionId, before.seq + 1).pipe(
-    Stream.map(of),
-    Stream.filter((delivery) => delivery !== undefined),
-    Stream.runHead,
-    // a log that is watched has no end
-    Effect.flatMap((delivery) => Option.isSome(delivery) ? Effect.succeed(delivery.value) : Effect.never)
-  )
+  return Stream.filter(Stream.map(events, of), (delivery) => delivery !== undefined)
 }

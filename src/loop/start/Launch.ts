@@ -48,7 +48,8 @@ interface Launch {
   readonly queue: (
     sessionId: string,
     kind: Inbox.Input["kind"],
-    message: RunInput.RunInput["input"]
+    message: RunInput.RunInput["input"],
+    id: string | undefined
   ) => Effect.Effect<Effect.Effect<Delivery.Delivery, RunError.RunError>, RunError.RunError>
   /** Ends the last run of a session, wherever it is. */
   readonly abort: (sessionId: string) => Effect.Effect<void, RunError.RunError>
@@ -96,9 +97,9 @@ export const make = (services: Env.Services, definition: Definition.Definition):
     approvals: (sessionId) =>
       Effect.flatMap(Identity.ofSession(sessionId), () => Questions.waiting(services.store, sessionId)),
     decide: (decision) => visit(launcher, decision?.sessionId, (visitor) => Deciding.decide(visitor, locks, decision)),
-    queue: (sessionId, kind, message) =>
+    queue: (sessionId, kind, message, id) =>
       Effect.flatMap(
-        Effect.fromResult(InputCheck.said(kind, message)),
+        Effect.fromResult(Result.flatMap(InputCheck.said(kind, message), (said) => named(said, id))),
         (said) => visit(launcher, sessionId, (visitor) => Sending.send(visitor, sessionId, said))
       ),
     abort: (sessionId) => visit(launcher, sessionId, (visitor) => whileOpen(Aborting.abort(visitor, locks, sessionId))),
@@ -165,6 +166,12 @@ const goOn = Effect.fnUntraced(function*(
   const begin: DriveRequest.Resume = { _tag: "Resume", input, ...resume }
   return yield* Start.start(services, { sessionId, runId, begin, brief, settings, folded, isWatched }, agentRuns)
 })
+
+/** A message under the id that its sender has given it, if any. */
+const named = (said: Inbox.Input, id: string | undefined): Result.Result<Inbox.Input, RunError.NonRetryableError> =>
+  id === undefined
+    ? Result.succeed(said)
+    : Result.map(InputCheck.id("id", id, "leave it out for a message without one"), (id) => ({ ...said, id }))
 
 /** What is done to a session that no drive has. */
 const visit = <A>(

@@ -32,15 +32,27 @@ export const send = Effect.fnUntraced(function*(
   input: Inbox.Input
 ): Effect.fn.Return<Told, RunError.RunError> {
   const live = yield* runs.inSession(sessionId)
-  if (live !== undefined && Exit.isSuccess(yield* Effect.exit(live.begun))) return yield* live.accept(input)
+  const isHere = live !== undefined && Exit.isSuccess(yield* Effect.exit(live.begun))
+  if (isHere && input.id === undefined) return yield* live.accept(input)
   const { state } = yield* Fold.lastRun(store, sessionId)
   const { end, runId } = state
+  if (input.id !== undefined) {
+    // the message that the run began with
+    if (input.id === runId) return Effect.succeed(Delivery.delivered(1))
+    const accepted = yield* SentInput.accepted(store, sessionId, state, input.id)
+    if (Option.isSome(accepted)) return SentInput.known(store, sessionId, accepted.value, state)
+  }
   if (runId === undefined || (end !== undefined && !RunEvent.isLeft(end))) {
     return notDelivered(end?._tag === "RunSuspended" ? "suspended" : "ended")
   }
   const tooLarge = TooLarge.of("the message", input.messages)
   if (tooLarge !== undefined) return yield* tooLarge
-  const sent: SessionStore.SentInput = { ...input, _tag: "Input", id: yield* settings.ids.next, after: state.seq }
+  const sent: SessionStore.SentInput = {
+    ...input,
+    _tag: "Input",
+    id: input.id ?? (yield* settings.ids.next),
+    after: state.seq
+  }
   const fate = yield* sendElsewhere(store, sessionId, runId, sent)
   if (Option.isNone(fate)) return notDelivered("left")
   const { value } = fate
