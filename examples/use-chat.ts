@@ -62,7 +62,11 @@ export class Assistant extends Agent.Service<Assistant>()("use-chat/Assistant", 
 }) {}
 
 const Path = Schema.Struct({ id: Schema.String })
-const Steer = Schema.Struct({ pathParams: Path, body: Schema.Struct({ text: Schema.String }) })
+const Steer = Schema.Struct({
+  pathParams: Path,
+  // a page that repeats its request, with the message's own id, has it said once
+  body: Schema.Struct({ text: Schema.String, id: Schema.optionalKey(Schema.String) })
+})
 
 /** Whether a run under way is over, whose log was stored up to `head`: one that only its process or its store ended goes on. */
 const isLast = (event: RunEvent.RunEvent, head: number) =>
@@ -160,8 +164,8 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
   })
 
   const steer = Effect.gen(function*() {
-    const { body: { text }, pathParams: { id } } = yield* HttpRouter.schemaJson(Steer)
-    return HttpServerResponse.jsonUnsafe(yield* assistant.steer(id, text))
+    const { body: { id, text }, pathParams } = yield* HttpRouter.schemaJson(Steer)
+    return HttpServerResponse.jsonUnsafe(yield* assistant.steer(pathParams.id, text, { id }))
   })
 
   const abort = Effect.gen(function*() {
