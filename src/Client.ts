@@ -59,7 +59,8 @@ export interface Client<A> {
    * that is live continues at once, in whatever process. The first of several answers counts. Fails, and records nothing:
    * `ApprovalNotOpen` when the question waits for no answer, `SessionNotFound` when the session is unknown, `InvalidInput` when the
    * tool does not take such `params` or give such a `result`, `SessionBusy` when whoever has the session drives no run (a compaction).
-   * With `SessionBusy` too where a process that drives it has recorded nothing for ten seconds: it may do so later.
+   * With `SessionBusy` too where a process that drives it has recorded nothing for ten seconds: it may do so later. When the store
+   * fails, the answer may be recorded all the same.
    * A call with a `result` is settled with it, once, and its handler does not run. Closing the agent does not interrupt it.
    */
   readonly decide: (decision: RunInput.DecideInput) => Effect.Effect<void, RunError.RunError>

@@ -10,15 +10,16 @@ import type * as RunInput from "./RunInput.ts"
 import type * as RunState from "./RunState.ts"
 import * as OpenCall from "./state/OpenCall.ts"
 
-/** An answer that may be recorded; `originalSize` of a `result` that was truncated. */
+/** An answer that may be recorded; `originalSize` of a `result` that was truncated, `id` of an answer that another process sent. */
 export interface Answer extends Omit<RunInput.DecideInput, "sessionId"> {
   readonly originalSize?: number | undefined
+  readonly id?: string | undefined
 }
 
 /** An answer as the log keeps it. */
 export const resolved = (
   { callId }: OpenCall.OpenCall,
-  { approvalId, approved, by, originalSize, params, reason, result }: Answer
+  { approvalId, approved, by, id, originalSize, params, reason, result }: Answer
 ): RunEvent.Draft => ({
   _tag: "ApprovalResolved",
   callId,
@@ -28,7 +29,8 @@ export const resolved = (
   ...(reason === undefined ? {} : { reason }),
   ...(params === undefined || approved !== true ? {} : { params }),
   ...(result === undefined || approved !== true ? {} : { result }),
-  ...(originalSize === undefined || approved !== true ? {} : { originalSize })
+  ...(originalSize === undefined || approved !== true ? {} : { originalSize }),
+  ...(id === undefined ? {} : { id })
 })
 
 /** The call that waits under this id; `undefined` where the state has none. */

@@ -146,7 +146,9 @@ export const Durable = Schema.Union([
     /** what the call is settled with: its handler does not run */
     result: Schema.optionalKey(Schema.Json),
     /** characters of `result` before truncation, where it was truncated */
-    originalSize: Schema.optionalKey(Schema.Finite)
+    originalSize: Schema.optionalKey(Schema.Finite),
+    /** what a process that sent the answer knows it by */
+    id: Schema.optionalKey(Schema.String)
   }),
   /** The intent: stored before the handler runs. */
   durable("ToolStarted", { ...call, params: Schema.Json }),

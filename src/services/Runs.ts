@@ -32,9 +32,9 @@ export interface LiveRun {
   readonly result: Effect.Effect<RunResult.RunResult<unknown>, RunError.RunError>
   /**
    * Answers one of the run's questions through its own writer; durable when it returns. `false`, with nothing recorded,
-   * when the run's turns are over: the answer then belongs after its end.
+   * when the run's turns are over: the answer then belongs after its end. An answer that another process sent is recorded with its `id`.
    */
-  readonly decide: (decision: RunInput.DecideInput) => Effect.Effect<boolean, RunError.RunError>
+  readonly decide: (decision: RunInput.DecideInput, id?: string) => Effect.Effect<boolean, RunError.RunError>
   /**
    * Stores an input for the run's model and returns an effect that awaits what becomes of it. Interrupting that
    * withdraws nothing. Fails when the run never began, or when its store fails, which ends the run.

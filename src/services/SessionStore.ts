@@ -45,7 +45,10 @@ export interface SentInput extends FromElsewhere, Pick<DurableEvent.Of<"InputQue
   readonly _tag: "Input"
 }
 
-/** An answer to a question of a run, from a process that does not have its session. */
+/**
+ * An answer to a question of a run, from a process that does not have its session. In the log, the `ApprovalResolved` that records it has
+ * this `id`.
+ */
 export interface SentAnswer extends FromElsewhere {
   readonly _tag: "Answer"
   readonly decision: RunInput.DecideInput

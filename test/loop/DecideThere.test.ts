@@ -1,11 +1,17 @@
 /** An answer to a question of a run that lives elsewhere: passed on to whoever has its session. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Tool from "effect/ai/Tool"
+import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Schema from "effect/Schema"
+import * as SchemaTransformation from "effect/SchemaTransformation"
 import * as TestClock from "effect/testing/TestClock"
 import type * as RunInput from "../../src/run/RunInput.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
+import { ToolCall } from "../../src/services/ToolCall.ts"
 import * as Sessions from "../../src/Sessions.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Approvals from "../support/Approvals.ts"
@@ -40,6 +46,14 @@ const through = Effect.fnUntraced(function*(
   const { agent } = yield* Approvals.make([], { store: TestStore.over({ ...store.service, ...service }) })
   return agent.decide({ ...question, approved: true })
 })
+
+/** "work" of another version of the program. */
+const trimming = Tool.make("work", {
+  parameters: Schema.Struct({ n: Schema.Finite }),
+  success: Schema.String.pipe(Schema.decode(SchemaTransformation.trim())),
+  failure: Schema.String,
+  dependencies: [ToolCall]
+}).setNeedsApproval(true) as typeof TestAgent.kit.tools.work
 
 const answers = (log: Parameters<typeof RunLog.only>[0]) =>
   RunLog.only(log, "ApprovalResolved").map(({ approved, by = "" }) => `${approved ? "yes" : "no"} ${by}`)
@@ -123,6 +137,47 @@ describe("an answer to a question of a run that lives elsewhere", () => {
       assert.deepStrictEqual(answers(yield* made.log), ["no ann"])
     }))
 
+  it.effect("is told so where that was the same one, of another process", () =>
+    Effect.gen(function*() {
+      const made = yield* asked()
+      const { store } = made
+      const deciding = through(made, {
+        send: (...sent) => Effect.andThen(Effect.orDie(made.decide()), store.service.send!(...sent))
+      })
+      const { reason } = yield* Effect.flip(Effect.flatten(deciding))
+      assert.deepInclude(reason, { _tag: "ApprovalNotOpen", because: "answered" })
+      assert.deepStrictEqual(answers(yield* made.log), ["yes "])
+    }))
+
+  it.effect("counts as recorded where its tool there writes it in another way", () =>
+    Effect.gen(function*() {
+      const { decide, log, run } = yield* asked(work(1), { agent: { toolkit: Approvals.withWork(trimming) } })
+      yield* decide({ result: " a story " })
+      yield* run.result
+      assert.deepStrictEqual(RunLog.only(yield* log, "ApprovalResolved").map(({ result }) => result), ["a story"])
+    }))
+
+  it.effect("counts as recorded where a drive that was about to begin has recorded it", () =>
+    Effect.gen(function*() {
+      const made = yield* asked()
+      yield* made.approver.answer("1.0", undefined)
+      assert.strictEqual((yield* made.run.result)._tag, "Suspended")
+      const held = TestStore.holding((_, [event]) => event._tag === "RunResumed")
+      made.store.onAppend = held.onAppend
+      const desk = Approvals.desk()
+      const next = yield* Approvals.make([ok], { store: made.store, approver: desk })
+      const resuming = yield* Effect.forkChild(next.agent.resumeRun({ sessionId: "s" }))
+      yield* held.reached
+      const deciding = yield* Effect.forkChild(made.decide())
+      yield* idle
+      yield* held.release
+      yield* idle
+      yield* TestClock.adjust("100 millis")
+      yield* Fiber.join(deciding)
+      assert.strictEqual((yield* Fiber.join(resuming))._tag, "Completed")
+      assert.deepStrictEqual(answers(yield* made.log), ["yes "])
+    }))
+
   it.effect("is appended to the log where the run is suspended before it is heard", () =>
     Effect.gen(function*() {
       const made = yield* asked()
@@ -176,5 +231,26 @@ describe("an answer to a question of a run that lives elsewhere", () => {
       yield* made.store.service.open("s", { runId: "r", create: false, takeOver: true })
       assert.strictEqual((yield* Effect.flip(made.decide())).reason._tag, "SessionBusy")
       assert.deepStrictEqual(answers(yield* made.log), [])
+    }))
+
+  it.effect("is given up after ten seconds, also where the time of day goes back meanwhile", () =>
+    Effect.gen(function*() {
+      const made = yield* asked()
+      const clock = yield* Clock.Clock
+      const startedAt = clock.currentTimeMillisUnsafe()
+      const back: Clock.Clock = {
+        sleep: (duration) => clock.sleep(duration),
+        currentTimeMillisUnsafe: () => 2 * startedAt - clock.currentTimeMillisUnsafe(),
+        currentTimeMillis: Effect.sync(() => back.currentTimeMillisUnsafe()),
+        currentTimeNanosUnsafe: () => BigInt(back.currentTimeMillisUnsafe()) * 1_000_000n,
+        currentTimeNanos: Effect.sync(() => back.currentTimeNanosUnsafe()),
+        monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+        monotonicTimeNanos: clock.monotonicTimeNanos
+      }
+      const deaf = yield* through(made, { send: () => Effect.succeed(true) })
+      const frozen = yield* Effect.forkChild(Effect.flip(Effect.provideService(deaf, Clock.Clock, back)))
+      yield* idle
+      yield* TestClock.adjust("11 seconds")
+      assert.strictEqual((yield* Fiber.join(frozen)).reason._tag, "SessionBusy")
     }))
 })

@@ -33,7 +33,7 @@ export class Hearing {
       Effect.ignore(Effect.andThen(
         this.#run.begun,
         // of two answers the first one counts
-        Effect.suspend(() => sent._tag === "Answer" ? this.#run.decide(sent.decision) : this.#input(sent))
+        Effect.suspend(() => sent._tag === "Answer" ? this.#run.decide(sent.decision, sent.id) : this.#input(sent))
       ))
     )
   }

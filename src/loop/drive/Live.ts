@@ -131,14 +131,14 @@ export class Live implements Runs.LiveRun {
     Deferred.doneUnsafe(this.firstEvent, Exit.void)
   }
 
-  decide(decision: RunInput.DecideInput) {
+  decide(decision: RunInput.DecideInput, id?: string) {
     return Effect.andThen(
       Effect.exit(this.begun),
       Effect.suspend(() =>
         // a run that was told to stop takes up no more answers
         this.stopped !== undefined || this.env === undefined
           ? Effect.succeed(false)
-          : Answering.live(this.env, this.#store, decision, (error) => this.#fail(error))
+          : Answering.live(this.env, this.#store, decision, id, (error) => this.#fail(error))
       )
     )
   }

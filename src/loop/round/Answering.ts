@@ -126,14 +126,19 @@ export const record = (
 
 type OnFailure = (error: SessionStore.StoreError) => Effect.Effect<void>
 
-/** Answers a question of a live drive; when the store fails, so does the run: `onFailure` sees to that. */
+/**
+ * Answers a question of a live drive, also for another process, which knows the answer by `id`; when the store fails, so does the run:
+ * `onFailure` sees to that.
+ */
 export const live = Effect.fnUntraced(function*(
   env: Env.Env,
   store: Store,
   decision: RunInput.DecideInput,
+  id: string | undefined,
   onFailure: OnFailure
 ): Effect.fn.Return<boolean, RunError.RunError> {
   const { journal } = env
   if (Approval.waiting(journal.state, decision.approvalId) === undefined) yield* journal.commit
-  return yield* record(env, store, yield* check(env, store, journal.state, decision), onFailure)
+  const checked = yield* check(env, store, journal.state, decision)
+  return yield* record(env, store, { ...checked, id }, onFailure)
 })

@@ -4,22 +4,24 @@
  *
  * Does not own which answers are taken (`Answering`), nor what is asked (`Questions`).
  */
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as Approval from "../../run/Approval.ts"
-import * as Canonical from "../../run/Canonical.ts"
 import * as RunError from "../../run/RunError.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunInput from "../../run/RunInput.ts"
 import type * as RunState from "../../run/RunState.ts"
+import * as Stopwatch from "../../services/fibers/Stopwatch.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
 import * as CallAbove from "../log/CallAbove.ts"
 import * as Fold from "../log/Fold.ts"
 import * as Questions from "../log/Questions.ts"
 import * as Answering from "../round/Answering.ts"
 import type * as SessionLocks from "./SessionLocks.ts"
 import * as Visit from "./Visit.ts"
+
+type Store = SessionStore.SessionStore["Service"]
 
 /**
  * Records an answer; durable when it returns. A drive that died gets its end first. Fails with `SessionBusy` where a compaction has the
@@ -30,9 +32,10 @@ export const decide = Effect.fnUntraced(function*(
   locks: SessionLocks.SessionLocks,
   decision: RunInput.DecideInput
 ): Effect.fn.Return<void, RunError.RunError> {
-  let firstTold: number | undefined
+  const { services: { runs, store }, settings } = visitor
+  let sending: Sending | undefined
   while (true) {
-    const run = yield* visitor.services.runs.inSession(decision.sessionId)
+    const run = yield* runs.inSession(decision.sessionId)
     const answer: Effect.Effect<true | false | Elsewhere, RunError.RunError> = run === undefined
       ? locks.with(decision.sessionId, stored(visitor, decision))
       : run.decide(decision)
@@ -40,20 +43,32 @@ export const decide = Effect.fnUntraced(function*(
       answer,
       "NonRetryableError",
       "ApprovalNotOpen",
-      ({ because }, error) => because === "unknown" ? elsewhere(visitor, decision, error) : Effect.fail(error)
+      ({ because }, error) =>
+        because === "unknown" ? elsewhere(visitor, decision, error) : unlessRecorded(store, sending?.sent, error)
     )
     if (recorded === true) return
     if (recorded === false) {
       yield* Effect.exit(run!.result)
       continue
     }
-    firstTold ??= yield* Clock.currentTimeMillis
-    const became = yield* passOn(visitor, decision, recorded)
+    sending ??= {
+      sent: { _tag: "Answer", id: yield* settings.ids.next, after: recorded.state.seq, decision },
+      elapsed: Stopwatch.start(settings.clock)
+    }
+    const became = yield* passOn(store, sending.sent, recorded.state)
     if (became === "recorded") return
-    const waited = (yield* Clock.currentTimeMillis) - firstTold
-    if (became === "refused" || waited >= patience) return yield* Visit.inUse(recorded.busy, "answer")
+    if (became === "refused" || sending.elapsed() >= patience) {
+      yield* unlessRecorded(store, sending.sent, Visit.inUse(recorded.busy, "answer"))
+      return
+    }
   }
 })
+
+/** An answer that is sent, under one id however often, and the milliseconds since it was first sent. */
+interface Sending {
+  readonly sent: SessionStore.SentAnswer
+  readonly elapsed: () => number
+}
 
 /** Milliseconds in which whoever has a session has to record an answer, or to give the session back. */
 const patience = 10_000
@@ -73,39 +88,54 @@ const elsewhere = Effect.fnUntraced(function*(
   )
 })
 
-/** A session that somebody else has, and the answer as it would be recorded in it. */
+/** A session that somebody else has, and its last run. */
 interface Elsewhere {
   readonly busy: Visit.Busy
   readonly state: RunState.RunState
-  readonly checked: Approval.Answer
 }
 
+/** Fails with `error`, unless the log has the answer that was sent. */
+const unlessRecorded = Effect.fnUntraced(function*(
+  store: Store,
+  sent: SessionStore.SentAnswer | undefined,
+  error: RunError.RunError
+): Effect.fn.Return<true, RunError.RunError> {
+  if (sent === undefined) return yield* error
+  const found = yield* store.read(sent.decision.sessionId, { from: sent.after + 1 }).pipe(
+    Stream.filter((event) => isThis(event, sent)),
+    Stream.runHead
+  )
+  return Option.isSome(found) || (yield* error)
+})
+
+const isThis = (event: RunEvent.Durable, { id }: SessionStore.SentAnswer): boolean =>
+  event._tag === "ApprovalResolved" && event.id === id
+
 /**
- * Has whoever drives the session's run record an answer. `refused`: they cannot be told; `again`: nobody has the session any more, or
- * the log says that something else became of the question, or nothing for some seconds.
+ * Has whoever drives the session's run, which is at `state`, record an answer. `refused`: they cannot be told; `again`: nobody has the
+ * session any more, or the log says that something else became of the question, or nothing for some seconds.
  */
 const passOn = Effect.fnUntraced(function*(
-  { services: { store }, settings }: Visit.Visitor,
-  decision: RunInput.DecideInput,
-  { checked, state }: Elsewhere
+  store: Store,
+  sent: SessionStore.SentAnswer,
+  state: RunState.RunState
 ): Effect.fn.Return<"recorded" | "refused" | "again", RunError.RunError> {
-  const { runId = "", seq: after } = state
-  const { approvalId, sessionId } = decision
-  const call = Approval.waiting(state, approvalId)
-  if (store.send === undefined || call === undefined) return "refused"
+  const { runId = "", seq } = state
+  const { approvalId, sessionId } = sent.decision
+  if (store.send === undefined) return "refused"
   const isTold = yield* Effect.catchReason(
-    store.send(sessionId, runId, { _tag: "Answer", id: yield* settings.ids.next, after, decision }),
+    store.send(sessionId, runId, sent),
     "RetryableError",
     "SessionBusy",
     () => Effect.undefined
   )
   if (isTold !== true) return isTold === false ? "again" : "refused"
   if (state.end !== undefined) {
-    // a run that has ended will release its session
+    // a run that has ended will release its session, and one that goes on says so in the log
     yield* Effect.sleep("100 millis")
     return "again"
   }
-  const became = yield* store.watch(sessionId, after + 1).pipe(
+  const became = yield* store.watch(sessionId, seq + 1).pipe(
     Stream.filter((event) =>
       RunEvent.isEnd(event) || (event._tag === "ApprovalResolved" && event.approvalId === approvalId)
     ),
@@ -113,14 +143,8 @@ const passOn = Effect.fnUntraced(function*(
     Effect.timeoutOption("5 seconds"),
     Effect.map(Option.flatten)
   )
-  return Option.isSome(became) && isThis(became.value, Approval.resolved(call, checked)) ? "recorded" : "again"
+  return Option.isSome(became) && isThis(became.value, sent) ? "recorded" : "again"
 })
-
-/** Whether an event records just that. */
-const isThis = (
-  { at: _1, runId: _2, seq: _3, version: _4, ...said }: RunEvent.Durable,
-  draft: RunEvent.Draft
-): boolean => Canonical.canonical(said) === Canonical.canonical(draft)
 
 /** Appends an answer to the log of a session that no drive has; a refused answer does not take the session. */
 const stored = Effect.fnUntraced(function*(
@@ -144,7 +168,7 @@ const stored = Effect.fnUntraced(function*(
     Effect.catchReason(
       "RetryableError",
       "SessionBusy",
-      (busy) => Effect.succeed({ busy, state: before.state, checked })
+      (busy) => Effect.succeed({ busy, state: before.state })
     )
   )
 })
