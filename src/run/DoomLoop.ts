@@ -74,7 +74,7 @@ export const add = (trail: Trail, call: OpenCall.OpenCall, { edited, outcome }: 
   if (!isResult(outcome)) return trail
   const { callId, params, tool, turn } = call
   // kept only for comparison, and in every snapshot
-  const read = edited === undefined ? outcomeOf(outcome) : textOf([outcome, edited], Fingerprint.short)
+  const read = edited === undefined ? outcomeOf(outcome) : textOf([readOf(outcome), edited], Fingerprint.short)
   const step: Step = { turn, callId, tool: Fingerprint.of(tool), params: textOf(params), outcome: read }
   let at = trail.length
   while (at > 0 && isBefore(step, trail[at - 1]!)) at--
@@ -165,7 +165,14 @@ export const notice = (loop: Loop): string =>
 const outcomeOf = (outcome: ToolOutcome.ToolOutcome): string =>
   "result" in outcome && typeof outcome.result === "string" && !("content" in outcome)
     ? Fingerprint.short(`${outcome._tag} ${outcome.result}`)
-    : textOf(outcome, Fingerprint.short)
+    : textOf(readOf(outcome), Fingerprint.short)
+
+/** The outcome without a result that its model does not read. */
+const readOf = (outcome: ToolOutcome.ToolOutcome): object => {
+  if (outcome._tag !== "Succeeded" || outcome.content === undefined) return outcome
+  const { result: _, ...read } = outcome
+  return read
+}
 
 const textOf = (value: unknown, cut = Fingerprint.of): string => {
   try {

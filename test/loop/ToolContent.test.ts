@@ -116,11 +116,11 @@ describe("what a tool shows its model", () => {
       assert.deepStrictEqual(again.outcome, { _tag: "Succeeded", result: "done 1", content: picture("done 1") })
     }))
 
-  it("makes a difference for whether a call goes as the one before it", () => {
+  it("says, and not the result, whether a call goes as the one before it", () => {
     const round = (n: number, of: string) => [
       Drafts.turnStarted(n),
       Drafts.assistant([Drafts.call("work", { n: 1 })], { turn: n }),
-      Drafts.settled(`${n}.0`, { _tag: "Succeeded", result: "same", content: picture(of) }),
+      Drafts.settled(`${n}.0`, { _tag: "Succeeded", result: { at: n }, content: picture(of) }),
       Drafts.turnFinished(n)
     ]
     const outcomes = (...of: ReadonlyArray<string>) =>
