@@ -9,9 +9,14 @@ import type * as RunEvent from "./RunEvent.ts"
 import type * as RunInput from "./RunInput.ts"
 import type * as RunState from "./RunState.ts"
 import * as OpenCall from "./state/OpenCall.ts"
+import type * as ToolOutcome from "./ToolOutcome.ts"
 
-/** An answer that may be recorded; `originalSize` of a `result` that was truncated, `id` of an answer that another process sent. */
+/**
+ * An answer that may be recorded: with the `content` that its `result` is shown by, the `originalSize` of one that was truncated, and the
+ * `id` that another process sent it under.
+ */
 export interface Answer extends Omit<RunInput.DecideInput, "sessionId"> {
+  readonly content?: ToolOutcome.Content | undefined
   readonly originalSize?: number | undefined
   readonly id?: string | undefined
 }
@@ -19,7 +24,7 @@ export interface Answer extends Omit<RunInput.DecideInput, "sessionId"> {
 /** An answer as the log keeps it. */
 export const resolved = (
   { callId }: OpenCall.OpenCall,
-  { approvalId, approved, by, id, originalSize, params, reason, result }: Answer
+  { approvalId, approved, by, content, id, originalSize, params, reason, result }: Answer
 ): RunEvent.Draft => ({
   _tag: "ApprovalResolved",
   callId,
@@ -29,6 +34,7 @@ export const resolved = (
   ...(reason === undefined ? {} : { reason }),
   ...(params === undefined || approved !== true ? {} : { params }),
   ...(result === undefined || approved !== true ? {} : { result }),
+  ...(content === undefined || approved !== true ? {} : { content }),
   ...(originalSize === undefined || approved !== true ? {} : { originalSize }),
   ...(id === undefined ? {} : { id })
 })

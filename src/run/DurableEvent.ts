@@ -145,7 +145,9 @@ export const Durable = Schema.Union([
     params: Schema.optionalKey(Schema.Json),
     /** what the call is settled with: its handler does not run */
     result: Schema.optionalKey(Schema.Json),
-    /** characters of `result` before truncation, where it was truncated */
+    /** what the model reads in place of `result` */
+    content: Schema.optionalKey(ToolOutcome.Content),
+    /** characters of what the model reads of `result` before truncation, where it was truncated */
     originalSize: Schema.optionalKey(Schema.Finite),
     /** what a process that sent the answer knows it by */
     id: Schema.optionalKey(Schema.String)

@@ -48,9 +48,10 @@ export interface Paused {
   readonly waitsFor: ReadonlyArray<Pointer.Run>
 }
 
-/** A result as the model reads it; `originalSize` as a settlement's. */
+/** The members of the `Succeeded` that a call is settled with; `originalSize` as a settlement's. */
 export interface Answered extends Pick<Settlement, "originalSize"> {
   readonly result: Schema.Json
+  readonly content?: ToolOutcome.Content
 }
 
 /** A call that may need permission. `messages` is called only when a tool's own rule reads the conversation. */

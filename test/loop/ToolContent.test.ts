@@ -109,6 +109,20 @@ describe("what a tool shows its model", () => {
       assert.deepStrictEqual(outcome, { _tag: "Succeeded", result: 7, content })
     }))
 
+  it.effect("is shown of a result, too, that a person gives in the tool's place", () =>
+    Effect.gen(function*() {
+      const asking = Approvals.withWork(work.setNeedsApproval(true) as typeof TestAgent.kit.tools.work)
+      const { agent, script, store } = yield* Approvals.make([TestAgent.work(1), ScriptedModel.text("ok")], {
+        agent: { toolkit: asking }
+      })
+      yield* agent.run({ sessionId: "s", runId: "r", input: "go" })
+      yield* agent.decide({ sessionId: "s", approvalId: "r/1.0", approved: true, result: "a house" })
+      yield* agent.resumeRun({ sessionId: "s" })
+      const [settled] = RunLog.only(yield* store.log("s"), "ToolSettled")
+      assert.deepStrictEqual(settled?.outcome, { _tag: "Succeeded", result: "a house", content: picture("a house") })
+      assert.deepInclude(shownIn(yield* script.requests)[0], { content: picture("a house") })
+    }))
+
   it.effect("is there again where the recorded run goes again", () =>
     Effect.gen(function*() {
       const { log } = yield* drawn()

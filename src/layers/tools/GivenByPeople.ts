@@ -24,20 +24,21 @@ export const problemOf = (
     (exit) => Exit.isSuccess(exit) ? undefined : Settling.describe(Cause.squash(exit.cause))
   )
 
-/** A result as the model reads it, at most `limit` characters long. Fails with what is wrong with it. */
+/** A result as the tool returns it; of what the model reads, at most `limit` characters. Fails with what is wrong with it. */
 export const answer = Effect.fnUntraced(function*(
   handlers: ToolExecutor.Handlers,
   tool: Tool.Any,
   given: Schema.Json,
   limit: number
 ): Effect.fn.Return<ToolExecutor.Answered, string> {
-  const { settled, success } = ToolCodecs.of(tool)
-  const read = Effect.flatMap(success(given), settled)
+  const codecs = ToolCodecs.of(tool)
+  const read = Effect.flatMap(codecs.success(given), codecs.settled)
   const exit = yield* Effect.exit(KnownHandler.inContext(handlers, tool, read))
   if (Exit.isFailure(exit)) return yield* Effect.fail(Settling.describe(Cause.squash(exit.cause)))
   const { outcome, originalSize } = Settling.of(tool, {}, exit, limit)
   if (outcome._tag !== "Succeeded") {
     return yield* Effect.fail("message" in outcome ? outcome.message : "it is not a valid result")
   }
-  return { result: outcome.result, ...(originalSize === undefined ? {} : { originalSize }) }
+  const { _tag: _, ...settled } = outcome
+  return { ...settled, ...(originalSize === undefined ? {} : { originalSize }) }
 })

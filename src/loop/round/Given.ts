@@ -14,7 +14,7 @@ import type * as Env from "../env/Env.ts"
 import * as TooLarge from "../log/TooLarge.ts"
 
 export type Kit = Pick<Env.Env, "executor" | "handlers">
-export type Given = Pick<Approval.Answer, "params" | "result" | "originalSize">
+export type Given = Pick<Approval.Answer, "params" | "result" | "content" | "originalSize">
 
 export const nothing: Effect.Effect<Given> = Effect.succeed({})
 
@@ -57,8 +57,8 @@ const answered = Effect.fnUntraced(function*(
     executor.answeredWith(handlers, tool, yield* json("result", said)),
     (problem) => RunError.invalidInput("result", `result does not fit the tool "${tool}": ${problem}`)
   )
-  const tooLarge = TooLarge.of("result", given.result)
-  return tooLarge === undefined ? { ...given, result: Frozen.copy(given.result) } : yield* tooLarge
+  const tooLarge = TooLarge.of("result", given)
+  return tooLarge === undefined ? Frozen.copy(given) : yield* tooLarge
 })
 
 const json = Effect.fnUntraced(function*(

@@ -19,7 +19,8 @@ export const denied = ({ reason }: OpenCall.Decision): Outcome => ({
 /** What a person has given as the result. */
 export const answered = ({ decision }: OpenCall.OpenCall): Outcome => ({
   _tag: "Succeeded",
-  result: decision?.result ?? null
+  result: decision?.result ?? null,
+  ...(decision?.content === undefined ? {} : { content: decision.content })
 })
 
 /** The outcome; or, where it is more than a store holds together with `beside`, one that says so instead. */

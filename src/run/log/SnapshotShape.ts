@@ -36,6 +36,7 @@ const OpenCall = Schema.Struct({
     reason: Schema.optionalKey(Schema.String),
     params: Schema.optionalKey(Schema.Json),
     result: Schema.optionalKey(Schema.Json),
+    content: Schema.optionalKey(ToolOutcome.Content),
     originalSize: Schema.optionalKey(Schema.Finite)
   }))
 })

@@ -7,6 +7,7 @@
 import type * as DurableEvent from "../DurableEvent.ts"
 import * as Message from "../Message.ts"
 import type * as Pointer from "../Pointer.ts"
+import type * as ToolOutcome from "../ToolOutcome.ts"
 import * as Fingerprint from "./Fingerprint.ts"
 
 /** A call without an outcome. `started`: its intent is stored; `paused`: its handler waits for other runs, and has ended. */
@@ -39,12 +40,13 @@ export interface OpenCall {
   readonly beside?: ReadonlyArray<Pointer.Run>
 }
 
-/** `params` are the person's arguments, used instead of the model's; `result` is what the call is settled with. */
+/** `params` are the person's arguments, used instead of the model's; `result` and `content` are what the call is settled with. */
 export interface Decision {
   readonly approved: boolean
   readonly reason?: string
   readonly params?: Message.ToolCallPart["params"]
   readonly result?: Message.ToolCallPart["params"]
+  readonly content?: ToolOutcome.Content
   /** characters of `result` before truncation, if it was truncated */
   readonly originalSize?: number
 }
@@ -154,12 +156,13 @@ export const questionOf = (
 })
 
 export const decisionOf = (
-  { approved, originalSize, params, reason, result }: DurableEvent.Of<"ApprovalResolved">
+  { approved, content, originalSize, params, reason, result }: DurableEvent.Of<"ApprovalResolved">
 ): Decision => ({
   approved,
   ...(reason === undefined ? {} : { reason }),
   ...(params === undefined ? {} : { params }),
   ...(result === undefined ? {} : { result }),
+  ...(content === undefined ? {} : { content }),
   ...(originalSize === undefined ? {} : { originalSize })
 })
 
