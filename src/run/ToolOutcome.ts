@@ -81,17 +81,24 @@ export const toResult = (outcome: ToolOutcome, edited?: Schema.Json): Result => 
 }
 
 /**
- * `left`, which somebody made of `before`. Who changes a result and leaves its content as it was has not thought of the content: it is
- * dropped, and the model reads the result.
+ * Whether somebody who made `left` of `before` changed the result and left its content as it was: they have not thought of the content,
+ * so it is dropped, and the model reads the result.
  */
-export const changed = (before: ToolOutcome, left: ToolOutcome): ToolOutcome => {
-  if (before._tag !== "Succeeded" || left._tag !== "Succeeded" || left.content === undefined) return left
-  const isStale = isSame(before.content, left.content) && !isSame(before.result, left.result)
-  return isStale ? { _tag: "Succeeded", result: left.result } : left
-}
+export const isStale = (
+  before: Pick<Result, "result" | "content">,
+  left: Pick<Result, "result" | "content">
+): boolean =>
+  before.content !== undefined && left.content !== undefined && !isSame(before.result, left.result) &&
+  isSame(before.content, left.content)
 
-const isSame = (a: Schema.Json | Content | undefined, b: Schema.Json | Content): boolean =>
-  a === b || (a !== undefined && Canonical.canonical(a) === Canonical.canonical(b))
+const isSame = (a: Schema.Json | Content, b: Schema.Json | Content): boolean =>
+  a === b || Canonical.canonical(a) === Canonical.canonical(b)
+
+/** `left`, which somebody made of `before`, without content that is stale. */
+export const changed = (before: ToolOutcome, left: ToolOutcome): ToolOutcome =>
+  before._tag === "Succeeded" && left._tag === "Succeeded" && isStale(before, left)
+    ? { _tag: "Succeeded", result: left.result }
+    : left
 
 const readingOf = (outcome: ToolOutcome): Result => {
   switch (outcome._tag) {

@@ -98,6 +98,23 @@ describe("what a tool shows its model", () => {
       assert.deepStrictEqual(copied.outcome, { _tag: "Succeeded", result: "done 1", content: picture("done 1") })
     }))
 
+  it.effect("is not sent beside a result that a hook before the model call has changed, and is where that left it", () =>
+    Effect.gen(function*() {
+      const masking: Hook = {
+        name: "masking",
+        beforeModelCall: ({ messages }) =>
+          Effect.sync(() => ({ messages: JSON.parse(JSON.stringify(messages).replaceAll(`"done 1"`, `"****"`)) }))
+      }
+      const masked = yield* drawn([masking])
+      assert.deepInclude(masked.shown[0], { result: "****" })
+      assert.isFalse("content" in masked.shown[0]!)
+      const copying: Hook = {
+        name: "copying",
+        beforeModelCall: ({ messages }) => Effect.sync(() => ({ messages: JSON.parse(JSON.stringify(messages)) }))
+      }
+      assert.deepInclude((yield* drawn([copying])).shown[0], { result: "done 1", content: picture("done 1") })
+    }))
+
   it.effect("may come from a hook that answers in the tool's place", () =>
     Effect.gen(function*() {
       const content = picture("the cache")
