@@ -1,6 +1,6 @@
 /** Calls that wait for an approval: listed, decided about from the command line, and continued. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Stream } from "effect"
+import { Effect, Fiber, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -424,10 +424,14 @@ describe("fiberloop approve", () => {
   it.effect("is refused while another process drives the session", () =>
     Effect.gen(function*() {
       const place = yield* waiting()
-      const open = SessionStore.SessionStore.use((store) =>
-        Effect.andThen(store.open(place.id, { runId: "run-1", create: false }), place.on("approve", [place.id]))
-      )
-      const { code, stderr } = yield* Effect.provide(Effect.scoped(open), place.store)
+      const approving = Effect.gen(function*() {
+        const store = yield* SessionStore.SessionStore
+        yield* store.open(place.id, { runId: "run-1", create: false })
+        const approving = yield* Effect.forkChild(place.on("approve", [place.id]))
+        yield* Effect.repeat(TestClock.adjust("100 millis"), { until: () => approving.pollUnsafe() !== undefined })
+        return yield* Fiber.join(approving)
+      })
+      const { code, stderr } = yield* Effect.provide(Effect.scoped(approving), place.store)
       assert.strictEqual(code, 1)
       assert.match(
         stderr,

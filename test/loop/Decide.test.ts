@@ -217,9 +217,9 @@ describe("no answer is taken", () => {
   it.effect("while another process has the session, whose run is named", () =>
     Effect.gen(function*() {
       const made = yield* Suspended.make()
-      const error = yield* Effect.scoped(Effect.andThen(
+      const [error] = yield* Effect.scoped(Effect.andThen(
         made.store.service.open("s", { runId: "theirs", create: false }),
-        Effect.flip(made.decide("1.0"))
+        Effect.all([Effect.flip(made.decide("1.0")), TestClock.adjust("100 millis")], { concurrency: 2 })
       ))
       assert.strictEqual(error._tag, "RetryableError")
       assert.deepInclude(error.reason, { _tag: "SessionBusy", runId: "theirs" })

@@ -8,6 +8,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as SchemaTransformation from "effect/SchemaTransformation"
+import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import type * as RunInput from "../../src/run/RunInput.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
@@ -212,13 +213,30 @@ describe("an answer to a question of a run that lives elsewhere", () => {
       assert.deepStrictEqual(answers(yield* made.log), ["yes "])
     }))
 
+  it.effect("is appended to the log where another answer has the session for a moment", () =>
+    Effect.gen(function*() {
+      const made = yield* asked()
+      yield* made.approver.answer("1.0", undefined)
+      yield* made.run.result
+      const moment = yield* Scope.make()
+      yield* Scope.provide(made.store.service.open("s", { runId: "r", create: false }), moment)
+      const deciding = yield* Effect.forkChild(made.decide())
+      yield* idle
+      yield* Scope.close(moment, Exit.void)
+      yield* TestClock.adjust("100 millis")
+      yield* Fiber.join(deciding)
+      assert.deepStrictEqual(answers(yield* made.log), ["yes "])
+    }))
+
   it.effect("is SessionBusy where whoever has the session cannot be told, or records nothing for long", () =>
     Effect.gen(function*() {
       const made = yield* asked()
       const { send: _, ...without } = made.store.service
       const unable = yield* Approvals.make([], { store: TestStore.over(without) })
-      const error = yield* Effect.flip(unable.agent.decide({ ...question, approved: true }))
-      assert.strictEqual(error.reason._tag, "SessionBusy")
+      const refusing = yield* Effect.forkChild(Effect.flip(unable.agent.decide({ ...question, approved: true })))
+      yield* idle
+      yield* TestClock.adjust("100 millis")
+      assert.strictEqual((yield* Fiber.join(refusing)).reason._tag, "SessionBusy")
 
       const frozen = yield* Effect.forkChild(
         Effect.flip(Effect.flatten(through(made, { send: () => Effect.succeed(true) })))
@@ -229,7 +247,10 @@ describe("an answer to a question of a run that lives elsewhere", () => {
       assert.strictEqual((yield* Fiber.join(frozen)).reason._tag, "SessionBusy")
 
       yield* made.store.service.open("s", { runId: "r", create: false, takeOver: true })
-      assert.strictEqual((yield* Effect.flip(made.decide())).reason._tag, "SessionBusy")
+      const taken = yield* Effect.forkChild(Effect.flip(made.decide()))
+      yield* idle
+      yield* TestClock.adjust("100 millis")
+      assert.strictEqual((yield* Fiber.join(taken)).reason._tag, "SessionBusy")
       assert.deepStrictEqual(answers(yield* made.log), [])
     }))
 

@@ -34,6 +34,7 @@ export const decide = Effect.fnUntraced(function*(
 ): Effect.fn.Return<void, RunError.RunError> {
   const { services: { runs, store }, settings } = visitor
   let sending: Sending | undefined
+  let wasRefused = false
   while (true) {
     const run = yield* runs.inSession(decision.sessionId)
     const answer: Effect.Effect<true | false | Elsewhere, RunError.RunError> = run === undefined
@@ -57,10 +58,14 @@ export const decide = Effect.fnUntraced(function*(
     }
     const became = yield* passOn(store, sending.sent, recorded.state)
     if (became === "recorded") return
-    if (became === "refused" || sending.elapsed() >= patience) {
+    const isRefused = became === "refused"
+    if ((isRefused && wasRefused) || sending.elapsed() >= patience) {
       yield* unlessRecorded(store, sending.sent, Visit.inUse(recorded.busy, "answer"))
       return
     }
+    // another answer, or an abort, has the session for a moment
+    if (isRefused) yield* Effect.sleep("100 millis")
+    wasRefused = isRefused
   }
 })
 
