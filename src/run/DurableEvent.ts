@@ -143,9 +143,8 @@ export const Durable = Schema.Union([
     reason: Schema.optionalKey(Schema.String),
     /** the arguments to run with in place of the model's */
     params: Schema.optionalKey(Schema.Json),
-    /** what the call is settled with: its handler does not run */
+    /** what the call is settled with: its handler does not run; the model reads `content`, where it is there */
     result: Schema.optionalKey(Schema.Json),
-    /** what the model reads in place of `result` */
     content: Schema.optionalKey(ToolOutcome.Content),
     /** characters of what the model reads of `result` before truncation, where it was truncated */
     originalSize: Schema.optionalKey(Schema.Finite),
