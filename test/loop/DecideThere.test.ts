@@ -10,6 +10,7 @@ import * as Schema from "effect/Schema"
 import * as SchemaTransformation from "effect/SchemaTransformation"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
+import * as ToolExecutorToolkit from "../../src/layers/ToolExecutorToolkit.ts"
 import type * as RunInput from "../../src/run/RunInput.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import { ToolCall } from "../../src/services/ToolCall.ts"
@@ -156,6 +157,14 @@ describe("an answer to a question of a run that lives elsewhere", () => {
       yield* decide({ result: " a story " })
       yield* run.result
       assert.deepStrictEqual(RunLog.only(yield* log, "ApprovalResolved").map(({ result }) => result), ["a story"])
+    }))
+
+  it.effect("is recorded with the settings of the run's agent, not with those of its sender", () =>
+    Effect.gen(function*() {
+      const { decide, log, run } = yield* Effect.provideService(asked(), ToolExecutorToolkit.ResultLimit, 5)
+      yield* Effect.provideService(decide({ result: "a long story" }), ToolExecutorToolkit.ResultLimit, 30_000)
+      yield* run.result
+      assert.deepStrictEqual(RunLog.only(yield* log, "ApprovalResolved").map(({ originalSize }) => originalSize), [12])
     }))
 
   it.effect("counts as recorded where a drive that was about to begin has recorded it", () =>

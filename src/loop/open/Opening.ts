@@ -15,6 +15,7 @@
  * Does not own whether a request is the same as an earlier one (`SameRequest`), what a dead drive left open (`Recovery`), nor how a
  * run begins in the log (`FirstEvent`).
  */
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as RunError from "../../run/RunError.ts"
@@ -50,6 +51,14 @@ export const open = (
   store: Store,
   request: DriveRequest.DriveRequest,
   asked: Asked
+): Effect.Effect<Opened, RunError.RunError, Scope.Scope> =>
+  Effect.flatMapEager(Effect.context<never>(), (context) => openIn(context, store, request, asked))
+
+const openIn = (
+  context: Context.Context<never>,
+  store: Store,
+  request: DriveRequest.DriveRequest,
+  asked: Asked
 ): Effect.Effect<Opened, RunError.RunError, Scope.Scope> => {
   const { begin, brief, runId, sessionId } = request
   return Effect.flatMap(
@@ -57,7 +66,8 @@ export const open = (
       runId,
       create: begin._tag === "Start" && begin.create,
       onAbortAsked: Effect.suspend(() => asked.abortAsked()),
-      onSent: (sent) => asked.hear(sent),
+      // in the drive's context, not in that of who sends it, or finds it
+      onSent: (sent) => Effect.provideContext(asked.hear(sent), context),
       // who resumes it by hand comes after what was asked before
       isAfterAborts: DriveRequest.isByHand(begin)
     }),
