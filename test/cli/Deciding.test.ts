@@ -435,7 +435,7 @@ describe("fiberloop approve", () => {
       assert.strictEqual(code, 1)
       assert.match(
         stderr,
-        /^fiberloop: session "waiting-one" is in use by another process that cannot be told an answer: /
+        /^fiberloop: session "waiting-one" is in use by another process, which has not recorded the answer: try again/
       )
     }))
 })

@@ -253,13 +253,17 @@ describe("an answer to a question of a run that lives elsewhere", () => {
       yield* TestClock.adjust("9 seconds")
       assert.isUndefined(frozen.pollUnsafe())
       yield* TestClock.adjust("2 seconds")
-      assert.strictEqual((yield* Fiber.join(frozen)).reason._tag, "SessionBusy")
+      const late = yield* Fiber.join(frozen)
+      assert.strictEqual(late.reason._tag, "SessionBusy")
+      assert.include(late.message, "may still record the answer")
 
       yield* made.store.service.open("s", { runId: "r", create: false, takeOver: true })
       const taken = yield* Effect.forkChild(Effect.flip(made.decide()))
       yield* idle
       yield* TestClock.adjust("100 millis")
-      assert.strictEqual((yield* Fiber.join(taken)).reason._tag, "SessionBusy")
+      const untold = yield* Fiber.join(taken)
+      assert.strictEqual(untold.reason._tag, "SessionBusy")
+      assert.include(untold.message, "its holder cannot be told an answer")
       assert.deepStrictEqual(answers(yield* made.log), [])
     }))
 

@@ -198,7 +198,7 @@ const several = Effect.fnUntraced(function*(
 const refusal = (sessionId: string) => (error: RunError.RunError): Refusal =>
   error.reason._tag === "SessionBusy"
     ? badInput(
-      `session ${JSON.stringify(sessionId)} is in use by another process that cannot be told an answer: try again`
+      `session ${JSON.stringify(sessionId)} is in use by another process, which has not recorded the answer: try again`
     )
     : Messages.refusal(error)
 

@@ -60,7 +60,8 @@ export const decide = Effect.fnUntraced(function*(
     if (became === "recorded") return
     const isRefused = became === "refused"
     if ((isRefused && wasRefused) || sending.elapsed() >= patience) {
-      yield* unlessRecorded(store, sending.sent, Visit.inUse(recorded.busy, "answer"))
+      const why = isRefused ? cannotBeTold : mayStill
+      yield* unlessRecorded(store, sending.sent, Visit.inUse(recorded.busy, "answer", why))
       return
     }
     // another answer, or an abort, has the session for a moment
@@ -77,6 +78,9 @@ interface Sending {
 
 /** Milliseconds in which whoever has a session has to record an answer, or to give the session back. */
 const patience = 10_000
+
+const cannotBeTold = ", and its holder cannot be told an answer"
+const mayStill = ", and its holder was told ten seconds ago, and may still record the answer"
 
 /** Fails; where the question is asked in another session that this one waits for, the error names that session. */
 const elsewhere = Effect.fnUntraced(function*(
