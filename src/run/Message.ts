@@ -36,6 +36,10 @@ export const FilePart = Schema.Struct({
 })
 export type FilePart = typeof FilePart.Type
 
+/** What a person may say, and a tool show a model. */
+export const UserPart = Schema.Union([TextPart, FilePart])
+export type UserPart = typeof UserPart.Type
+
 /** Whether a file is given by its address, `data:` included, and not as base64; a log may hold addresses that are not URLs. */
 export const isAddress = (file: FilePart): boolean => /^(https?|data):/i.test(file.data)
 
@@ -56,16 +60,12 @@ export const ToolResultPart = Schema.Struct({
   id: Schema.String,
   name: Schema.String,
   result: Schema.Json,
-  content: Schema.optionalKey(Schema.Array(Schema.Union([TextPart, FilePart]))),
+  content: Schema.optionalKey(Schema.Array(UserPart)),
   isFailure: Schema.Boolean,
   providerExecuted: Schema.optionalKey(Schema.Boolean),
   metadata: Schema.optionalKey(Metadata)
 })
 export type ToolResultPart = typeof ToolResultPart.Type
-
-/** What a person may say. */
-export const UserPart = Schema.Union([TextPart, FilePart])
-export type UserPart = typeof UserPart.Type
 
 /** What a model may say; its tool results are of calls that the provider executed. */
 export const AssistantPart = Schema.Union([TextPart, ReasoningPart, FilePart, ToolCallPart, ToolResultPart])
