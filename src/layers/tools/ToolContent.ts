@@ -38,7 +38,8 @@ const inWords = (part: Message.UserPart): string =>
 /** The parts, or what is wrong with them. */
 const partsOf = (shown: ReadonlyArray<Prompt.ToolModelOutputPart>): ReadonlyArray<Message.UserPart> | string => {
   try {
-    const parts = shown.map(partOf)
+    // a copy, without holes
+    const parts = [...shown].map(partOf)
     const wrong = parts.map((part) => part.type === "file" ? FileCheck.wrongIn(part) : undefined)
     const first = wrong.find((why) => why !== undefined)
     return first === undefined ? parts : `its toModelOutput gave a file ${first}`
