@@ -121,11 +121,14 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         assert.deepStrictEqual<unknown>(params.of, { n: 1, in: [1] })
       }))
 
-    it.effect.each(["a text", [null], new Array(1), 5, [{ type: "text", text: 5 }], [{
-      type: "file",
-      mediaType: "a/b",
-      data: {}
-    }]])(
+    it.effect.each([
+      "a text",
+      [null],
+      Object.assign([], { length: 1 }),
+      5,
+      [{ type: "text", text: 5 }],
+      [{ type: "file", mediaType: "a/b", data: {} }]
+    ])(
       "with %j as output for the model settles NotEncodable",
       (shown) =>
         Effect.gen(function*() {
