@@ -43,21 +43,17 @@ export const violations = (request: Model.ModelRequest): ReadonlyArray<string> =
       if (!text.isWellFormed()) say(at, "a lone surrogate")
       if (text.includes("\0")) say(at, "a NUL character")
     }
-    if (message.role === "user" || message.role === "assistant") {
-      for (const part of message.content) {
-        if (part.type === "text" && part.text.trim() === "") say(at, "a blank text")
-        const wrong = part.type === "file" ? FileCheck.wrongIn(part) : undefined
-        if (wrong !== undefined) say(at, `a file ${wrong}`)
-      }
-    }
+    if (message.role === "user" || message.role === "assistant") checkParts(message.content, (what) => say(at, what))
     if (message.role === "assistant") {
       const after = messages[at + 1]
       checkAssistant(message, after, continues && after === undefined, ids, (what) => say(at, what))
     }
     if (message.role === "tool") {
       if (before?.role !== "assistant") say(at, "results without calls before them")
-      for (const { id, result } of message.content) {
+      for (const { content, id, result } of message.content) {
         if (typeof result === "string" && result.trim() === "") say(at, `the result of "${id}" is blank`)
+        if (content?.length === 0) say(at, `the result of "${id}" shows nothing`)
+        checkParts(content ?? [], (what) => say(at, `the result of "${id}" has ${what}`))
       }
     }
   })
@@ -68,6 +64,14 @@ export const violations = (request: Model.ModelRequest): ReadonlyArray<string> =
 const isName = (name: string): boolean => /^[a-zA-Z0-9_-]{1,64}$/.test(name)
 
 const nameRule = "providers take 1 to 64 letters, digits, _ and -"
+
+const checkParts = (parts: ReadonlyArray<Message.AssistantPart>, say: (what: string) => void): void => {
+  for (const part of parts) {
+    if (part.type === "text" && part.text.trim() === "") say("a blank text")
+    const wrong = part.type === "file" ? FileCheck.wrongIn(part) : undefined
+    if (wrong !== undefined) say(`a file ${wrong}`)
+  }
+}
 
 const checkAssistant = (
   message: Message.AssistantMessage,

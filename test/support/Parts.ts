@@ -92,7 +92,7 @@ export const outcome = (taste: Taste): ToolOutcome.ToolOutcome => {
   return dice.pick<ToolOutcome.ToolOutcome>([
     { _tag: "Succeeded", result },
     { _tag: "Succeeded", result },
-    { _tag: "Succeeded", result },
+    { _tag: "Succeeded", result, content: userContent(taste, "shown") },
     { _tag: "Failed", result },
     { _tag: "InvalidArguments", message: words },
     { _tag: "UnknownTool", available: ["search", words] },

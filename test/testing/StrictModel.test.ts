@@ -35,6 +35,12 @@ const results = (...ids: ReadonlyArray<string>): Message.ToolMessage => ({
   content: ids.map((id) => ({ type: "tool-result", id, name: "search", result: "ok", isFailure: false }))
 })
 
+/** The result of the call "a", shown as texts and files. */
+const showing = (...content: ReadonlyArray<Message.UserPart>): Message.ToolMessage => ({
+  role: "tool",
+  content: results("a").content.map((part) => ({ ...part, content }))
+})
+
 describe("a legal request", () => {
   it.each<readonly [string, Messages]>([
     ["one message", [hello]],
@@ -121,6 +127,12 @@ describe("a violation", () => {
     ["calls [a,b] are followed by results [b,a]", after(assistant(call("a"), call("b")), results("b", "a"))],
     ["calls [a] are followed by results [a,b]", after(assistant(call("a")), results("a", "b"))],
     ["calls [] are followed by results [a]", after(assistant(Message.text("x")), results("a"))],
+    [`the result of "a" shows nothing`, after(assistant(call("a")), showing())],
+    [`the result of "a" has a blank text`, after(assistant(call("a")), showing(Message.text(" ")))],
+    [
+      `the result of "a" has a file without data`,
+      after(assistant(call("a")), showing({ type: "file", mediaType: "image/png", data: "" }))
+    ],
     ["message 1 (tool): results without calls before them", after(results("a"))],
     ["message 3 (tool): results without calls before them", after(assistant(call("a")), results("a"), results("a"))]
   ])("is found: %s", (found, messages) => {
