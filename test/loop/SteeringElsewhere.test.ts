@@ -8,10 +8,12 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import type * as Agent from "../../src/Agent.ts"
+import * as Hearing from "../../src/loop/drive/Hearing.ts"
 import * as Message from "../../src/run/Message.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as Sessions from "../../src/Sessions.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import { started } from "../../src/testing/sessions/Fixtures.ts"
 import * as Approvals from "../support/Approvals.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as Steering from "../support/Steering.ts"
@@ -385,6 +387,31 @@ describe("what is said to a run that lives elsewhere", () => {
       yield* gate.release
       for (const fiber of steering) assert.deepStrictEqual(yield* Fiber.join(fiber), delivered(2))
       assert.deepStrictEqual(Steering.received(yield* base.log("s")), ["steer: a", "steer: b"])
+    }))
+
+  it.effect("is not held up by an answer whose check takes long", () =>
+    Effect.gen(function*() {
+      const { service } = yield* TestStore.make()
+      yield* Effect.scoped(
+        service.open("s", { runId: "r", create: true }).pipe(
+          Effect.flatMap((session) => session.append([started({ seq: 1 })]))
+        )
+      )
+      const accepted: Array<string | undefined> = []
+      const hearing = new Hearing.Hearing(service, {
+        sessionId: "s",
+        begun: Effect.void,
+        decide: () => Effect.never,
+        accept: ({ id }) =>
+          Effect.sync(() => {
+            accepted.push(id)
+            return Effect.succeed(delivered(1))
+          })
+      })
+      const decision = { sessionId: "s", approvalId: "r/1.0", approved: true }
+      yield* Effect.forkChild(hearing.hear({ _tag: "Answer", id: "a", after: 1, decision }), { startImmediately: true })
+      yield* hearing.hear({ _tag: "Input", id: "b", after: 1, kind: "steer", messages: [Message.user("shorter")] })
+      assert.deepStrictEqual(accepted, ["b"])
     }))
 
   it.effect("is refused while it is not known that nobody has it, and nothing of it is accepted after that", () =>

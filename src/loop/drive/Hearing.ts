@@ -1,6 +1,6 @@
 /**
- * What other processes say to a run, as its drive hears of it: one after the other, so that it is stored in the order in which it came,
- * and each input accepted at most once.
+ * What other processes say to a run, as its drive hears of it: inputs one after the other, so that they are stored in the order in which
+ * they came, and each accepted at most once.
  *
  * Does not own how an input is accepted (`Inbox`) or an answer recorded (`Answering`), nor how they come here (`Sending`, `Deciding`, and
  * the store).
@@ -29,12 +29,11 @@ export class Hearing {
 
   /** Tells the run once that has begun. An input whose log cannot be read now is accepted when it is sent again. */
   hear(sent: SessionStore.Sent): Effect.Effect<void> {
-    return this.#oneByOne.withPermit(
-      Effect.ignore(Effect.andThen(
-        this.#run.begun,
-        // of two answers the first one counts
-        Effect.suspend(() => sent._tag === "Answer" ? this.#run.decide(sent.decision, sent.id) : this.#input(sent))
-      ))
+    return Effect.ignore(
+      sent._tag === "Answer"
+        // checked by a tool's own code, which may take long; of two answers the first one counts
+        ? this.#run.decide(sent.decision, sent.id)
+        : this.#oneByOne.withPermit(Effect.andThen(this.#run.begun, Effect.suspend(() => this.#input(sent))))
     )
   }
 
