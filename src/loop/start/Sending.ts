@@ -1,6 +1,7 @@
 /**
  * Inputs to a session's run, wherever it is driven: through its drive where it lives in this process, otherwise by the store to the
- * process that has the session. Nothing is written here: a run that nobody drives takes no input.
+ * process that has the session; an input that its sender has named always goes the second way, so that it is accepted once. Nothing is
+ * written here: a run that nobody drives takes no input.
  *
  * Does not own what becomes of an input (`Inbox`, `SentInput`).
  */

@@ -13,8 +13,9 @@ import * as Notice from "./Notice.ts"
 /**
  * `messages` as they may be sent instead of `before`. Reasoning stays only if it is word for word in `before`, so that
  * it goes back unedited and to nobody else. Ids follow from places: if a longer conversation is rewritten in the same
- * way, it begins with the same bytes. Content of a result is dropped where it is stale (`ToolOutcome.isStale`). If it `isPaused`, the last message of `before` is one that its model goes on with: so is
- * that of the result, where it is left as it is.
+ * way, it begins with the same bytes. Content of a result is dropped where it is stale (`ToolOutcome.isStale`). If it
+ * `isPaused`, the last message of `before` is one that its model goes on with: so is that of the result, where it is left as
+ * it is.
  */
 export const legal = (
   messages: ReadonlyArray<Message.Message>,
