@@ -15,13 +15,13 @@
  * Does not own whether a request is the same as an earlier one (`SameRequest`), what a dead drive left open (`Recovery`), nor how a
  * run begins in the log (`FirstEvent`).
  */
-import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as RunError from "../../run/RunError.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as RunStatus from "../../run/RunStatus.ts"
+import * as Detached from "../../services/fibers/Detached.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as DriveRequest from "../env/DriveRequest.ts"
 import * as Fold from "../log/Fold.ts"
@@ -47,20 +47,14 @@ interface Asked {
   readonly hear: (sent: SessionStore.Sent) => Effect.Effect<void>
 }
 
+/** Called by code that the drive's fiber runs. */
 export const open = (
-  store: Store,
-  request: DriveRequest.DriveRequest,
-  asked: Asked
-): Effect.Effect<Opened, RunError.RunError, Scope.Scope> =>
-  Effect.flatMapEager(Effect.context<never>(), (context) => openIn(context, store, request, asked))
-
-const openIn = (
-  context: Context.Context<never>,
   store: Store,
   request: DriveRequest.DriveRequest,
   asked: Asked
 ): Effect.Effect<Opened, RunError.RunError, Scope.Scope> => {
   const { begin, brief, runId, sessionId } = request
+  const context = Detached.contextHere()
   return Effect.flatMap(
     store.open(sessionId, {
       runId,
