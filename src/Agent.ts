@@ -26,7 +26,7 @@ import * as ToolExecutor from "./services/ToolExecutor.ts"
 export type { Run } from "./Run.ts"
 
 export type { Options, Source } from "./AgentOptions.ts"
-export type { Client, Recovered } from "./Client.ts"
+export type { Client, MessageOptions, Recovered } from "./Client.ts"
 export { recovering } from "./Recovering.ts"
 
 /** `never` for `any`, which means that the needs are not known. */

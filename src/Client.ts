@@ -22,6 +22,15 @@ export interface Recovered<A> {
   readonly stoppedBy?: RunError.RunError
 }
 
+/** How a message to a run under way is sent. */
+export interface MessageOptions {
+  /**
+   * names the message within the run: sent again under it, to whatever process, it is not said again, and its sender is told what became
+   * of it. The first message under an id counts; under the run's own id, that is the one that it began with
+   */
+  readonly id?: string | undefined
+}
+
 /**
  * An agent as its callers use it: the service that `Agent.Service` defines, or what `Agent.make` returns. `A` is the
  * type of a run's answer: text, or what the output schema decodes. A run belongs to whoever reads `stream` or `resume`
@@ -70,20 +79,17 @@ export interface Client<A> {
    * Where the run's process dies, what became of the message is known once somebody goes on with the run, and this waits for that.
    * Fails with `InvalidInput`, with `SessionNotFound` when the session is unknown, with `SessionBusy` when whoever has it drives no
    * run (a compaction), and when the store fails: it may have the message all the same.
-   *
-   * `id` names the message within the run: sent again under it, to whatever process, it is not said again, and this returns what became
-   * of it. The first message under an id counts; under the run's own id, that is the one that it began with.
    */
   readonly steer: (
     sessionId: string,
     message: RunInput.RunInput["input"],
-    options?: { readonly id?: string | undefined }
+    options?: MessageOptions
   ) => Effect.Effect<Delivery.Delivery, RunError.RunError>
   /** The same, when the run would otherwise complete. */
   readonly followUp: (
     sessionId: string,
     message: RunInput.RunInput["input"],
-    options?: { readonly id?: string | undefined }
+    options?: MessageOptions
   ) => Effect.Effect<Delivery.Delivery, RunError.RunError>
   /**
    * The same in two steps: returns once the message is stored, with an effect that awaits what becomes of it. Where nothing is stored it
@@ -93,7 +99,7 @@ export interface Client<A> {
     sessionId: string,
     kind: "steer" | "followUp",
     message: RunInput.RunInput["input"],
-    options?: { readonly id?: string | undefined }
+    options?: MessageOptions
   ) => Effect.Effect<Effect.Effect<Delivery.Delivery, RunError.RunError>, RunError.RunError>
   /**
    * Ends the last run of a session, whatever its state; durable when it returns. A live run is aborted as by `Run.abort`, by the

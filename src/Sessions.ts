@@ -10,7 +10,7 @@ import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import * as Agent from "./Agent.ts"
-import type { Client } from "./Client.ts"
+import type { Client, MessageOptions } from "./Client.ts"
 import * as Fiberloop from "./Fiberloop.ts"
 import * as Fold from "./loop/log/Fold.ts"
 import * as Listing from "./loop/log/Listing.ts"
@@ -117,9 +117,7 @@ const askingIn = (
 /** A yes or a no, without what the call's tool would have to check. */
 export type Decision = Omit<RunInput.DecideInput, "params" | "result">
 
-/**
- * `decide` of an agent, in a process that has the store alone. Fails as it does.
- */
+/** `decide` of an agent, in a process that has the store alone. Fails as it does. */
 export const decide = (
   decision: Decision
 ): Effect.Effect<void, RunError.RunError, SessionStore.SessionStore> =>
@@ -128,16 +126,18 @@ export const decide = (
 /** `steer` of an agent, in a process that has the store alone: a run that is live elsewhere is sent the message. */
 export const steer = (
   sessionId: string,
-  message: RunInput.RunInput["input"]
+  message: RunInput.RunInput["input"],
+  options?: MessageOptions
 ): Effect.Effect<Delivery.Delivery, RunError.RunError, SessionStore.SessionStore> =>
-  idle((agent) => agent.steer(sessionId, message))
+  idle((agent) => agent.steer(sessionId, message, options))
 
 /** `followUp` of an agent, in the same way. */
 export const followUp = (
   sessionId: string,
-  message: RunInput.RunInput["input"]
+  message: RunInput.RunInput["input"],
+  options?: MessageOptions
 ): Effect.Effect<Delivery.Delivery, RunError.RunError, SessionStore.SessionStore> =>
-  idle((agent) => agent.followUp(sessionId, message))
+  idle((agent) => agent.followUp(sessionId, message, options))
 
 /** `abort` of an agent, in a process that has the store alone: a run that is live elsewhere is ended there. */
 export const abort = (sessionId: string): Effect.Effect<void, RunError.RunError, SessionStore.SessionStore> =>

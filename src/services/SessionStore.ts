@@ -35,6 +35,7 @@ export const maxEventBytes = 16 * 1024 * 1024
 export const maxContentBytes = maxEventBytes - 64 * 1024
 
 interface FromElsewhere {
+  /** what its sender knows it by, within the session */
   readonly id: string
   /** `seq` up to which the sender has read the log */
   readonly after: number

@@ -23,17 +23,26 @@ const heard = Effect.fnUntraced(function*(store: TestStore.TestStore) {
   while (Steering.queued(yield* store.log("s")).length === 0) yield* TestClock.adjust("100 millis")
 })
 
+/** Lets the run hear of what is said, and end some seconds later; what the command said by then. */
+const ended = Effect.fnUntraced(function*<A>(
+  { gate, run, store }: Effect.Success<ReturnType<typeof held>>,
+  saying: Fiber.Fiber<A>
+) {
+  yield* heard(store)
+  yield* TestClock.adjust("2 seconds")
+  yield* gate.release
+  yield* run.result
+  yield* TestClock.adjust("1 second")
+  return yield* Fiber.join(saying)
+})
+
 describe("fiberloop steer", () => {
   it.effect("says something to a run of another process, and waits until its model is given that", () =>
     Effect.gen(function*() {
-      const { gate, on, run, store } = yield* held()
+      const place = yield* held()
+      const { on, store } = place
       const saying = yield* Effect.forkChild(on("steer", ["s", "be shorter"]))
-      yield* heard(store)
-      yield* TestClock.adjust("2 seconds")
-      yield* gate.release
-      yield* run.result
-      yield* TestClock.adjust("1 second")
-      const { code, stderr, stdout } = yield* Fiber.join(saying)
+      const { code, stderr, stdout } = yield* ended(place, saying)
       assert.deepStrictEqual([code, stdout], [0, "✓ delivered with turn 2 of session s\n"])
       assert.strictEqual(
         stderr,
@@ -44,14 +53,10 @@ describe("fiberloop steer", () => {
 
   it.effect("says it when the run would complete, and prints JSON, if told to", () =>
     Effect.gen(function*() {
-      const { gate, on, run, store } = yield* held()
+      const place = yield* held()
+      const { on, store } = place
       const saying = yield* Effect.forkChild(on("steer", ["s", "--follow-up", "and then?", "--json"]))
-      yield* heard(store)
-      yield* TestClock.adjust("2 seconds")
-      yield* gate.release
-      yield* run.result
-      yield* TestClock.adjust("1 second")
-      const { code, stderr, stdout } = yield* Fiber.join(saying)
+      const { code, stderr, stdout } = yield* ended(place, saying)
       assert.deepStrictEqual([code, stderr], [0, ""])
       assert.deepStrictEqual(JSON.parse(stdout), { sessionId: "s", _tag: "Delivered", turn: 2 })
       assert.deepStrictEqual(Steering.received(yield* store.log("s")), ["followUp: and then?"])

@@ -47,6 +47,19 @@ const deafening = (store: TestStore.TestStore, isDeaf: () => boolean) =>
 const ofDead = (store: TestStore.TestStore) =>
   replaced(store, { open: (sessionId, options) => store.service.open(sessionId, { ...options, takeOver: true }) })
 
+/** A message under way to a process that does not hear of it; whoever has the session hears once `hear` is called. */
+const unheard = Effect.gen(function*() {
+  const { store } = yield* elsewhere()
+  let isDeaf = true
+  const { agent } = yield* TestAgent.make([], { store: deafening(store, () => isDeaf) })
+  const steering = yield* Effect.forkChild(agent.steer("s", "shorter"), { startImmediately: true })
+  yield* idle
+  const hear = () => {
+    isDeaf = false
+  }
+  return { hear, steering, store }
+})
+
 /** Lets what was begun go on until it waits. */
 const idle = Effect.repeat(Effect.yieldNow, { times: 100 })
 
@@ -91,10 +104,13 @@ describe("what is said to a run that lives elsewhere", () => {
       const { gate, store } = yield* elsewhere([ScriptedModel.text("two"), ScriptedModel.text("three")])
       const alone = Effect.provideService(SessionStore.SessionStore, store.service)
       const steering = yield* Effect.forkChild(alone(Sessions.steer("s", "now")), { startImmediately: true })
-      const following = yield* Effect.forkChild(alone(Sessions.followUp("s", "then")), { startImmediately: true })
+      const following = yield* Effect.forkChild(alone(Sessions.followUp("s", "then", { id: "two" })), {
+        startImmediately: true
+      })
       yield* idle
       yield* gate.release
       assert.deepStrictEqual([yield* Fiber.join(steering), yield* Fiber.join(following)], [delivered(2), delivered(3)])
+      assert.deepStrictEqual(yield* alone(Sessions.steer("s", "then", { id: "two" })), delivered(3))
     }))
 
   it.effect.each(["elsewhere", "here"])(
@@ -144,6 +160,21 @@ describe("what is said to a run that lives elsewhere", () => {
       const later = yield* TestAgent.make([ScriptedModel.text("two")], { store })
       yield* later.agent.resumeRun({ sessionId: "s" })
       assert.deepStrictEqual(yield* agent.steer("s", "shorter", { id: "one" }), delivered(1))
+    }))
+
+  it.effect("under an id, in a process whose store passes nothing on, reaches a run that lives there, once", () =>
+    Effect.gen(function*() {
+      const { send: _, ...without } = (yield* TestStore.make()).service
+      const store = TestStore.over(without)
+      const { agent, gate, run } = yield* Steering.held([ScriptedModel.text("one")], [ScriptedModel.text("two")], {
+        store
+      })
+      const steer = Effect.forkChild(agent.steer("s", "shorter", { id: "one" }), { startImmediately: true })
+      const told = [yield* steer, yield* steer]
+      yield* gate.release
+      assert.deepStrictEqual(yield* Effect.forEach(told, Fiber.join), [delivered(2), delivered(2)])
+      yield* run.result
+      assert.deepStrictEqual(Steering.queued(yield* store.log("s")), ["steer: shorter"])
     }))
 
   it.effect("under the id of the run is the message that it began with", () =>
@@ -228,12 +259,7 @@ describe("what is said to a run that lives elsewhere", () => {
       const { gate, run, store } = yield* Steering.held([ScriptedModel.call("work", { n: 1 })], [])
       const { agent } = yield* TestAgent.make([], { store })
       const told = yield* say(agent, "steer", "shorter")
-      let isDown = true
-      store.onAppend = ({ store }) => {
-        if (!isDown) return store
-        isDown = false
-        return Effect.fail(TestStore.unavailable)
-      }
+      store.onAppend = TestStore.failingOnce()
       yield* gate.release
       yield* Effect.exit(run.result)
       const kept = yield* Fiber.join(told)
@@ -253,11 +279,7 @@ describe("what is said to a run that lives elsewhere", () => {
 
   it.effect("is sent again to whoever goes on with the run, where its process died before it heard of it", () =>
     Effect.gen(function*() {
-      const { store } = yield* elsewhere()
-      let isDeaf = true
-      const { agent } = yield* TestAgent.make([], { store: deafening(store, () => isDeaf) })
-      const steering = yield* Effect.forkChild(agent.steer("s", "shorter"), { startImmediately: true })
-      yield* idle
+      const { hear, steering, store } = yield* unheard
       const dead = ofDead(store)
       const gate = yield* ScriptedModel.makeGate
       const later = yield* TestAgent.make([
@@ -266,7 +288,7 @@ describe("what is said to a run that lives elsewhere", () => {
       ], { store: dead })
       const run = yield* later.agent.resumeStart({ sessionId: "s" })
       yield* gate.started
-      isDeaf = false
+      hear()
       yield* TestClock.adjust("5 seconds")
       yield* gate.release
       assert.strictEqual((yield* Fiber.join(steering))._tag, "Delivered")
@@ -276,13 +298,9 @@ describe("what is said to a run that lives elsewhere", () => {
 
   it.effect("is not delivered where its process died before it heard of it, and the session went on with another run", () =>
     Effect.gen(function*() {
-      const { store } = yield* elsewhere()
-      let isDeaf = true
-      const { agent } = yield* TestAgent.make([], { store: deafening(store, () => isDeaf) })
-      const steering = yield* Effect.forkChild(agent.steer("s", "shorter"), { startImmediately: true })
-      yield* idle
+      const { hear, steering, store } = yield* unheard
       const dead = ofDead(store)
-      isDeaf = false
+      hear()
       const gate = yield* ScriptedModel.makeGate
       const later = yield* TestAgent.make([[ScriptedModel.text("two"), ScriptedModel.gate(gate)]], { store: dead })
       const run = yield* later.agent.start({ sessionId: "s", runId: "next", input: "next" })

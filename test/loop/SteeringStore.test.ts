@@ -36,12 +36,7 @@ describe("a store that fails", () => {
   it.effect("to accept an input ends the run, and nothing of the input is ever delivered", () =>
     Effect.gen(function*() {
       const { run, store } = yield* held()
-      let isDown = true
-      store.onAppend = ({ store }) => {
-        if (!isDown) return store
-        isDown = false
-        return Effect.fail(TestStore.unavailable)
-      }
+      store.onAppend = TestStore.failingOnce()
       assert.strictEqual((yield* Effect.flip(run.steer("shorter"))).reason._tag, "StoreUnavailable")
       assert.strictEqual((yield* Effect.flip(run.result)).reason._tag, "StoreUnavailable")
       assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunFailed(StoreUnavailable)")
@@ -75,12 +70,7 @@ describe("a store that fails", () => {
     Effect.gen(function*() {
       const { gate, run, store } = yield* held()
       const fiber = yield* Effect.flatMap(run.queue("steer", "shorter"), Effect.forkChild)
-      let isDown = true
-      store.onAppend = ({ store }) => {
-        if (!isDown) return store
-        isDown = false
-        return Effect.fail(TestStore.unavailable)
-      }
+      store.onAppend = TestStore.failingOnce()
       yield* gate.release
       assert.deepStrictEqual(yield* Fiber.join(fiber), { _tag: "Delivered", turn: 2 })
       yield* Effect.exit(run.result)

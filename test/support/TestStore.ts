@@ -145,3 +145,13 @@ export const holding = (isHeld: (n: number, events: Batch) => boolean): Held => 
     release: Effect.asVoid(Deferred.succeed(released, undefined))
   }
 }
+
+/** The next append fails, and nothing of it is stored. */
+export const failingOnce = (): OnAppend => {
+  let isDown = true
+  return ({ store }) => {
+    if (!isDown) return store
+    isDown = false
+    return Effect.fail(unavailable)
+  }
+}

@@ -33,7 +33,8 @@ const steer = Effect.fnUntraced(function*(
     Effect.mapError(told, Messages.refusal),
     Effect.andThen(place.json ? Effect.void : waiting, Effect.never)
   )
-  yield* Print.print(place.json ? `${JSON.stringify({ sessionId, ...delivery })}\n` : said(sessionId, delivery))
+  const line = `${TerminalText.json(JSON.stringify({ sessionId, ...delivery }))}\n`
+  yield* Print.print(place.json ? line : said(sessionId, delivery))
   if (delivery._tag === "NotDelivered") yield* new Ended({ code: codes.failed })
 })
 

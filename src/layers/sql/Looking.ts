@@ -1,5 +1,6 @@
 /**
- * The looks of a store into its database for what other processes say to the owners of its sessions, while it has any.
+ * When a store looks into its database for what was said elsewhere to the owners of its sessions: every half second, for as long as
+ * somebody listens.
  *
  * Does not own what is said: `SessionAborts`, `SessionSent`.
  */

@@ -43,6 +43,8 @@ export const send = Effect.fnUntraced(function*(
     const accepted = yield* SentInput.accepted(store, sessionId, state, input.id)
     if (Option.isSome(accepted)) return SentInput.known(store, sessionId, accepted.value, state)
   }
+  // a run here needs no store that passes an input on
+  if (isHere && store.send === undefined) return yield* live.accept(input)
   if (runId === undefined || (end !== undefined && !RunEvent.isLeft(end))) {
     return notDelivered(end?._tag === "RunSuspended" ? "suspended" : "ended")
   }
