@@ -162,6 +162,18 @@ describe("what is said to a run that lives elsewhere", () => {
       assert.deepStrictEqual(yield* agent.steer("s", "shorter", { id: "one" }), delivered(1))
     }))
 
+  it.effect("under an id, is told of the end that gave it up, not of one that came later", () =>
+    Effect.gen(function*() {
+      const { agent, run, store } = yield* elsewhere()
+      const told = yield* Effect.forkChild(agent.steer("s", "late", { id: "one" }), { startImmediately: true })
+      yield* idle
+      yield* run.abort
+      assert.strictEqual(reasonOf(yield* Fiber.join(told)), "NotDelivered aborted")
+      const later = yield* TestAgent.make([ScriptedModel.text("two")], { store })
+      assert.strictEqual((yield* later.agent.resumeRun({ sessionId: "s" }))._tag, "Completed")
+      assert.strictEqual(reasonOf(yield* agent.steer("s", "late", { id: "one" })), "NotDelivered aborted")
+    }))
+
   it.effect("under an id, in a process whose store passes nothing on, reaches a run that lives there, once", () =>
     Effect.gen(function*() {
       const { send: _, ...without } = (yield* TestStore.make()).service

@@ -48,9 +48,9 @@ export const accepted = (
   id: string
 ): Effect.Effect<Option.Option<Accepted>, SessionStore.StoreError> =>
   store.read(sessionId, { from: startSeq, to: seq }).pipe(
-    Stream.filter((event) => event._tag === "InputQueued" && event.id === id),
+    Stream.filter((event): event is Accepted => event._tag === "InputQueued" && event.id === id),
     Stream.runHead
-  ) as Effect.Effect<Option.Option<Accepted>, SessionStore.StoreError>
+  )
 
 /** What has become of an input that the run at `state` has accepted; waits where nothing has yet. */
 export const known = (
@@ -61,8 +61,8 @@ export const known = (
 ): Effect.Effect<Delivery.Delivery, SessionStore.StoreError> => {
   const before = { ...RunState.empty, seq: startSeq - 1 }
   return deliveries(store.read(sessionId, { from: startSeq }), accepted, before).pipe(
-    // what was kept may have been delivered since
-    Stream.takeUntil(({ _tag }) => _tag === "Delivered"),
+    // only what was kept may have become something else since
+    Stream.takeUntil(({ _tag }) => _tag !== "Kept"),
     Stream.runLast,
     Effect.flatMap((last) =>
       Option.isSome(last) ? Effect.succeed(last.value) : delivery(store, sessionId, accepted, before)
