@@ -1,6 +1,7 @@
 /** pi's `Agent`, with a stream function as its model, as its contract says, and its events by `subscribe`. */
 import { Agent, type AgentMessage, type AgentTool, type StreamFn } from "@earendil-works/pi-agent-core"
-import { type AssistantMessage, createAssistantMessageEventStream, type Model, Type } from "@earendil-works/pi-ai"
+import { type AssistantMessage, createAssistantMessageEventStream, type Model } from "@earendil-works/pi-ai"
+import { num, obj } from "@earendil-works/pi-schema"
 import { asked, type Contender, delta, double, heard, numbers, type Script, type Tally } from "../harness/Contender.ts"
 import { arrived, hang, limiter, wait } from "../harness/Promises.ts"
 
@@ -39,7 +40,7 @@ const streamFn = (script: Script, tally: Tally): StreamFn => (model, context, op
     model: model.id,
     usage,
     stopReason: "stop",
-    timestamp: 0
+    timestamp: Date.now()
   }
   const produce = async () => {
     if (script.latency > 0) await wait(script.latency)
@@ -71,10 +72,10 @@ const streamFn = (script: Script, tally: Tally): StreamFn => (model, context, op
   return stream
 }
 
-const Params = Type.Object({ n: Type.Number() })
+const Params = obj({ n: num() })
 
-/** Called with each settled message, and awaited. */
-type Keep = (message: AgentMessage) => Promise<unknown>
+/** Called with each settled message before the run goes on. */
+type Keep = (message: AgentMessage) => void
 
 /** One run of a new agent. */
 export const run = (script: Script, tally: Tally, keep: Keep | undefined) => {
@@ -105,7 +106,7 @@ export const run = (script: Script, tally: Tally, keep: Keep | undefined) => {
         heard(tally, update.delta)
       } else if (event.type === "tool_execution_end") {
         if (!event.isError) tally.results++
-      } else if (event.type === "message_end" && keep !== undefined) return keep(event.message).then(() => {})
+      } else if (event.type === "message_end" && keep !== undefined) keep(event.message)
     })
     await agent.prompt("go")
   }

@@ -1,48 +1,40 @@
-/** pi with its JSONL session: each settled message is appended to the session's branch before the run goes on. */
-import { BACKGROUND_CONTEXT as context, JsonlSessionRepo } from "@earendil-works/pi-agent-core"
-import { NodeExecutionEnv } from "@earendil-works/pi-agent-core/harness/env/nodejs"
+/** pi with the JSONL session of its coding agent: each settled message is appended to the session's file before the run goes on. */
+import type { AgentMessage } from "@earendil-works/pi-agent-core"
+import { SessionManager } from "@earendil-works/pi-coding-agent"
 import { mkdtempSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Contender } from "../harness/Contender.ts"
 import * as Pi from "./Pi.ts"
 
-const branch = "main"
-
 export const contenders: ReadonlyArray<Contender> = [{
   name: "pi, JSONL session",
   open: async (script, tally) => {
     const folder = mkdtempSync(join(tmpdir(), "fiberloop-bench-"))
-    const makeRepo = () =>
-      new JsonlSessionRepo({
-        fileSystem: new NodeExecutionEnv({ cwd: folder }),
-        sessionsRoot: join(folder, "sessions")
-      })
-    const repo = makeRepo()
-    const create = () => repo.create({ cwd: folder }, context)
-    let session = await create()
+    const sessions = join(folder, "sessions")
+    let session = SessionManager.create(folder, sessions)
     let isUsed = false
-    const run = async (signal?: AbortSignal) => {
-      if (isUsed) session = await create()
-      isUsed = true
-      const main = await session.createBranch(branch, null, context)
-      await Pi.run(script, tally, (message) => main.appendMessage(message, context))(signal)
+    const keep = (message: AgentMessage) => {
+      // the others are its extensions' own
+      if (message.role === "user" || message.role === "assistant" || message.role === "toolResult") {
+        session.appendMessage(message)
+      }
     }
+    const run = async (signal?: AbortSignal) => {
+      if (isUsed) session = SessionManager.create(folder, sessions)
+      isUsed = true
+      await Pi.run(script, tally, keep)(signal)
+    }
+    const fileOf = (): string => session.getSessionFile()!
     const reopen = async () => {
-      const again = await makeRepo().open(session.metadata, context)
-      const entries = await (await again.branch(branch, context))!.findEntries(undefined, context)
-      const messages = entries.flatMap((entry) => entry.type === "message" ? [entry.message] : [])
-      return { results: messages.filter(({ role }) => role === "toolResult").length, end: () => again.close(context) }
+      const { messages } = SessionManager.open(fileOf(), sessions).buildSessionContext()
+      return { results: messages.filter(({ role }) => role === "toolResult").length, end: async () => {} }
     }
     return {
       run,
       reopen,
       bytesOf: "file",
-      // closed before that, since closing is not part of reopening
-      bytes: async () => {
-        await session.close(context)
-        return statSync(session.metadata.path).size
-      },
+      bytes: async () => statSync(fileOf()).size,
       close: async () => rmSync(folder, { recursive: true, force: true })
     }
   }
