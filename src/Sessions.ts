@@ -85,19 +85,29 @@ export interface Asking {
 }
 
 /**
- * All open questions of suspended runs, each once, by session, the last changed first. Only suspended sessions are read, as the stream is
- * read; one that cannot be read is skipped.
+ * The open questions of the sessions that `options` names, each once, by session, the last changed first. `ends` are `RunSuspended` and
+ * `undefined` by default: runs that wait for people, runs under way, which an approver of their process may be asking, and what a process
+ * left when it died. These sessions are read as the stream is read, also those that ask nothing; one that cannot be read is skipped. One
+ * that changes meanwhile may be missed, and what it asked may have been answered.
  */
-export const asking: Stream.Stream<Asking, SessionStore.StoreError, SessionStore.SessionStore> = Stream.unwrap(
-  SessionStore.SessionStore.useSync((store) =>
-    Listing.all(store, { ends: ["RunSuspended"] }).pipe(
-      Stream.mapEffect((info) => askingIn(store, info)),
-      Stream.filter((found) => found !== undefined)
+export const askingIn = (
+  options: ListOptions = {}
+): Stream.Stream<Asking, SessionStore.StoreError, SessionStore.SessionStore> =>
+  Stream.unwrap(
+    SessionStore.SessionStore.useSync((store) =>
+      Listing.all(store, { ...options, ends: options.ends ?? ["RunSuspended", undefined] }).pipe(
+        Stream.mapEffect((info) => askingOf(store, info)),
+        Stream.filter((found) => found !== undefined)
+      )
     )
   )
-)
 
-const askingIn = (
+/** Those of suspended runs alone. */
+export const asking: Stream.Stream<Asking, SessionStore.StoreError, SessionStore.SessionStore> = askingIn({
+  ends: ["RunSuspended"]
+})
+
+const askingOf = (
   store: SessionStore.SessionStore["Service"],
   session: SessionStore.SessionInfo
 ): Effect.Effect<Asking | undefined, SessionStore.StoreError> =>

@@ -10,6 +10,7 @@ import * as Transcript from "../src/run/Transcript.ts"
 import { SessionStore } from "../src/services/SessionStore.ts"
 import * as Sessions from "../src/Sessions.ts"
 import * as ScriptedModel from "../src/testing/ScriptedModel.ts"
+import * as Approvals from "./support/Approvals.ts"
 import * as DeadRun from "./support/DeadRun.ts"
 import * as Drafts from "./support/Drafts.ts"
 import * as Family from "./support/Family.ts"
@@ -20,10 +21,13 @@ import * as TestStore from "./support/TestStore.ts"
 
 const asks = { toolPolicy: { requireApprovalByDefault: true } }
 
-const asking = Effect.map(
-  Stream.runCollect(Sessions.asking),
-  (all) => all.map(({ approvals, session }) => [session.sessionId, ...approvals.map(({ id }) => id)])
-)
+const listed = (asking: typeof Sessions.asking) =>
+  Effect.map(
+    Stream.runCollect(asking),
+    (all) => all.map(({ approvals, session }) => [session.sessionId, ...approvals.map(({ id }) => id)])
+  )
+
+const asking = listed(Sessions.asking)
 
 it.effect("what waits in all sessions is found, the most recent question first, until it is answered", () =>
   Effect.gen(function*() {
@@ -53,6 +57,57 @@ it.effect("a question below a call is found once, in its own session, and also b
     const around = Effect.provideService(Sessions.approvals("root"), SessionStore, made.store.service)
     assert.deepStrictEqual((yield* around).map(({ sessionId }) => sessionId), [child])
   }))
+
+describe("questions of runs that are not suspended", () => {
+  const dead = [
+    Drafts.started("go"),
+    Drafts.turnStarted(1),
+    Drafts.assistant([Drafts.call("work", { n: 1 })]),
+    Drafts.approvalRequested("1.0")
+  ]
+  /** Sessions that were suspended, whose process died, whose run goes on and asks nothing, and whose approver has been asked. */
+  const standing = Effect.gen(function*() {
+    const store = yield* TestStore.make()
+    yield* DeadRun.write(store, "a/suspended", [...dead, Drafts.suspended])
+    yield* DeadRun.write(store, "a/dead", dead)
+    yield* DeadRun.write(store, "b/quiet", DeadRun.unanswered())
+    yield* DeadRun.write(store, "b/over", [Drafts.started("go"), Drafts.completed()])
+    const approver = Approvals.desk()
+    const there = yield* Approvals.make([TestAgent.work(1), ScriptedModel.text("done")], { approver, store })
+    const run = yield* there.agent.start({ sessionId: "b/live", runId: "r", input: "go" })
+    yield* approver.asked("1.0")
+    const found = (options?: Sessions.ListOptions) =>
+      Effect.provideService(listed(Sessions.askingIn(options)), SessionStore, store.service)
+    const decide = (decision: Sessions.Decision) =>
+      Effect.provideService(Sessions.decide(decision), SessionStore, store.service)
+    return { decide, found, run, store }
+  })
+
+  it.effect("are found with those of all others, until they are answered", () =>
+    Effect.gen(function*() {
+      const { decide, found, run } = yield* standing
+      assert.sameDeepMembers(yield* found(), [
+        ["b/live", "r/1.0"],
+        ["a/dead", "1.0"],
+        ["a/suspended", "1.0"]
+      ])
+      yield* decide({ sessionId: "b/live", approvalId: "r/1.0", approved: true })
+      yield* run.result
+      yield* decide({ sessionId: "a/dead", approvalId: "1.0", approved: false })
+      assert.deepStrictEqual(yield* found(), [["a/suspended", "1.0"]])
+    }))
+
+  it.effect("are those of the sessions that were named, whatever else is", () =>
+    Effect.gen(function*() {
+      const { found, store } = yield* standing
+      assert.deepStrictEqual(yield* found({ prefix: "b/" }), [["b/live", "r/1.0"]])
+      assert.deepStrictEqual(yield* found({ ends: ["RunSuspended"] }), [["a/suspended", "1.0"]])
+      assert.deepStrictEqual(yield* found({ unowned: true, ends: [undefined] }), [["a/dead", "1.0"]])
+      assert.deepStrictEqual(yield* Effect.provideService(asking, SessionStore, store.service), [
+        ["a/suspended", "1.0"]
+      ])
+    }))
+})
 
 describe("with the store alone", () => {
   const alone = <A, E>(effect: Effect.Effect<A, E, SessionStore>, { service }: TestStore.TestStore) =>

@@ -22,13 +22,15 @@ interface Asking {
   readonly agent?: string
   readonly expiresAt?: number
   readonly id?: string
+  /** its process died before it suspended */
+  readonly isLeft?: true
   readonly model?: typeof Drafts.model
 }
 
 /** A place with a session suspended on one call of write_file for each of these names. */
 const waiting = Effect.fnUntraced(function*(
   names: ReadonlyArray<string> = ["a"],
-  { agent = AgentName.own, expiresAt, id = "waiting-one", model = Drafts.model }: Asking = {}
+  { agent = AgentName.own, expiresAt, id = "waiting-one", isLeft, model = Drafts.model }: Asking = {}
 ) {
   const place = yield* workplace()
   const log = Drafts.log(
@@ -42,7 +44,7 @@ const waiting = Effect.fnUntraced(function*(
       params: write(name),
       ...(expiresAt === undefined ? {} : { expiresAt })
     })),
-    Drafts.suspended
+    ...(isLeft ? [] : [Drafts.suspended])
   )
   yield* SessionStore.SessionStore.use((store) =>
     Effect.scoped(Effect.flatMap(
@@ -156,6 +158,15 @@ describe("fiberloop approvals", () => {
         /^waiting-one {2}write it down\n {2}1\.0 {2}write_file path="a\.txt" content="a\\n" {2}asked just now\n {2}1\.1 {2}write_file /
       )
       assert.strictEqual(stderr, `Decide with: fiberloop approve --db ${db} <session> <question>, or deny\n`)
+    }))
+
+  it.effect("lists what waits in a run that is not suspended, too, until it is decided", () =>
+    Effect.gen(function*() {
+      const { answers, id, on } = yield* waiting(["a"], { isLeft: true })
+      assert.match((yield* on("approvals")).stdout, /^waiting-one .*\n {2}1\.0 {2}write_file /)
+      assert.strictEqual((yield* on("deny", [id, "1.0"])).code, 0)
+      assert.strictEqual((yield* on("approvals")).stdout, "")
+      assert.lengthOf(yield* answers, 1)
     }))
 
   it.effect("shows arguments in full if they do not fit on one line", () =>
@@ -461,7 +472,7 @@ describe("fiberloop deny", () => {
 
 describe("the commands", () => {
   it.effect.each<readonly [string, string, string]>([
-    ["approvals", "Lists the tool calls of suspended sessions", "fiberloop approvals --json | jq -r .id"],
+    ["approvals", "Lists the tool calls that wait for a yes or a no", "fiberloop approvals --json | jq -r .id"],
     ["approve", "Allows a tool call that waits.", "fiberloop approve <session> 1.0 --params '{\"amount\":5}'"],
     ["deny", "Denies a tool call that waits;", "fiberloop deny <session> --reason \"too expensive\""]
   ])("%s --help says what it does, with an example", ([command, does, example]) =>

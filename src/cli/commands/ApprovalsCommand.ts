@@ -18,7 +18,7 @@ import type { Signals } from "../Signals.ts"
 
 export interface Options {
   readonly place: Settings
-  /** an id, or the beginning of one; absent: all suspended sessions */
+  /** an id, or the beginning of one; absent: all sessions */
   readonly session: string | undefined
 }
 
@@ -57,7 +57,8 @@ const asking = Effect.fnUntraced(function*(
   }
   const store = yield* Database.readable(place)
   if (store === undefined) return []
-  const infos = yield* Effect.mapError(store.list({ ends: ["RunSuspended"] }), Messages.refusal)
+  // suspended, under way, or left by a process that died
+  const infos = yield* Effect.mapError(store.list({ ends: ["RunSuspended", undefined] }), Messages.refusal)
   // fail for a session that cannot be read: else the calls waiting there would seem not to exist
   return yield* Effect.forEach(infos, (info) =>
     Effect.map(KeptRuns.approvals({ info, store }), (all) => ({

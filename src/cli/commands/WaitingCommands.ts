@@ -24,7 +24,7 @@ const approvals = Command.make(
 ).pipe(
   Command.withShortDescription("List the calls that wait for an approval"),
   Command.withDescription(
-    "Lists the tool calls of suspended sessions that wait for a yes or a no, with their arguments."
+    "Lists the tool calls that wait for a yes or a no, with their arguments: of runs that are suspended or under way."
   ),
   Command.withExamples([
     { command: "fiberloop approvals", description: "What waits, in which session" },
