@@ -32,7 +32,7 @@ export const all: ReadonlyArray<Entry> = [
   {
     name: "pi, JSONL session",
     module: "peers/PiSession.ts",
-    dependency: "@earendil-works/pi-agent-core",
+    dependency: "@earendil-works/pi-coding-agent",
     kinds: stored
   },
   { name: "AI SDK", module: "peers/AiSdk.ts", dependency: "ai", kinds: loop },
