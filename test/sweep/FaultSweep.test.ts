@@ -30,9 +30,9 @@ const check = (name: string, { failures, points }: FaultSweep.Report, least: num
 
 for (
   const [name, subjects, every] of [
-    ["memory", MemorySubjects.subjects, isWhole ? 1 : 3],
+    ["memory", MemorySubjects.subjects, isWhole ? 1 : 5],
     ["classes", ClassSubjects.subjects, isWhole ? 1 : 30],
-    ["SQLite", SqliteSubjects.subjects, isWhole ? 1 : 10]
+    ["SQLite", SqliteSubjects.subjects, isWhole ? 1 : 17]
   ] as const
 ) {
   it.live(
@@ -70,7 +70,7 @@ for (
           subjects: BreakableSubjects.make(fileIn),
           faults: [],
           outages,
-          every: isWhole ? 1 : 16
+          every: isWhole ? 1 : 23
         })
         const report = yield* asNobody ? withPermissions(sweep) : sweep
         check(claim, report, 10)
