@@ -151,23 +151,27 @@ it.live("a page is shown the answer that another process gives", () =>
     )
   }))
 
-/** The agent in another process over the same store, whose weather is known once `measured` is completed. */
-const elsewhere = Effect.fnUntraced(function*(measured: Deferred.Deferred<void>) {
+/** A run of another process over the same store, up to this event; its weather is known once `measured` is completed. */
+const elsewhere = Effect.fnUntraced(function*(
+  sessionId: string,
+  input: string,
+  until: "ApprovalRequested" | "ToolStarted"
+) {
+  const measured = yield* Deferred.make<void>()
   const tools = Tools.toLayer({
     sendMail: ({ to }) => Effect.succeed(`sent to ${to}`),
     askUser: () => Effect.die("the page answers"),
     getWeather: () => Effect.as(Deferred.await(measured), { celsius: 4 })
   })
   const others = yield* Layer.build(Layer.fresh(Layer.provide(Assistant.layer, [Fiberloop.layer, tools])))
-  return Context.get(others, Assistant)
+  const run = yield* Context.get(others, Assistant).start({ sessionId, input })
+  yield* Stream.runHead(Stream.filter(run.events, ({ _tag }) => _tag === until))
+  return { measured, run }
 })
 
 it.live("a yes to a run that goes on in another process is answered with what follows", () =>
   Effect.gen(function*() {
-    const measured = yield* Deferred.make<void>()
-    const assistant = yield* elsewhere(measured)
-    const run = yield* assistant.start({ sessionId: "fourteen", input: "Mail Ann how warm it is in Oslo." })
-    yield* Stream.runHead(Stream.filter(run.events, ({ _tag }) => _tag === "ApprovalRequested"))
+    const { measured, run } = yield* elsewhere("fourteen", "Mail Ann how warm it is in Oslo.", "ApprovalRequested")
     const { page } = yield* open("fourteen")
     const asked = page.lastMessage?.parts.find((part) => part.type === "tool-sendMail")
     assert(asked?.type === "tool-sendMail" && asked.state === "approval-requested")
@@ -197,10 +201,7 @@ it.live("a yes to a run that goes on in another process is answered with what fo
 
 it.live("what is said to an answer under way in another process is part of it", () =>
   Effect.gen(function*() {
-    const measured = yield* Deferred.make<void>()
-    const assistant = yield* elsewhere(measured)
-    const run = yield* assistant.start({ sessionId: "fifteen", input: "How warm is it in Oslo?" })
-    yield* Stream.runHead(Stream.filter(run.events, ({ _tag }) => _tag === "ToolStarted"))
+    const { measured, run } = yield* elsewhere("fifteen", "How warm is it in Oslo?", "ToolStarted")
     const shown = yield* Deferred.make<void>()
     const { api, page } = yield* open("fifteen", ({ role }) => {
       if (role === "assistant") Deferred.doneUnsafe(shown, Effect.void)
