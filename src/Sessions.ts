@@ -102,7 +102,7 @@ export const askingIn = (
     )
   )
 
-/** Those of suspended runs alone. */
+/** The open questions of suspended runs: `askingIn({ ends: ["RunSuspended"] })`. */
 export const asking: Stream.Stream<Asking, SessionStore.StoreError, SessionStore.SessionStore> = askingIn({
   ends: ["RunSuspended"]
 })
