@@ -338,7 +338,7 @@ describe("a database in another state", () => {
       const reason = yield* reasonOf(Effect.scoped(make(file)))
       assert.strictEqual(reason._tag, "StoreRefused")
       assert.include(reason.message, "version 99")
-      assert.include(reason.message, "knows 8")
+      assert.include(reason.message, "knows 9")
       assert.isTrue(before.equals(readFileSync(file)))
     }))
 
@@ -395,8 +395,8 @@ describe("a database in another state", () => {
       const { file } = yield* database
       sqlOn(file, (db) =>
         db.exec(
-          `INSERT INTO fiberloop_log (key, run, type, version, at, body)
-            SELECT key + 1, run, type, version, at, body FROM fiberloop_log WHERE seq = 3`
+          `INSERT INTO fiberloop_log (key, new_run, type, version, at, body)
+            SELECT key + 1, new_run, type, version, at, body FROM fiberloop_log WHERE seq = 3`
         ))
       const session = yield* (yield* make(file)).open("s", options)
       assert.strictEqual((yield* reasonOf(session.append([notice({ seq: 4 })])))._tag, "StaleWriter")

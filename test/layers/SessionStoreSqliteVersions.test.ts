@@ -27,8 +27,14 @@ const database = Effect.fnUntraced(function*(more = "") {
 const connection = (file: string) =>
   Effect.acquireRelease(Effect.sync(() => new DatabaseSync(file)), (db) => Effect.sync(() => db.close()))
 
-/** Takes back what later versions added. */
-const of6 = `DROP TABLE fiberloop_sent; DROP VIEW fiberloop_sessions_current;
+/** Take back what later versions added. */
+const of8 = `UPDATE fiberloop_log SET new_run = (
+    SELECT new_run FROM fiberloop_log AS before WHERE before.key <= fiberloop_log.key AND new_run <> ''
+    ORDER BY before.key DESC LIMIT 1
+  );
+  ALTER TABLE fiberloop_log RENAME COLUMN new_run TO run;
+  DELETE FROM fiberloop_migrations WHERE migration_id >= 9`
+const of6 = `${of8}; DROP TABLE fiberloop_sent; DROP VIEW fiberloop_sessions_current;
   DROP INDEX fiberloop_sessions_parents; ALTER TABLE fiberloop_sessions DROP COLUMN parent;
   DELETE FROM fiberloop_migrations WHERE migration_id >= 7`
 
@@ -185,4 +191,23 @@ it.effect("a process of version 6 that still has a migrated database open reads 
     const before = columns()
     yield* make(file)
     assert.deepStrictEqual(columns(), before)
+  }))
+
+it.effect("a process of version 8 that still has a migrated database open can neither read nor write events", () =>
+  Effect.gen(function*() {
+    const { db, file } = yield* database()
+    yield* Effect.scoped(make(file))
+    db.exec(of8)
+    const select = db.prepare("SELECT seq, run, body FROM fiberloop_log WHERE session = 5")
+    const insert = db.prepare(`INSERT INTO fiberloop_log (key, run, type, version, at, body)
+      SELECT session << 32 | 4, '', '', 1, 0, '' FROM fiberloop_sessions WHERE session = 5`)
+    assert.strictEqual(select.all().length, 3)
+    const store = yield* make(file)
+    const events = yield* readAll(store, "dead")
+    const session = yield* store.open("dead", { runId: "run-3", create: true })
+    const more = [notice({ seq: 4, runId: "run-3" }), notice({ seq: 5, runId: "run-3" })] as const
+    yield* session.append(more)
+    assert.throws(() => select.all(), "no such column")
+    assert.throws(() => insert.run(), "no column named run")
+    assert.deepStrictEqual(yield* readAll(store, "dead"), [...events, ...more])
   }))

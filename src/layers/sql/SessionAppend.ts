@@ -61,7 +61,7 @@ export const inserts = (sql: SqlClient.SqlClient) => {
       return (session: Head["session"], rows: Rows) => insert([], rows.map((row) => [session, ...row]))
     },
     orElse: () => {
-      const insert = inserting(insertByKey("SELECT ? AS session"))
+      const insert = insertingByKey("SELECT ? AS session")
       return (session: Head["session"], rows: Rows) => insert([session], rows)
     }
   })
@@ -90,8 +90,13 @@ const insertByNumber = (sql: SqlClient.SqlClient) => (rows: number): string => {
   return sql`INSERT INTO fiberloop_events ${sql.insert(Arr.makeBy(rows, () => row))}`.compile()[0]
 }
 
-/** Inserts events into the session that a query returns; none where it returns no row. */
-export const insertByKey = (session: string) => (rows: number): string =>
-  `INSERT INTO fiberloop_log (key, run, type, version, at, body)
+/** Stores one part in the session that a query returns, nothing where that returns no row. */
+export const insertingByKey = (session: string) => {
+  const insert = inserting(insertByKey(session))
+  return (before: Values, rows: Rows): Statement => insert(before, SessionRows.withNewRuns(rows))
+}
+
+const insertByKey = (session: string) => (rows: number): string =>
+  `INSERT INTO fiberloop_log (key, new_run, type, version, at, body)
   SELECT session << 32 | column1, column2, column3, column4, column5, column6
   FROM (${session}), (VALUES ${Array(rows).fill("(?, ?, ?, ?, ?, ?)").join(", ")})`

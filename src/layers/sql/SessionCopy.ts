@@ -42,12 +42,12 @@ export const make = (
   log: SessionLog.SessionLog,
   places: EventPlaces.EventPlaces
 ): SessionCopy => {
-  const { events, key, keyIn, order, within } = SessionDialect.make(sql)
+  const { events, key, keyIn, order, run, within } = SessionDialect.make(sql)
 
   const copy = Effect.fnUntraced(function*(row: SessionRows.SessionRow, to: Session, place: number) {
     yield* sql`
-      INSERT INTO ${events} (${key}, run, type, version, at, body)
-      SELECT ${keyIn(to)}, run, type, version, at, body
+      INSERT INTO ${events} (${key}, ${run}, type, version, at, body)
+      SELECT ${keyIn(to)}, ${run}, type, version, at, body
       FROM ${events} WHERE ${within(row.session, 1, place)} ORDER BY ${order}`
     const [copied] = yield* sql<{ readonly events: number; readonly turns: number; readonly version: number }>`
       SELECT count(*) AS events, count(CASE WHEN type = 'AssistantMessage' THEN 1 END) AS turns, max(version) AS version

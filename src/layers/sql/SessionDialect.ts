@@ -1,7 +1,8 @@
 /**
  * How sessions and events are found in their tables. In Postgres, an event's key is its session and number, and the row of a
  * session is always up to date. In SQLite an append writes only the end of one tree: an event's key is one integer, the session
- * above 32 bits of number, and the row of a session in use may lag behind its last event.
+ * above 32 bits of number, the row of a session in use may lag behind its last event, and an event whose row holds no run is of
+ * the run of the row before it.
  */
 import type * as SqlClient from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
@@ -21,6 +22,8 @@ interface SessionDialect {
   readonly caughtUp: Fragment
   /** The table of events. */
   readonly events: Fragment
+  /** The column of an event's run. */
+  readonly run: Fragment
   /** What the table of events has instead of `session, seq`. */
   readonly key: Fragment
   /** The key in a session of the event whose number is the column `seq`. */
@@ -41,6 +44,7 @@ export const make = (sql: SqlClient.SqlClient): SessionDialect =>
       sessions: sql.literal("fiberloop_sessions"),
       caughtUp: sql.literal(""),
       events: sql.literal("fiberloop_events"),
+      run: sql.literal("run"),
       key: sql.literal("session, seq"),
       keyIn: (session: Session) => sql`CAST(${session} AS BIGINT), seq`,
       within: (session: Session, from: number, to: number) =>
@@ -56,6 +60,7 @@ export const make = (sql: SqlClient.SqlClient): SessionDialect =>
           FROM fiberloop_sessions_current AS now WHERE now.session = fiberloop_sessions.session
         )`),
       events: sql.literal("fiberloop_log"),
+      run: sql.literal("new_run"),
       key: sql.literal("key"),
       keyIn: (session: Session) => sql`${session} << 32 | seq`,
       within: (session: Session, from: number, to: number) =>

@@ -46,7 +46,7 @@ const rowsPerPage = 500
 const charactersPerPage = 4 * 1024 * 1024
 
 export const make = (sql: SqlClient.SqlClient, steps: EventMigrations.Steps): SessionLog => {
-  const { events, order, within } = SessionDialect.make(sql)
+  const { events, order, run, within } = SessionDialect.make(sql)
   const toInserts = SessionAppend.inserts(sql)
   const sessionOf = (sessionId: string) => sql`(SELECT session FROM fiberloop_sessions WHERE id = ${sessionId})`
 
@@ -69,7 +69,7 @@ export const make = (sql: SqlClient.SqlClient, steps: EventMigrations.Steps): Se
     const session = sessionOf(sessionId)
     // not a parameter: a partial index serves only queries whose text has its condition
     const ofType = sql.literal(`type = '${type}'`)
-    const ofRun = runId === undefined ? sql.literal("") : sql`AND run = ${runId}`
+    const ofRun = runId === undefined ? sql.literal("") : sql`AND ${run} = ${runId}`
     // the index of runs is ordered within one run: the last run of all is searched from the end of the log, which it begins near
     const isAnyRun = type === "RunStarted" && runId === undefined
     return Effect.map(
@@ -83,38 +83,48 @@ export const make = (sql: SqlClient.SqlClient, steps: EventMigrations.Steps): Se
     )
   }
 
+  /** The run of an event whose row holds none: that of the last row before it that does, which is of the same statement. */
+  const runBefore = Effect.fnUntraced(function*(id: string, session: Claim["session"], seq: number) {
+    const [before] = yield* sql<{ readonly run: string }>`
+      SELECT ${run} AS run FROM ${events} WHERE ${within(session, 1, seq - 1)} AND ${run} <> ''
+      ORDER BY ${order} DESC LIMIT 1`
+    return before?.run ?? (yield* Effect.fail(SessionErrors.damaged(id, seq, "holds no run")))
+  })
+
   const cursor: SessionLog["cursor"] = ({ id, session }, from) => {
     let next = from
     let limit = 100
-    return (to) =>
-      Effect.suspend(() => {
-        if (next > to) return Effect.succeed([])
-        return Effect.flatMap(
-          sql`
-            SELECT seq, run, type, version, at, body FROM ${events}
-            WHERE ${within(session, next, to)} ORDER BY ${order} LIMIT ${limit}`.values,
-          (values) => {
-            const rows = values as ReadonlyArray<SessionRows.EventRow>
-            let characters = 1
-            for (const row of rows) characters += row[5].length
-            limit = Math.max(1, Math.min(rowsPerPage, Math.floor(charactersPerPage * rows.length / characters)))
-            return Effect.map(toEvents(id, next, rows, steps), (events) => {
-              next += events.length
-              return events
-            })
-          }
-        )
-      })
+    /** of the event before `next`, once it is known */
+    let lastRun: string | undefined
+    return Effect.fnUntraced(function*(to): Effect.fn.Return<ReadonlyArray<RunEvent.Durable>, Fault> {
+      if (next > to) return []
+      const values = yield* sql`
+        SELECT seq, ${run}, type, version, at, body FROM ${events}
+        WHERE ${within(session, next, to)} ORDER BY ${order} LIMIT ${limit}`.values
+      const rows = values as ReadonlyArray<SessionRows.EventRow>
+      let characters = 1
+      for (const row of rows) characters += row[5].length
+      limit = Math.max(1, Math.min(rowsPerPage, Math.floor(charactersPerPage * rows.length / characters)))
+      if (rows[0]?.[1] === "") lastRun ??= yield* runBefore(id, session, next)
+      const page = yield* toEvents(id, next, rows, lastRun ?? "", steps)
+      next += page.length
+      lastRun = page.at(-1)?.runId
+      return page
+    })
   }
 
   return { add, check, lastOf, cursor }
 }
 
-/** The events of `rows`, the first of which is event `from`; refuses rows that are missing, damaged, or of a newer version. */
+/**
+ * The events of `rows`, the first of which is event `from`, after one of the run `lastRun`; refuses rows that are missing, damaged,
+ * or of a newer version.
+ */
 const toEvents = (
   sessionId: string,
   from: number,
   rows: ReadonlyArray<SessionRows.EventRow>,
+  lastRun: string,
   steps: EventMigrations.Steps
 ) => {
   const events: Array<RunEvent.Durable> = []
@@ -123,7 +133,7 @@ const toEvents = (
     const version = row[3]
     if (seq !== from + events.length) break
     if (version > RunEvent.version) return Effect.fail(SessionErrors.newerVersion(sessionId, { seq, version }))
-    const stored = SessionRows.toEvent(row)
+    const stored = SessionRows.toEvent(row, events.at(-1)?.runId ?? lastRun)
     if (stored === undefined) return Effect.fail(SessionErrors.damaged(sessionId, seq, "holds no JSON"))
     const event = stored.version === RunEvent.version ? stored : EventMigrations.migrate(stored, steps)
     if (event === undefined) return Effect.fail(SessionErrors.unreadable(sessionId, { seq, version }))

@@ -1,5 +1,5 @@
 /**
- * The tables of sessions and events, step by step, in SQL that SQLite and Postgres share; the third step is for SQLite only.
+ * The tables of sessions and events, step by step, in SQL that SQLite and Postgres share; the steps 3 and 9 are for SQLite only.
  * How they are read is in `SessionDialect`.
  *
  * JSON is kept as text: Postgres can hold NUL neither in `jsonb` nor in text, and JSON escapes it.
@@ -194,6 +194,16 @@ const createSent = Effect.gen(function*() {
     )`
 })
 
+/**
+ * For SQLite: an event that was stored with the one before it, and is of the same run, holds an empty text in place of the run;
+ * landmarks always hold it. The column has another name, so that processes which know only the one before fail instead of
+ * reading events of no run.
+ */
+const nameNewRuns = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`ALTER TABLE fiberloop_log RENAME COLUMN run TO new_run`
+})
+
 /** Named `<number>_<name>`; a released migration never changes, new ones are added. */
 const migrations = {
   "1_sessions": createSessions,
@@ -214,4 +224,7 @@ const impatient = (sql: SqlClient.SqlClient) =>
 
 /** Those of the database's dialect. */
 export const of = (sql: SqlClient.SqlClient) =>
-  sql.onDialectOrElse({ pg: () => impatient(sql), orElse: () => ({ ...migrations, "3_keys": keyEvents }) })
+  sql.onDialectOrElse({
+    pg: () => impatient(sql),
+    orElse: () => ({ ...migrations, "3_keys": keyEvents, "9_runs": nameNewRuns })
+  })

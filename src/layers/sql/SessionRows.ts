@@ -1,5 +1,6 @@
 /**
- * Converts sessions and events to rows and back. No fact is stored twice: a body holds only what no column does.
+ * Converts sessions and events to rows and back. No fact is stored twice: a body holds only what no column does, and in SQLite
+ * no row the run of the one that was stored with it before.
  *
  * Does not own the tables (`SessionMigrations`), nor how engines find rows in them (`SessionDialect`).
  */
@@ -94,6 +95,19 @@ export const toRow = (event: RunEvent.Durable): EventRow => [
   toBody(event)
 ]
 
+const landmarks: Record<SessionStore.Landmark, true> = { RunStarted: true, ContextCompacted: true }
+
+/**
+ * The rows of one statement, of which each holds its run only where that is another than that of the row before it, or where it
+ * is looked for by its run.
+ */
+export const withNewRuns = (rows: Arr.NonEmptyReadonlyArray<EventRow>): Arr.NonEmptyReadonlyArray<EventRow> =>
+  Arr.map(rows, (row, i) => {
+    const [seq, run, type, version, at, body] = row
+    const isOfRunBefore = i > 0 && rows[i - 1]![1] === run
+    return isOfRunBefore && !(type in landmarks) ? [seq, "", type, version, at, body] : row
+  })
+
 /** `undefined` where an event may exceed `maxEventBytes`, or does exceed what a text can hold. */
 export const toSmallRows = (
   events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>
@@ -111,13 +125,20 @@ const isSmall = ([, run, type, , , body]: EventRow): boolean =>
   (run.length + type.length + body.length) * 6 + 512 <= SessionStore.maxEventBytes
 
 /**
- * `undefined` where the body is not a JSON object. The keys are in a fixed order: those of columns, then the body's. Reads
- * columns by position: destructuring the row makes reading a tenth slower.
+ * `runBefore` is the run of a row that holds none. `undefined` where the body is not a JSON object. The keys are in a fixed
+ * order: those of columns, then the body's. Reads columns by position: destructuring the row makes reading a tenth slower.
  */
-export const toEvent = (row: EventRow): RunEvent.Durable | undefined => {
+export const toEvent = (row: EventRow, runBefore: string): RunEvent.Durable | undefined => {
   const body = parseObject(row[5])
   if (body === undefined) return undefined
-  return { _tag: row[2], seq: row[0], at: Number(row[4]), runId: row[1], version: row[3], ...body } as RunEvent.Durable
+  return {
+    _tag: row[2],
+    seq: row[0],
+    at: Number(row[4]),
+    runId: row[1] || runBefore,
+    version: row[3],
+    ...body
+  } as RunEvent.Durable
 }
 
 /** What is on its way to another process, without its `id`, which has a column. */

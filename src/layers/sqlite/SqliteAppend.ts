@@ -24,8 +24,8 @@ const rowEvery = 128
 /** Stores the events if the row of the session still matches the fence, and updates that row when that is due. */
 const throughFence = (sql: SqlClient.SqlClient) => {
   const fence = "SELECT session FROM fiberloop_sessions WHERE session = ? AND epoch = ? AND owner IS NOT NULL"
-  const toFenced = SessionAppend.inserting(SessionAppend.insertByKey(fence))
-  const toInsert = SessionAppend.inserting(SessionAppend.insertByKey("SELECT ? AS session"))
+  const toFenced = SessionAppend.insertingByKey(fence)
+  const toInsert = SessionAppend.insertingByKey("SELECT ? AS session")
   const row = SessionAppend.rowUpdate(sql).compile()[0]
   return (head: SessionAppend.Head, rows: SessionAppend.Rows): SessionAppend.Statements => {
     const { epoch, next, session } = head

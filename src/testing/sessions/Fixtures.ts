@@ -31,6 +31,9 @@ export const notice = (place: Place, text = "notice"): Durable => placed(place, 
 
 export const answer = (place: Place, text = "answer"): Durable => placed(place, Drafts.assistant([Message.text(text)]))
 
+/** Of all events before it. */
+export const compacted = (place: Place): Durable => placed(place, Drafts.compacted(place.seq - 1, []))
+
 const spent = { turns: 1, duration: 5 }
 
 export const completed = (place: Place): Durable => placed(place, Drafts.completed(spent))

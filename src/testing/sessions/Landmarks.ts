@@ -1,15 +1,11 @@
 /** What `lastOf` finds in every session store; a part of `SessionStoreSuite`. */
 import * as Effect from "effect/Effect"
 import * as SessionStore from "../../services/SessionStore.ts"
-import * as Draft from "./Drafts.ts"
-import { completed, notice, notices, open, started, write } from "./Fixtures.ts"
+import { compacted, completed, notice, notices, open, started, write } from "./Fixtures.ts"
 import { assert, describe, type Test } from "./TestRunner.ts"
 
 const lastOf = (sessionId: string, type: SessionStore.Landmark, runId?: string) =>
   Effect.flatMap(SessionStore.SessionStore, (store) => store.lastOf(sessionId, type, runId))
-
-const compacted = (seq: number, runId = "run-1") =>
-  ({ ...Draft.log(Draft.compacted(seq - 1, []))[0], seq, runId }) as const
 
 export const landmarks = (name: string, test: Test): void => {
   describe(`${name}: lastOf`, () => {
@@ -17,9 +13,9 @@ export const landmarks = (name: string, test: Test): void => {
       "finds the last event of a type, even as more are written",
       Effect.gen(function*() {
         const session = yield* open("s")
-        yield* session.append([started({ seq: 1 }), compacted(2), notice({ seq: 3 })])
+        yield* session.append([started({ seq: 1 }), compacted({ seq: 2 }), notice({ seq: 3 })])
         assert.strictEqual(yield* lastOf("s", "ContextCompacted"), 2)
-        yield* session.append([compacted(4), notice({ seq: 5 })])
+        yield* session.append([compacted({ seq: 4 }), notice({ seq: 5 })])
         assert.strictEqual(yield* lastOf("s", "ContextCompacted"), 4)
         assert.strictEqual(yield* lastOf("s", "RunStarted"), 1)
       })
@@ -30,7 +26,7 @@ export const landmarks = (name: string, test: Test): void => {
       Effect.gen(function*() {
         yield* write("s", [
           started({ seq: 1, runId: "a" }),
-          compacted(2, "a"),
+          compacted({ seq: 2, runId: "a" }),
           completed({ seq: 3, runId: "a" }),
           started({ seq: 4, runId: "b" }),
           completed({ seq: 5, runId: "b" }),
@@ -48,7 +44,7 @@ export const landmarks = (name: string, test: Test): void => {
     test(
       "finds an event far from the end of the log",
       Effect.gen(function*() {
-        yield* write("s", [started({ seq: 1 }), compacted(2), ...notices(3, 1500)])
+        yield* write("s", [started({ seq: 1 }), compacted({ seq: 2 }), ...notices(3, 1500)])
         assert.strictEqual(yield* lastOf("s", "RunStarted"), 1)
         assert.strictEqual(yield* lastOf("s", "RunStarted", "run-1"), 1)
         assert.strictEqual(yield* lastOf("s", "ContextCompacted"), 2)
@@ -60,7 +56,7 @@ export const landmarks = (name: string, test: Test): void => {
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
         yield* write("s", [notice({ seq: 1 })])
-        yield* write("other", [started({ seq: 1 }), compacted(2)])
+        yield* write("other", [started({ seq: 1 }), compacted({ seq: 2 })])
         assert.isUndefined(yield* lastOf("s", "ContextCompacted"))
         assert.isUndefined(yield* lastOf("unknown", "ContextCompacted"))
         yield* store.remove("other")
@@ -73,7 +69,7 @@ export const landmarks = (name: string, test: Test): void => {
       "finds in a fork what was copied",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
-        yield* write("s", [started({ seq: 1 }), compacted(2), completed({ seq: 3 }), compacted(4)])
+        yield* write("s", [started({ seq: 1 }), compacted({ seq: 2 }), completed({ seq: 3 }), compacted({ seq: 4 })])
         yield* store.fork("s", { to: "copy" })
         assert.strictEqual(yield* lastOf("copy", "ContextCompacted"), 2)
         assert.strictEqual(yield* lastOf("copy", "RunStarted", "run-1"), 1)
