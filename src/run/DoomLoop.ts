@@ -78,8 +78,8 @@ export const add = (trail: Trail, call: OpenCall.OpenCall, { edited, outcome }: 
   const step: Step = { turn, callId, tool: Fingerprint.of(tool), params: textOf(params), outcome: read }
   let at = trail.length
   while (at > 0 && isBefore(step, trail[at - 1]!)) at--
-  const longer = trail.toSpliced(at, 0, step)
-  return longer.length > longest ? longer.slice(-longest) : longer
+  if (at === trail.length) return [...trail.slice(1 - longest), step]
+  return trail.toSpliced(at, 0, step).slice(-longest)
 }
 
 /** In the message of one turn. */

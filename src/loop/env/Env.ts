@@ -73,8 +73,10 @@ export const nobody = (budget: Budget.Budget): Others => ({
 })
 
 /** Whether a turn is offered a tool: no other tool is called, or can be required. */
-export const isOffered = ({ tools }: Pick<Env, "tools">, tool: string): boolean =>
-  tools.some(({ name }) => name === tool)
+export const isOffered = ({ tools }: Pick<Env, "tools">, tool: string): boolean => {
+  for (const { name } of tools) if (name === tool) return true
+  return false
+}
 
 /** The environment of a drive that has its session. */
 export const make = (

@@ -43,7 +43,11 @@ export const answerCall = (
  * Puts back an open call that went a step further. After an end, when people decide without a drive, the status stays.
  */
 const putCall = (next: RunState.Next, at: number, call: OpenCall.OpenCall | undefined): void => {
-  if (call !== undefined) next.openCalls = next.openCalls.with(at, call)
+  if (call !== undefined) {
+    const calls = [...next.openCalls]
+    calls[at] = call
+    next.openCalls = calls
+  }
   if (!RunStatus.isEnd(next.status)) next.status = statusOfRound(next)
 }
 
