@@ -9,15 +9,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
-import {
-  answer,
-  compacted,
-  completed,
-  type Durable,
-  notice,
-  notices,
-  started
-} from "../../src/testing/sessions/Fixtures.ts"
+import { answer, completed, type Durable, notice, notices, started } from "../../src/testing/sessions/Fixtures.ts"
 import { temporaryFolder } from "../support/Processes.ts"
 
 const options = { runId: "run-1", create: true }
@@ -163,50 +155,4 @@ it.effect("an append of a small event writes about one page", () =>
     const before = statSync(`${file}-wal`).size
     for (const seq of Arr.range(65, 124)) yield* session.append([notice({ seq })])
     assert.isAtMost((statSync(`${file}-wal`).size - before) / 4120, 66)
-  }))
-
-/** One append of two runs, more rows than one statement takes, and one event by itself. */
-const appends: Arr.NonEmptyReadonlyArray<Arr.NonEmptyReadonlyArray<Durable>> = [
-  [started({ seq: 1 }), answer({ seq: 2 }), compacted({ seq: 3 }), notice({ seq: 4 })],
-  [
-    notice({ seq: 5 }),
-    completed({ seq: 6 }),
-    started({ seq: 7, runId: "run-2" }),
-    ...Arr.makeBy(200, (i) => notice({ seq: 8 + i, runId: "run-2" }))
-  ],
-  [completed({ seq: 208, runId: "run-2" })]
-]
-const withRuns = [1, 3, 5, 7, 105, 205, 208]
-
-it.effect("an event that was stored with one of its run before it holds no run, and is read with it from everywhere", () =>
-  Effect.gen(function*() {
-    const { db, reader, store } = yield* pair
-    yield* Effect.scoped(Effect.gen(function*() {
-      const session = yield* store.open("s", options)
-      for (const events of appends) yield* session.append(events)
-    }))
-    const holding = db.prepare("SELECT seq FROM fiberloop_log WHERE new_run <> '' ORDER BY seq")
-    assert.deepStrictEqual(holding.all().map(({ seq }) => seq), withRuns)
-    const events = appends.flat()
-    for (const { seq } of events) {
-      assert.deepStrictEqual(yield* Stream.runCollect(reader.read("s", { from: seq })), events.slice(seq - 1))
-      assert.deepStrictEqual(yield* Stream.runCollect(reader.read("s", { from: seq, to: seq })), [events[seq - 1]!])
-      assert.deepStrictEqual(yield* reader.watch("s", seq).pipe(Stream.take(1), Stream.runCollect), [events[seq - 1]!])
-    }
-    assert.strictEqual(yield* reader.lastOf("s", "ContextCompacted", "run-1"), 3)
-    assert.strictEqual(yield* reader.lastOf("s", "RunStarted", "run-2"), 7)
-    yield* store.fork("s", { to: "copy" })
-    assert.deepStrictEqual(yield* Stream.runCollect(reader.read("copy")), events)
-  }))
-
-it.effect("an event of no run is refused", () =>
-  Effect.gen(function*() {
-    const { db, reader, store } = yield* pair
-    const session = yield* store.open("s", options)
-    yield* session.append(notices(1, 3))
-    db.exec("UPDATE fiberloop_log SET new_run = '' WHERE seq = 1")
-    const { reason } = yield* Effect.flip(Stream.runDrain(reader.read("s")))
-    assert.strictEqual(reason._tag, "StoreRefused")
-    assert.include(reason.message, "Event 1")
-    assert.include(reason.message, "holds no run")
   }))
