@@ -75,12 +75,47 @@ it.effect("a landmark is found by its run", () =>
     assert.strictEqual(yield* store.lastOf("s", "RunStarted", "run-2"), 7)
   }))
 
-it.effect("an event of no run is refused", () =>
-  Effect.gen(function*() {
-    const { db, store } = yield* database([notices(1, 3)])
-    db.exec("UPDATE fiberloop_log SET new_run = '' WHERE seq = 1")
-    const reason = yield* reasonOf(Stream.runDrain(store.read("s")))
-    assert.strictEqual(reason._tag, "StoreRefused")
-    assert.include(reason.message, "Event 1")
-    assert.include(reason.message, "holds no run")
-  }))
+const short = [[notice({ seq: 1, runId: "run-0" }), notice({ seq: 2, runId: "run-0" })], notices(3, 6)] as const
+
+for (
+  const [state, damage, from, said] of [
+    [
+      "an event whose row lost it",
+      "UPDATE fiberloop_log SET new_run = '' WHERE seq = 1",
+      1,
+      "1 of session \"s\" has lost its run"
+    ],
+    [
+      "the event after the row that held it",
+      "DELETE FROM fiberloop_log WHERE seq = 3",
+      4,
+      "4 of session \"s\" has lost its run"
+    ],
+    ["an event further on", "DELETE FROM fiberloop_log WHERE seq IN (3, 4)", 6, "6 of session \"s\" has lost its run"],
+    [
+      "the second event without the first",
+      "DELETE FROM fiberloop_log WHERE seq = 1",
+      2,
+      "2 of session \"s\" has lost its run"
+    ]
+  ] as const
+) {
+  it.effect(`${state} is refused, and not read as one of another run`, () =>
+    Effect.gen(function*() {
+      const { db, store } = yield* database(short)
+      db.exec(damage)
+      const reason = yield* reasonOf(Stream.runDrain(store.read("s", { from })))
+      assert.strictEqual(reason._tag, "StoreRefused")
+      assert.include(reason.message, `Event ${said}`)
+    }))
+}
+
+for (const seq of [1, 3]) {
+  it.effect(`event ${seq}, which held the run of the next one, is said to be missing`, () =>
+    Effect.gen(function*() {
+      const { db, store } = yield* database(short)
+      db.prepare("DELETE FROM fiberloop_log WHERE seq = ?").run(seq)
+      const reason = yield* reasonOf(Stream.runDrain(store.read("s", { from: seq })))
+      assert.include(reason.message, `Event ${seq} of session "s" is missing`)
+    }))
+}

@@ -83,19 +83,22 @@ export const make = (sql: SqlClient.SqlClient, steps: EventMigrations.Steps): Se
     )
   }
 
-  /** The run of an event whose row holds none: that of the last row before it that does, which is of the same statement. */
+  /** The run of an event whose row holds none: that of the last row before it that does. Refuses a log with a gap between them. */
   const runBefore = Effect.fnUntraced(function*(id: string, session: Claim["session"], seq: number) {
-    const [before] = yield* sql<{ readonly run: string }>`
-      SELECT ${run} AS run FROM ${events} WHERE ${within(session, 1, seq - 1)} AND ${run} <> ''
+    const [holder] = yield* sql<{ readonly seq: number; readonly run: string }>`
+      SELECT seq, ${run} AS run FROM ${events} WHERE ${within(session, 1, seq - 1)} AND ${run} <> ''
       ORDER BY ${order} DESC LIMIT 1`
-    return before?.run ?? (yield* Effect.fail(SessionErrors.damaged(id, seq, "holds no run")))
+    const from = holder?.seq ?? 1
+    const [found] = yield* sql<{ readonly events: number }>`
+      SELECT count(*) AS events FROM ${events} WHERE ${within(session, from, seq - 1)}`
+    return holder !== undefined && Number(found!.events) === seq - from
+      ? holder.run
+      : yield* Effect.fail(SessionErrors.damaged(id, seq, "has lost its run"))
   })
 
   const cursor: SessionLog["cursor"] = ({ id, session }, from) => {
     let next = from
     let limit = 100
-    /** of the event before `next`, once it is known */
-    let lastRun: string | undefined
     return Effect.fnUntraced(function*(to): Effect.fn.Return<ReadonlyArray<RunEvent.Durable>, Fault> {
       if (next > to) return []
       const values = yield* sql`
@@ -105,10 +108,10 @@ export const make = (sql: SqlClient.SqlClient, steps: EventMigrations.Steps): Se
       let characters = 1
       for (const row of rows) characters += row[5].length
       limit = Math.max(1, Math.min(rowsPerPage, Math.floor(charactersPerPage * rows.length / characters)))
-      if (rows[0]?.[1] === "") lastRun ??= yield* runBefore(id, session, next)
-      const page = yield* toEvents(id, next, rows, lastRun ?? "", steps)
+      const [first] = rows
+      const isOfRunBefore = first?.[0] === next && first[1] === ""
+      const page = yield* toEvents(id, next, rows, isOfRunBefore ? yield* runBefore(id, session, next) : "", steps)
       next += page.length
-      lastRun = page.at(-1)?.runId
       return page
     })
   }
@@ -117,23 +120,25 @@ export const make = (sql: SqlClient.SqlClient, steps: EventMigrations.Steps): Se
 }
 
 /**
- * The events of `rows`, the first of which is event `from`, after one of the run `lastRun`; refuses rows that are missing, damaged,
- * or of a newer version.
+ * The events of `rows`, the first of which is event `from`, and of the run `runBefore` if it holds none; refuses rows that are
+ * missing, damaged, or of a newer version.
  */
 const toEvents = (
   sessionId: string,
   from: number,
   rows: ReadonlyArray<SessionRows.EventRow>,
-  lastRun: string,
+  runBefore: string,
   steps: EventMigrations.Steps
 ) => {
   const events: Array<RunEvent.Durable> = []
+  let run = runBefore
   for (const row of rows) {
     const seq = row[0]
     const version = row[3]
     if (seq !== from + events.length) break
     if (version > RunEvent.version) return Effect.fail(SessionErrors.newerVersion(sessionId, { seq, version }))
-    const stored = SessionRows.toEvent(row, events.at(-1)?.runId ?? lastRun)
+    run = row[1] || run
+    const stored = SessionRows.toEvent(row, run)
     if (stored === undefined) return Effect.fail(SessionErrors.damaged(sessionId, seq, "holds no JSON"))
     const event = stored.version === RunEvent.version ? stored : EventMigrations.migrate(stored, steps)
     if (event === undefined) return Effect.fail(SessionErrors.unreadable(sessionId, { seq, version }))

@@ -125,20 +125,14 @@ const isSmall = ([, run, type, , , body]: EventRow): boolean =>
   (run.length + type.length + body.length) * 6 + 512 <= SessionStore.maxEventBytes
 
 /**
- * `runBefore` is the run of a row that holds none. `undefined` where the body is not a JSON object. The keys are in a fixed
- * order: those of columns, then the body's. Reads columns by position: destructuring the row makes reading a tenth slower.
+ * `run` is the row's, or that of the one before where it holds none. `undefined` where the body is not a JSON object. The keys
+ * are in a fixed order: those of columns, then the body's. Reads columns by position: destructuring the row makes reading a tenth
+ * slower.
  */
-export const toEvent = (row: EventRow, runBefore: string): RunEvent.Durable | undefined => {
+export const toEvent = (row: EventRow, run: string): RunEvent.Durable | undefined => {
   const body = parseObject(row[5])
   if (body === undefined) return undefined
-  return {
-    _tag: row[2],
-    seq: row[0],
-    at: Number(row[4]),
-    runId: row[1] || runBefore,
-    version: row[3],
-    ...body
-  } as RunEvent.Durable
+  return { _tag: row[2], seq: row[0], at: Number(row[4]), runId: run, version: row[3], ...body } as RunEvent.Durable
 }
 
 /** What is on its way to another process, without its `id`, which has a column. */
