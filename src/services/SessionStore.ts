@@ -114,8 +114,8 @@ export interface Session {
    */
   readonly head: () => number
   /**
-   * Stores events whose `seq` continue from `head` (others are a defect), all or none, durable when it returns.
-   * Uninterruptible; appends made at the same time are stored one after the other. Fails, and writes nothing, with
+   * Stores events whose `seq` continue from `head`, each of a run (others are a defect), all or none, durable when it
+   * returns. Uninterruptible; appends made at the same time are stored one after the other. Fails, and writes nothing, with
    * `StaleWriter` once another writer has opened the session or the scope has closed, and with `EventTooLarge` above
    * `maxEventBytes`. After `StoreUnavailable` the same events may be appended again, with more after them: what was
    * stored although the answer got lost is not stored twice, and what was not stored does not appear later.

@@ -99,8 +99,8 @@ const append = (
 ): Effect.Effect<void, SessionStore.StoreError> => {
   const { sessionId } = log.info
   if (log.writer !== writer) return Effect.fail(SessionErrors.stale(sessionId))
-  const gap = SessionErrors.checkSeq(writer.head, events)
-  if (gap !== undefined) return Effect.die(gap)
+  const misplaced = SessionErrors.checkPlaces(writer.head, events)
+  if (misplaced !== undefined) return Effect.die(misplaced)
   const tooLarge = SessionErrors.tooLarge(events)
   if (tooLarge !== undefined) return Effect.fail(tooLarge)
   for (let i = 0; i < events.length; i++) log.events.push(events[i]!)

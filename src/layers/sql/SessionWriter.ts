@@ -102,8 +102,8 @@ export class SessionWriter {
   }
 
   #check(events: Events): Appending {
-    const gap = SessionErrors.checkSeq(this.#info.head, events)
-    if (gap !== undefined) return Effect.die(gap)
+    const misplaced = SessionErrors.checkPlaces(this.#info.head, events)
+    if (misplaced !== undefined) return Effect.die(misplaced)
     const rows = SessionRows.toSmallRows(events)
     const tooLarge = rows === undefined ? SessionErrors.tooLarge(events) : undefined
     if (tooLarge !== undefined) return Effect.fail(tooLarge)

@@ -84,12 +84,12 @@ export const tooLarge = (events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>): S
   return undefined
 }
 
-/** The defect of a caller whose events do not continue from `head`, one by one. */
-export const checkSeq = (head: number, events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>): Error | undefined => {
+/** The defect of a caller whose events do not continue from `head`, one by one, or are of no run. */
+export const checkPlaces = (head: number, events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>): Error | undefined => {
   for (let i = 0; i < events.length; i++) {
-    if (events[i]!.seq !== head + 1 + i) {
-      return new Error(`Event ${events[i]!.seq} was appended where ${head + 1 + i} is next`)
-    }
+    const { runId, seq } = events[i]!
+    if (seq !== head + 1 + i) return new Error(`Event ${seq} was appended where ${head + 1 + i} is next`)
+    if (runId === "") return new Error(`Event ${seq} was appended without a run`)
   }
   return undefined
 }

@@ -75,7 +75,8 @@ export const appends = (name: string, test: Test): void => {
       const [claim, events] of [
         ["leaves a gap", [notice({ seq: 3 })]],
         ["repeats a seq", [notice({ seq: 1 })]],
-        ["contains a gap", [notice({ seq: 2 }), notice({ seq: 4 })]]
+        ["contains a gap", [notice({ seq: 2 }), notice({ seq: 4 })]],
+        ["has an event of no run", [notice({ seq: 2 }), notice({ seq: 3, runId: "" })]]
       ] as const
     ) {
       test(
