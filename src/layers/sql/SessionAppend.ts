@@ -76,7 +76,7 @@ export const partsOf = (rows: Rows): Arr.NonEmptyReadonlyArray<Rows> =>
   rows.length <= rowsPerInsert ? [rows] : Arr.chunksOf(rows, rowsPerInsert)
 
 /** Stores one part; `before` holds the parameters before those of the rows. Makes each text once per number of rows. */
-export const inserting = (textOf: (rows: number) => string) => {
+const inserting = (textOf: (rows: number) => string) => {
   const texts: Array<string> = []
   return (before: Values, rows: ReadonlyArray<Values>): Statement => {
     const values = [...before]

@@ -22,7 +22,7 @@ interface SessionDialect {
   readonly caughtUp: Fragment
   /** The table of events. */
   readonly events: Fragment
-  /** The column of an event's run. */
+  /** The column of an event's run; in SQLite, events can be looked for by it only if they are landmarks. */
   readonly run: Fragment
   /** What the table of events has instead of `session, seq`. */
   readonly key: Fragment

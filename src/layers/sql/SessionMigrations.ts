@@ -195,9 +195,9 @@ const createSent = Effect.gen(function*() {
 })
 
 /**
- * For SQLite: an event that was stored with the one before it, and is of the same run, holds an empty text in place of the run;
- * landmarks always hold it. The column has another name, so that processes which know only the one before fail instead of
- * reading events of no run.
+ * For SQLite: an event that the same statement stored as the one before it, and that is of the same run, holds an empty text in
+ * place of the run; landmarks always hold it. The column has another name, so that processes which know only the one before fail
+ * instead of reading events of no run.
  */
 const nameNewRuns = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient

@@ -1,6 +1,6 @@
 /**
- * Converts sessions and events to rows and back. No fact is stored twice: a body holds only what no column does, and in SQLite
- * no row the run of the one that was stored with it before.
+ * Converts sessions and events to rows and back. A body holds only what no column does; in SQLite, most rows do not repeat the
+ * run of the row before.
  *
  * Does not own the tables (`SessionMigrations`), nor how engines find rows in them (`SessionDialect`).
  */
@@ -98,8 +98,8 @@ export const toRow = (event: RunEvent.Durable): EventRow => [
 const landmarks: Record<SessionStore.Landmark, true> = { RunStarted: true, ContextCompacted: true }
 
 /**
- * The rows of one statement, of which each holds its run only where that is another than that of the row before it, or where it
- * is looked for by its run.
+ * The rows of one statement as SQLite keeps them. A row holds its run if it is the first, if the one before it is of another run,
+ * or if it is looked for by its run; the others hold an empty text.
  */
 export const withNewRuns = (rows: Arr.NonEmptyReadonlyArray<EventRow>): Arr.NonEmptyReadonlyArray<EventRow> =>
   Arr.map(rows, (row, i) => {
