@@ -136,8 +136,8 @@ const stateFault = (
     case "42P07":
     case "42703":
       return SessionErrors.refused(
-        `${database} does not have the tables that this version needs (${said}). Restore a backup of them, or name another ` +
-          "database for sessions."
+        `${database} does not have the tables that this version needs (${said}). If a newer fiberloop changed them, update ` +
+          "this one; else restore a backup of them, or name another database for sessions."
       )
   }
   switch (code.slice(0, 2)) {

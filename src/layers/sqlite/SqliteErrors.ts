@@ -63,8 +63,8 @@ export const explain = (filename: string) => (error: SqlError.SqlError): Session
       )
     case 1:
       return SessionErrors.refused(
-        `${database} does not have the tables that this version needs (${said}). Restore a backup, or choose another file ` +
-          "for sessions."
+        `${database} does not have the tables that this version needs (${said}). If a newer fiberloop changed them, update ` +
+          "this one; else restore a backup, or choose another file for sessions."
       )
     default:
       return SessionErrors.unavailable(

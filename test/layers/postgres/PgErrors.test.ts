@@ -38,7 +38,10 @@ describe("an error says what to do", () => {
     ["53300", "Lower maxConnections, or raise the max_connections of the server."],
     ["25P02", "set pooled: true, or ?pgbouncer=true in the URL."],
     ["XX001", "Restore a backup."],
-    ["42P01", "Restore a backup of them, or name another database for sessions."],
+    [
+      "42P01",
+      "If a newer fiberloop changed them, update this one; else restore a backup of them, or name another database for sessions."
+    ],
     ["22P05", "Use a database with the encoding UTF8, which holds every text."],
     ["54000", "Keep large data elsewhere, and a reference to it here."],
     ["23502", "Look for changes that others made to its tables, or restore a backup."],

@@ -10,7 +10,11 @@ const ofCode = (errcode: number | undefined): string => {
 describe("an error says what to do", () => {
   it.each<readonly [number | undefined, string]>([
     [undefined, "cannot be used (it says so). Check the name of the file."],
-    [1, "needs (it says so). Restore a backup, or choose another file for sessions."],
+    [
+      1,
+      "needs (it says so). If a newer fiberloop changed them, update this one; else restore a backup, or choose another file for " +
+      "sessions."
+    ],
     [5, "Find the one that holds a transaction open on it, then try again."],
     [8, "Allow this user to write to the file and its folder, then start the program again."],
     [10, "could not be read or written (it says so). Check its disk, then try again."],
