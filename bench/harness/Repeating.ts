@@ -54,15 +54,16 @@ export const during = async <A>(make: () => Promise<A>, millis: number): Promise
   return all
 }
 
-/** Seconds: V8 finishes optimising some contenders only after four, others later. */
-const seconds = { least: 4, most: 12 }
+/** How many milliseconds warming up takes: V8 finishes optimising some contenders only after four seconds, others later. */
+const millis = { least: 4000, most: 12_000 }
 
-/** Makes runs until those of one second take as long as those of the second before, within 3 %. */
-export const warmUp = async ({ run }: Repeating): Promise<void> => {
-  let before = Infinity
-  for (let second = 1; second <= seconds.most; second++) {
-    const now = median((await during(run, 1000)).map(({ wall }) => wall))
-    if (second >= seconds.least && Math.abs(now - before) <= 0.03 * before) return
+/** Makes runs, or what consists of some, until those of one second take as long as those of the second before, within 3 %. */
+export const warmUp = async (make: () => Promise<Pick<Time, "wall">>): Promise<void> => {
+  const begun = performance.now()
+  for (let before = Infinity, taken = 0; taken < millis.most;) {
+    const now = median((await during(make, 1000)).map(({ wall }) => wall))
+    taken = performance.now() - begun
+    if (taken >= millis.least && Math.abs(now - before) <= 0.03 * before) return
     before = now
   }
 }

@@ -4,6 +4,7 @@ import * as Contenders from "../harness/Contenders.ts"
 import * as Counts from "../harness/Counts.ts"
 import { heap } from "../harness/Heap.ts"
 import { wait } from "../harness/Promises.ts"
+import * as Repeating from "../harness/Repeating.ts"
 import type { Scenario } from "../harness/Scenario.ts"
 import { median, type Sample } from "../harness/Statistics.ts"
 
@@ -11,8 +12,7 @@ import { median, type Sample } from "../harness/Statistics.ts"
 const patience = 5000
 const metric = `ms for all (${patience}: they never end)`
 
-/** How many milliseconds to warm up with rounds, and how many rounds are then measured. */
-const warmUp = 4000
+/** How many rounds are measured. */
 const rounds = 10
 
 /** what Node still waits for, and sources that honour their signal but still hang: nobody can know about the others */
@@ -59,11 +59,9 @@ const round = async (contender: Contender, script: Script, runs: number): Promis
 
 export const measure = async (entry: Contenders.Entry, { runs, script }: Scenario): Promise<Sample> => {
   const contender = await Contenders.load(entry)
-  const begun = performance.now()
-  let last: Round
-  do last = await round(contender, script, runs)
-  while (last.time !== undefined && performance.now() - begun < warmUp)
+  let last = await round(contender, script, runs)
   if (last.time === undefined) return { [metric]: patience, left: runs }
+  await Repeating.warmUp(async () => ({ wall: (await round(contender, script, runs)).time ?? patience }))
   const before = heap()
   const times: Array<number> = []
   while (times.length < rounds) {

@@ -7,8 +7,8 @@ import * as Repeating from "../harness/Repeating.ts"
 import type { Scenario } from "../harness/Scenario.ts"
 import { median, quantile, type Sample } from "../harness/Statistics.ts"
 
-/** How many milliseconds to warm up with waves, and to measure them. */
-const millis = { warmUp: 4000, measured: 2000 }
+/** How many milliseconds are measured. */
+const measured = 2000
 
 /** How often the event loop is checked, in milliseconds. */
 const look = 5
@@ -51,8 +51,9 @@ const wave = async (
 export const measure = async (entry: Contenders.Entry, { runs, script }: Scenario): Promise<Sample> => {
   const contender = await Contenders.load(entry)
   const make = () => wave(contender, script, runs)
-  const [first] = await Repeating.during(make, millis.warmUp)
-  const waves = await Repeating.during(make, millis.measured)
+  const first = await make()
+  await Repeating.warmUp(make)
+  const waves = await Repeating.during(make, measured)
   let held: number | undefined
   const before = heap()
   await wave(contender, script, runs, (requests, over) => {
@@ -61,7 +62,7 @@ export const measure = async (entry: Contenders.Entry, { runs, script }: Scenari
   })
   return {
     "wall ms": median(waves.map(({ wall }) => wall)),
-    "wall ms, first wave": first!.wall,
+    "wall ms, first wave": first.wall,
     "p99 event loop lag ms": median(waves.map(({ late }) => quantile(late, 0.99))),
     // no check came while all were under way, or so few runs hold less than what else changes meanwhile
     ...(held === undefined || runs < 100 ? {} : { "KB a run": held / runs / 1024 })

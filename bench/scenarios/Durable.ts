@@ -6,24 +6,19 @@ import * as Repeating from "../harness/Repeating.ts"
 import type { Scenario } from "../harness/Scenario.ts"
 import { median, type Sample } from "../harness/Statistics.ts"
 
-/** How many milliseconds to warm up with runs, and to measure them. */
-const millis = { warmUp: 4000, measured: 1500 }
+/** At least so many runs are measured, for at least so many milliseconds. */
+const least = { runs: 6, millis: 1500 }
 
 interface Stored extends Repeating.Time {
   readonly bytes: number
   readonly reopened: number
 }
 
-/**
- * At least so many runs, for at least so long, on one runner, whose store is made once; each session is reopened. Only the later
- * half counts: during the first runs files grow, which each sync waits for.
- */
-const repeat = async (contender: Contender, script: Script, times: number, least: number) => {
+/** Makes runs on one runner, whose store is made once; each session is reopened. */
+const open = async (contender: Contender, script: Script) => {
   const tally = makeTally()
   const runner = await contender.open(script, tally)
-  const all: Array<Stored> = []
-  const begun = performance.now()
-  while (all.length < times || performance.now() - begun < least) {
+  const run = async (): Promise<Stored> => {
     Object.assign(tally, makeTally())
     const before = runner.bytesOf === "file of all" ? await runner.bytes!() : 0
     const time = await Repeating.timed(() => runner.run())
@@ -31,21 +26,14 @@ const repeat = async (contender: Contender, script: Script, times: number, least
     const bytes = (await runner.bytes?.() ?? NaN) - before
     const reopening = performance.now()
     const again = await runner.reopen?.()
-    all.push({ ...time, bytes, reopened: performance.now() - reopening })
+    const reopened = performance.now() - reopening
     await again?.end?.()
     if (again?.results !== script.turns * script.calls) {
       throw new Error(`${contender.name} has ${again?.results} results in place of ${script.turns} when opened again`)
     }
+    return { ...time, bytes, reopened }
   }
-  await runner.close?.()
-  const later = all.slice(-Math.ceil(all.length / 2))
-  const of = (metric: keyof Stored) => median(later.map((stored) => stored[metric]))
-  return {
-    wall: of("wall"),
-    cpu: of("cpu"),
-    bytes: of("bytes"),
-    reopened: of("reopened")
-  }
+  return { run, close: async () => runner.close?.() }
 }
 
 export const measure = async (
@@ -53,12 +41,21 @@ export const measure = async (
   { script, units, warmUp = script }: Scenario
 ): Promise<Sample> => {
   const contender = await Contenders.load(entry)
-  await repeat(contender, warmUp, 3, millis.warmUp)
-  const { bytes, cpu, reopened, wall } = await repeat(contender, script, 6, millis.measured)
+  const first = await open(contender, warmUp)
+  await Repeating.warmUp(first.run)
+  await first.close()
+  const { close, run } = await open(contender, script)
+  const all: Array<Stored> = []
+  const begun = performance.now()
+  while (all.length < least.runs || performance.now() - begun < least.millis) all.push(await run())
+  await close()
+  // during the first runs files grow, which each sync waits for
+  const later = all.slice(-Math.ceil(all.length / 2))
+  const of = (metric: keyof Stored) => median(later.map((stored) => stored[metric]))
   return {
-    "us a step": wall * 1000 / units,
-    "cpu us a step": cpu * 1000 / units,
-    "bytes stored a step": bytes / units,
-    "reopened, ms": reopened
+    "us a step": of("wall") * 1000 / units,
+    "cpu us a step": of("cpu") * 1000 / units,
+    "bytes stored a step": of("bytes") / units,
+    "reopened, ms": of("reopened")
   }
 }

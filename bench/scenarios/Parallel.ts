@@ -10,7 +10,7 @@ const measured = 2000
 export const measure = async (entry: Contenders.Entry, { script }: Scenario): Promise<Sample> => {
   const runs = await Repeating.open(await Contenders.load(entry), script)
   const first = await runs.run()
-  await Repeating.warmUp(runs)
+  await Repeating.warmUp(runs.run)
   const times = await Repeating.during(runs.run, measured)
   await runs.close()
   const ideal = Math.ceil(script.calls / script.parallel) * script.toolMillis

@@ -23,7 +23,7 @@ export const measure = async (entry: Contenders.Entry, scenario: Scenario): Prom
   const contender = await Contenders.load(entry)
   const first = await Repeating.open(contender, warmUp ?? script)
   const cold = await first.run()
-  await Repeating.warmUp(first)
+  await Repeating.warmUp(first.run)
   // with a long script, one run is enough to settle; kept sessions must not pile up with those of the warm-up
   const warm = warmUp === undefined && !first.isKept ? first : await Repeating.open(contender, script)
   if (warm !== first) await first.close()
