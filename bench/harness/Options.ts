@@ -4,8 +4,8 @@ import { parseArgs } from "node:util"
 export const usage = `npm run bench -- [scenario ...] [options]
 
 Times fiberloop beside its peers. Every measurement is a process of its own, the rounds go through all contenders in turn,
-and every run's events, characters and calls are counted. Trust the ratios, not the times. A measurement takes 6 to 20
-seconds, of the slowest contenders some minutes: a round of all takes half an hour.
+and every run's events, characters and calls are counted. Trust the ratios, not the times. A measurement takes 6 to 40
+seconds, of the slowest contenders some minutes: a round of all takes three quarters of an hour.
 
   scenario             the scenarios whose names begin so: deltas, steps, parallel, concurrent, durable, abort, "cold start"
   --only <names>       contenders whose names begin so, comma separated, and again: --only fiberloop,pi --only floor
