@@ -64,6 +64,15 @@ describe("a loop", () => {
     }]))
   })
 
+  it("is looked for in the last 64 calls, in whatever order those of a turn settle", () => {
+    const kept = Array.from({ length: 64 }, (_, i) => OpenCall.callId(1, i + 36))
+    const all = Array.from({ length: 100 }, (_, i) => i)
+    for (const order of [all, [...all.slice(50).reverse(), ...all.slice(0, 50)], all.toReversed()]) {
+      const trail = order.reduce((trail, index) => settle(trail, 1, index, {}), [] as DoomLoop.Trail)
+      assert.deepStrictEqual(trail.map(({ callId }) => callId), kept)
+    }
+  })
+
   it("compares texts in full, however little of them is kept", () => {
     const long = "x".repeat(5000)
     assert.isUndefined(judge([1, 2, 3].map((n) => ({ outcome: succeeded(long + n) }))))

@@ -72,7 +72,7 @@ export const nobody = (budget: Budget.Budget): Others => ({
   inbox: new Inbox.Inbox()
 })
 
-/** Whether a turn is offered a tool: no other tool is called, or can be required. */
+/** Whether a turn is offered a tool: no other tool is called, or can be required. A loop: V8 is slow at `some` of a frozen array. */
 export const isOffered = ({ tools }: Pick<Env, "tools">, tool: string): boolean => {
   for (const { name } of tools) if (name === tool) return true
   return false

@@ -44,6 +44,7 @@ export const answerCall = (
  */
 const putCall = (next: RunState.Next, at: number, call: OpenCall.OpenCall | undefined): void => {
   if (call !== undefined) {
+    // V8 has no fast path for `with` here
     const calls = [...next.openCalls]
     calls[at] = call
     next.openCalls = calls
