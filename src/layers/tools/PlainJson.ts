@@ -7,25 +7,30 @@ import type * as Schema from "effect/Schema"
 import * as Bounds from "../../run/log/Bounds.ts"
 import * as LostInJson from "./LostInJson.ts"
 
-/** `text` is what a model reads: the JSON, or the text where the value is one. */
+/** `text` is what a model reads: the JSON, or the text where the value is one; `flat` is the value where that is known. */
 export interface Json {
   readonly _tag: "Json"
   readonly text: string
   readonly isText: boolean
+  readonly flat?: Flat
 }
+
+type Leaf = string | number | boolean | null
+type Flat = Readonly<Record<string, Leaf>>
 
 export type PlainJson = Json | { readonly _tag: "NotJson"; readonly message: string }
 
 export const of = (given: unknown): PlainJson => {
   try {
-    const fields = fieldsOf(given)
-    const value = fields === "bytes" ? withoutBytes(given) : given
+    const flat = flatOf(given)
+    if (flat !== undefined) return { _tag: "Json", text: JSON.stringify(flat), isText: false, flat }
+    const value = withoutBytes(given)
     if (typeof value === "string") return { _tag: "Json", text: value, isText: true }
     if (value === undefined) return { _tag: "Json", text: "null", isText: false }
     const text: string | undefined = JSON.stringify(value)
     if (text === undefined) return notJson(`a ${typeof value} is not JSON`)
     if (Bounds.isTooDeep(text)) return notJson(`it is nested in more than ${Bounds.deepest} levels`)
-    const lost = fields === "leaves" ? undefined : LostInJson.inValue(value)
+    const lost = LostInJson.inValue(value)
     return lost === undefined ? { _tag: "Json", text, isText: false } : notJson(lost)
   } catch (error) {
     return notJson(error instanceof Error ? error.message : "it is not JSON")
@@ -34,24 +39,22 @@ export const of = (given: unknown): PlainJson => {
 
 const notJson = (message: string): PlainJson => ({ _tag: "NotJson", message })
 
-export const value = ({ isText, text }: Json): Schema.Json => isText ? text : JSON.parse(text) as Schema.Json
+export const value = ({ flat, isText, text }: Json): Schema.Json =>
+  isText ? text : flat ?? JSON.parse(text) as Schema.Json
 
 const isBytes = (value: unknown): boolean => value instanceof Uint8Array || value instanceof ArrayBuffer
 
-/** Whether there are bytes to replace; if not, whether all fields are leaves that JSON has, as those of most results are. */
-const fieldsOf = (value: unknown): "bytes" | "leaves" | "others" => {
-  if (!isPlain(value)) return isBytes(value) ? "bytes" : "others"
-  let fields: "leaves" | "others" = "leaves"
-  for (const key in value) {
-    const field = value[key]
-    if (typeof field === "string" || field === null) continue
-    if (isBytes(field)) return "bytes"
-    if (typeof field === "number" ? !Number.isFinite(field) : typeof field !== "boolean" && field !== undefined) {
-      fields = "others"
-    }
-  }
-  return fields
+/** A copy of an object that parsing its JSON would give back as it is: all its fields are leaves, as those of most results are. */
+const flatOf = (value: unknown): Flat | undefined => {
+  if (!isPlain(value) || Object.getOwnPropertySymbols(value).length > 0) return undefined
+  const copied = { ...value }
+  for (const key in copied) if (!isLeaf(copied[key])) return undefined
+  return copied as Flat
 }
+
+const isLeaf = (value: unknown): value is Leaf =>
+  typeof value === "string" || typeof value === "boolean" || value === null ||
+  (typeof value === "number" && Number.isFinite(value) && !Object.is(value, -0))
 
 const isPlain = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype
