@@ -20,6 +20,9 @@ export interface Reached {
   readonly around?: Pointer.Run
 }
 
+/** Milliseconds since the epoch. */
+type Now = () => number
+
 /** A log that grows: `state` is as of now. */
 interface Log {
   readonly state: RunState.RunState
@@ -103,8 +106,8 @@ export class Budget implements Below.Spender {
   }
 
   /** The limit that forbids the next model call, if any; `more` was spent besides and is not in the log yet. */
-  limitReached(at: number, more?: Usage.Usage): Reached | undefined {
-    const reason = RunDecision.limitReached(this.#counted(more), at)
+  limitReached(now: Now, more?: Usage.Usage): Reached | undefined {
+    const reason = RunDecision.limitReached(this.#counted(more), this.#at(now))
     return reason === undefined ? this.limitAround(more) : { reason }
   }
 
@@ -121,8 +124,8 @@ export class Budget implements Below.Spender {
   }
 
   /** The limit that forbids the next tool call of a round, if any. */
-  spentInRound(at: number): RunEvent.LimitedReason | undefined {
-    return RunDecision.budgetSpent(this.#counted(), at)
+  spentInRound(now: Now): RunEvent.LimitedReason | undefined {
+    return RunDecision.budgetSpent(this.#counted(), this.#at(now))
   }
 
   /** The id of a run around this one whose cost is limited, if any. */
@@ -153,6 +156,11 @@ export class Budget implements Below.Spender {
     const below = new Below.Below(call)
     this.#below = [...this.#below.filter(({ call }) => this.#isUnderWay(call)), below]
     return below
+  }
+
+  /** The clock is read only where the run's time is limited. */
+  #at(now: Now): number {
+    return this.#limits().maxDuration === undefined ? 0 : now()
   }
 
   /** The state, with spending added that the log does not hold yet. */

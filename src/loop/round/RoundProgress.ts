@@ -49,7 +49,7 @@ export class RoundProgress {
 
   mayRun(): boolean {
     const { budget, journal } = this.#env
-    this.spent ??= budget.spentInRound(journal.now())
+    this.spent ??= budget.spentInRound(journal.now)
     return this.toolError === undefined && this.spent === undefined
   }
 

@@ -34,7 +34,7 @@ export const compact = Effect.fnUntraced(function*(
   overflow?: RunError.RunError
 ): Effect.fn.Return<Ended.Limited | undefined, RunError.RunError> {
   const { journal } = env
-  const limit = env.budget.limitReached(journal.now())
+  const limit = env.budget.limitReached(journal.now)
   if (limit !== undefined) return Ended.limited(limit)
   const { compactionsInARow, limits } = journal.state
   if (limits.maxCompactions !== undefined && compactionsInARow >= limits.maxCompactions) {
@@ -44,7 +44,7 @@ export const compact = Effect.fnUntraced(function*(
   if (result._tag === "Failure") {
     // an error of the store is not the strategy's failure
     if (result.failure._tag !== "CompactionError") return yield* result.failure
-    const spent = env.budget.limitReached(journal.now())
+    const spent = env.budget.limitReached(journal.now)
     // a provider's own error says more
     if (spent !== undefined && overflow === undefined) return Ended.limited(spent)
     if (request.force === "length") return Ended.limited({ reason: "length" })

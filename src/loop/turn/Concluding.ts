@@ -106,7 +106,7 @@ const end = function*(
       if (journal.status === "observing") journal.move("invalidOutput")
       return yield* RunError.fromStored(decision.error)
     case "Compact": {
-      const limit = env.budget.limitReached(journal.now())
+      const limit = env.budget.limitReached(journal.now)
       return limit === undefined ? yield* Fitting.afterLength(env) : Ended.limited(limit)
     }
   }

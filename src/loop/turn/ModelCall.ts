@@ -119,7 +119,7 @@ const retry = function*(
   { delay, error }: Tries.Retry
 ): Following {
   const { journal } = env
-  const reached = env.budget.limitReached(journal.now())
+  const reached = env.budget.limitReached(journal.now)
   if (reached !== undefined) return { _tag: "Limited", reached }
   journal.move(result._tag === "Settled" ? "emptyAnswer" : "retryableError")
   yield* wait(journal, { turn: journal.state.turn, attempt, error: error.reason }, delay)
@@ -139,7 +139,7 @@ const fallBack = function*(
     journal.move("modelFailed")
     return yield* final
   }
-  const reached = env.budget.limitReached(journal.now())
+  const reached = env.budget.limitReached(journal.now)
   if (reached !== undefined) return { _tag: "Limited", reached }
   const taken = yield* TakingOver.takeOver(env, model, to)
   if (taken._tag === "Compact") return taken

@@ -41,7 +41,7 @@ export const view = (
 const ledgerOf = ({ budget, journal, prices }: Env.Env, force?: ContextManager.Force): ContextManager.Ledger => {
   let noted = Usage.zero
   return {
-    mayAsk: () => force === "manual" || budget.limitReached(journal.now(), noted) === undefined,
+    mayAsk: () => force === "manual" || budget.limitReached(journal.now, noted) === undefined,
     note: (usage, model) => {
       const counted = Usage.counted(usage)
       noted = Usage.add(noted, model === undefined ? counted : Prices.costed(prices, model, counted))

@@ -28,7 +28,7 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
   const { budget, hooks, journal, rules: { prepareTurn } } = env
   let ended = RunState.isTurnOpen(journal.state) ? yield* Concluding.concludeOpen(env) : undefined
   while (ended === undefined) {
-    const limit = budget.limitReached(journal.now())
+    const limit = budget.limitReached(journal.now)
     if (limit !== undefined) return Ended.limited(limit)
     const prepared = prepareTurn === undefined ? env : yield* Offer.prepare(env, prepareTurn)
     const tooMuch = Fitting.tooMuch(prepared)
