@@ -279,6 +279,34 @@ describe("maxDuration", () => {
       assert.strictEqual(end?.totals.duration, 10_000)
     }))
 
+  it.effect("is seen before the next call where code held up the event loop, and the timer with it", () =>
+    Effect.gen(function*() {
+      const test = yield* Clock.Clock
+      let passed = 0
+      const clock: Clock.Clock = Object.assign(Object.create(test), {
+        currentTimeMillisUnsafe: () => test.currentTimeMillisUnsafe() + passed,
+        monotonicTimeNanosUnsafe: () => test.monotonicTimeNanosUnsafe() + BigInt(passed) * 1_000_000n
+      })
+      for (const calls of [[1], [1, 2]]) {
+        passed = 0
+        const { agent, script, store } = yield* TestAgent.make([
+          calls.map((n) => TestAgent.work(n)),
+          ScriptedModel.text("late")
+        ], {
+          tool: () => Effect.sync(() => String(passed += 10_000))
+        })
+        const result = yield* Effect.provideService(
+          agent.run({ sessionId: "s", input: "go", limits, toolPolicy: { maxParallel: 1 } }),
+          Clock.Clock,
+          clock
+        )
+        assert.deepInclude(result, { _tag: "Limited", reason: "duration" })
+        assert.lengthOf(yield* script.requests, 1)
+        const rest = calls.slice(1).map((n) => `1.${n - 1} NotExecuted(limit)`)
+        assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), ["1.0 Succeeded", ...rest])
+      }
+    }))
+
   it.effect("does not end a run that is done in time", () =>
     Effect.gen(function*() {
       const made = yield* TestAgent.make([ScriptedModel.text("ok")])
