@@ -287,14 +287,16 @@ describe("maxDuration", () => {
         currentTimeMillisUnsafe: () => test.currentTimeMillisUnsafe() + passed,
         monotonicTimeNanosUnsafe: () => test.monotonicTimeNanosUnsafe() + BigInt(passed) * 1_000_000n
       })
-      for (const calls of [[1], [1, 2]]) {
+      const held = () => String(passed += 10_000)
+      const failing = () => held() === "10000" ? Overloaded.fail() : ScriptedModel.text("late")
+      const cases: ReadonlyArray<readonly [turns: ScriptedModel.Turns, outcomes: ReadonlyArray<string>]> = [
+        [[TestAgent.work(1), ScriptedModel.text("late")], ["1.0 Succeeded"]],
+        [[[TestAgent.work(1), TestAgent.work(2)]], ["1.0 Succeeded", "1.1 NotExecuted(limit)"]],
+        [failing, []]
+      ]
+      for (const [turns, outcomes] of cases) {
         passed = 0
-        const { agent, script, store } = yield* TestAgent.make([
-          calls.map((n) => TestAgent.work(n)),
-          ScriptedModel.text("late")
-        ], {
-          tool: () => Effect.sync(() => String(passed += 10_000))
-        })
+        const { agent, script, store } = yield* TestAgent.make(turns, { tool: () => Effect.sync(held) })
         const result = yield* Effect.provideService(
           agent.run({ sessionId: "s", input: "go", limits, toolPolicy: { maxParallel: 1 } }),
           Clock.Clock,
@@ -302,8 +304,7 @@ describe("maxDuration", () => {
         )
         assert.deepInclude(result, { _tag: "Limited", reason: "duration" })
         assert.lengthOf(yield* script.requests, 1)
-        const rest = calls.slice(1).map((n) => `1.${n - 1} NotExecuted(limit)`)
-        assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), ["1.0 Succeeded", ...rest])
+        assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), outcomes)
       }
     }))
 
