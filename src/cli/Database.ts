@@ -8,7 +8,7 @@ import type * as Scope from "effect/Scope"
 import { closeSync, existsSync, mkdirSync, openSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import * as PgPlace from "../layers/postgres/PgPlace.ts"
-import * as SessionStoreSqlite from "../layers/SessionStoreSqlite.ts"
+import * as SqliteModule from "../layers/sqlite/SqliteModule.ts"
 import type * as RunError from "../run/RunError.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import * as FileReason from "./FileReason.ts"
@@ -87,13 +87,14 @@ export const existing: Existing = ({ db }) => isAbsent(db) ? Effect.succeed(unde
 export const readable: Existing = (place) => {
   const { db } = place
   if (PgPlace.isUrl(db) || isAbsent(db)) return existing(place)
-  return Effect.flatMap(sqlite, (_) => Effect.mapError(_.makeReading({ filename: db }), Messages.refusal))
+  const opened = Effect.flatMap(SqliteModule.load, (SqliteStore) => SqliteStore.makeReading({ filename: db }))
+  return Effect.mapError(opened, Messages.refusal)
 }
 
 const open = (db: string): Effect.Effect<SessionStore.SessionStore["Service"], Refusal, Scope.Scope> => {
   const opened = PgPlace.isUrl(db)
     ? Effect.flatMap(postgres, (SessionStorePg) => SessionStorePg.make({ url: db }))
-    : SessionStoreSqlite.make({ filename: db })
+    : Effect.flatMap(SqliteModule.load, (SqliteStore) => SqliteStore.makeVisiting({ filename: db }))
   return Effect.mapError(opened, Messages.refusal)
 }
 
@@ -104,8 +105,7 @@ export const asked = <A, R>(
 ): Effect.Effect<A, Refusal, Exclude<R, SessionStore.SessionStore>> =>
   Effect.mapError(Effect.provideService(question, SessionStore.SessionStore, store), Messages.refusal)
 
-/** Loaded on first use, both. */
-const sqlite = Effect.promise(() => import("../layers/sqlite/SqliteStore.ts"))
+/** Loaded on first use. */
 const postgres = Effect.promise(() => import("../layers/SessionStorePg.ts"))
 
 /** An empty file is not a database yet. Where a file cannot be looked at, opening it tells why. */

@@ -38,6 +38,11 @@ export interface Options {
   readonly timeout?: Duration.Input | undefined
   /** The tables may only be read: they are looked at, and refused if they would have to be brought up to date. Default: `false`. */
   readonly isReadOnly?: boolean | undefined
+  /**
+   * Tables of an older version are refused, and not brought up to date, while a program has a session in them: for who looks at
+   * the database of others. Default: `false`.
+   */
+  readonly isVisitor?: boolean | undefined
   /** How the engine appends. */
   readonly append: SessionAppend.Append
   /** The engine's own way to wake watchers, including those of other processes, where it has one. */
@@ -56,9 +61,11 @@ export const make = Effect.fnUntraced(function*(
   const answered = yield* Answered.untilClosed(options.timeout)
   const explain = (error: SqlError.SqlError) =>
     error.reason.cause instanceof Answered.Closed ? SessionErrors.closed() : options.explain(error)
-  const { isReadOnly = false } = options
+  const { isReadOnly = false, isVisitor = false } = options
+  const liveness = yield* OwnerLiveness.OwnerLiveness
+  if (isVisitor) yield* SessionTables.checkIdle(liveness)(explain, answered)
   yield* (isReadOnly ? SessionTables.check : SessionTables.migrate)(explain, answered)
-  const claims = yield* SessionClaims.make(sql, yield* OwnerLiveness.OwnerLiveness, answered)
+  const claims = yield* SessionClaims.make(sql, liveness, answered)
   const log = SessionLog.make(sql, yield* Migrations)
   const sessions = SessionList.make(sql, claims)
   const copy = SessionFork.make(sql, claims, log)

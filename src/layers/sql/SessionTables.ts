@@ -3,15 +3,19 @@
  *
  * Does not own what the versions are (`SessionMigrations`).
  */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Migrator from "effect/sql/Migrator"
 import * as SqlClient from "effect/sql/SqlClient"
 import * as SqlError from "effect/sql/SqlError"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import type * as OwnerLiveness from "../OwnerLiveness.ts"
 import * as SessionErrors from "../store/SessionErrors.ts"
 import type * as Answered from "./Answered.ts"
 import * as Passing from "./Passing.ts"
+import * as SessionDialect from "./SessionDialect.ts"
 import * as SessionMigrations from "./SessionMigrations.ts"
+import * as SessionRows from "./SessionRows.ts"
 import * as Transaction from "./Transaction.ts"
 
 const table = "fiberloop_migrations"
@@ -65,6 +69,27 @@ export const check: Opening = (explain, answered) =>
     Effect.catchTag("SqlError", (error) => Effect.fail(explain(error)))
   )
 
+/** Refuses tables of an older version while a program has a session in them: its runs may fail once they are brought up to date. */
+export const checkIdle = ({ isDead }: Pick<OwnerLiveness.Liveness, "isDead">): Opening => (explain, answered) =>
+  Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    const latest = latestOf(SessionMigrations.of(sql))
+    const found = yield* versionNow(sql)
+    if (found === 0 || found >= latest) return
+    const { leaseTime } = SessionDialect.make(sql)
+    const owned = yield* sql<{ readonly id: string; readonly owner: string }>`
+      SELECT id, owner FROM fiberloop_sessions
+      WHERE owner IS NOT NULL AND lease > ${leaseTime(yield* Clock.currentTimeMillis)}`
+    const held = owned.find((row) => {
+      const owner = SessionRows.toOwner(row)
+      return owner !== undefined && !isDead(owner)
+    })
+    if (held !== undefined) return yield* Effect.fail(inUse(found, latest, held.id))
+  }).pipe(
+    answered,
+    Effect.catchTag("SqlError", (error) => Effect.fail(explain(error)))
+  )
+
 /** Refuses to begin where an answer with a character that the database lacks would be paid for, and then not stored. */
 const holdsEveryText = Effect.fnUntraced(function*(
   sql: SqlClient.SqlClient
@@ -99,6 +124,15 @@ const older = (found: number, latest: number): SessionStore.StoreError =>
     `An older fiberloop made the tables of the session database (version ${found}, this one needs ${latest}), and this user ` +
       "may not write to it to bring them up to date. Copy the database, with the files beside it whose names begin with its " +
       "own, to a folder that you may write to, and use the copy."
+  )
+
+const inUse = (found: number, latest: number, sessionId: string): SessionStore.StoreError =>
+  SessionErrors.refused(
+    `A program with an older fiberloop is at work on the session ${
+      JSON.stringify(sessionId)
+    }. The tables of the session ` +
+      `database are of its version (${found}, this one needs ${latest}), and its runs may fail once they are changed; nothing was ` +
+      "changed. Use its version of fiberloop, or try again when the program has ended."
   )
 
 /** 0 where there are no tables yet. */

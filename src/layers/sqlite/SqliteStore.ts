@@ -28,18 +28,21 @@ const unnamed = SessionErrors.refused(
 )
 
 /** See `SessionStoreSqlite.make`, which loads this. */
-export const make = (options: Options): Opened => open(options, false)
+export const make = (options: Options): Opened => open(options, { isReadOnly: false, isVisitor: false })
+
+/** The store of a file that may be another program's to use: see `isVisitor` of `SessionStoreSql`. */
+export const makeVisiting = (options: Options): Opened => open(options, { isReadOnly: false, isVisitor: true })
 
 /**
- * The store of a file that is there, for reading. Where this user may not write to it, it is left as it is: only what reads
+ * The same of a file that is there, for reading. Where this user may not write to it, it is left as it is: only what reads
  * works, and tables of an older version are refused.
  */
 export const makeReading = (options: Options): Opened =>
-  Effect.suspend(() => open(options, !SqliteSnapshot.isWritable(options.filename)))
+  Effect.suspend(() => open(options, { isReadOnly: !SqliteSnapshot.isWritable(options.filename), isVisitor: true }))
 
 const open = Effect.fnUntraced(function*(
   options: Options,
-  isReadOnly: boolean
+  { isReadOnly, isVisitor }: Required<Pick<SessionStoreSql.Options, "isReadOnly" | "isVisitor">>
 ): Effect.fn.Return<SessionStore.SessionStore["Service"], SessionStore.StoreError, Scope.Scope> {
   const others = InputCheck.noOthers("SessionStoreSqlite", options, optionNames)
   if (Result.isFailure(others)) return yield* Effect.fail(SessionErrors.refused(others.failure.message))
@@ -56,7 +59,8 @@ const open = Effect.fnUntraced(function*(
     Effect.mapError(explain),
     Effect.provide(Reactivity.layer)
   )
-  return yield* SessionStoreSql.make({ explain, isReadOnly, append: SqliteAppend.make(client, client.transact) }).pipe(
+  const append = SqliteAppend.make(client, client.transact)
+  return yield* SessionStoreSql.make({ explain, isReadOnly, isVisitor, append }).pipe(
     Effect.provideService(SqlClient.SqlClient, client)
   )
 })
