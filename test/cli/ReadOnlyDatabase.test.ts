@@ -5,6 +5,7 @@ import { execFile } from "node:child_process"
 import { copyFileSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
+import * as OwnerLiveness from "../../src/layers/OwnerLiveness.ts"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import { started } from "../../src/testing/sessions/Fixtures.ts"
 import * as ReadOnlyMount from "../support/ReadOnlyMount.ts"
@@ -94,6 +95,9 @@ describe.skipIf(!ReadOnlyMount.canMount)("a database on a read-only file system"
       const old = new DatabaseSync(db)
       const dump = readFileSync(new URL("../golden/sqlite-v2.sql", import.meta.url), "utf8")
       old.exec(`BEGIN; ${dump} COMMIT; PRAGMA journal_mode = WAL`)
+      // whether or not a program is at work with it
+      old.prepare("UPDATE fiberloop_sessions SET owner = ?, lease = ? WHERE id = 'dead'")
+        .run(OwnerLiveness.name("run-1", {}), Date.now() + 60_000)
       old.close()
       const says = ["an older fiberloop made the tables", "version 2", "Copy the database, with the files beside it"]
       assertLine(yield* reading(db, "sessions"), says)

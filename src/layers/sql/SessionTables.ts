@@ -84,7 +84,10 @@ export const checkIdle = ({ isDead }: Pick<OwnerLiveness.Liveness, "isDead">): O
       const owner = SessionRows.toOwner(row)
       return owner !== undefined && !isDead(owner)
     })
-    if (held !== undefined) return yield* Effect.fail(inUse(found, latest, held.id))
+    // the program may be one of this version, which has brought them up to date meanwhile
+    if (held !== undefined && (yield* versionNow(sql)) === found) {
+      return yield* Effect.fail(inUse(found, latest, held.id))
+    }
   }).pipe(
     answered,
     Effect.catchTag("SqlError", (error) => Effect.fail(explain(error)))
@@ -128,11 +131,9 @@ const older = (found: number, latest: number): SessionStore.StoreError =>
 
 const inUse = (found: number, latest: number, sessionId: string): SessionStore.StoreError =>
   SessionErrors.refused(
-    `A program with an older fiberloop is at work on the session ${
-      JSON.stringify(sessionId)
-    }. The tables of the session ` +
-      `database are of its version (${found}, this one needs ${latest}), and its runs may fail once they are changed; nothing was ` +
-      "changed. Use its version of fiberloop, or try again when the program has ended."
+    `A program with an older fiberloop is at work on the session "${sessionId}". The tables of the session database are of its ` +
+      `version (${found}, this one needs ${latest}), and its runs may fail once they are changed; nothing was changed. ` +
+      "Use its version of fiberloop, or try again when the program has ended."
   )
 
 /** 0 where there are no tables yet. */

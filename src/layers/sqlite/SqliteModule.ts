@@ -1,4 +1,7 @@
-/** The SQLite store, loaded on first use, with effect's SQL and the errors of stores: Node 22 prints a warning when its SQLite is imported. */
+/**
+ * Loads the SQLite store on first use, with effect's SQL and the errors of stores: Node 22 prints a warning when its SQLite is
+ * imported. Does not own the store (`SqliteStore`).
+ */
 import * as Effect from "effect/Effect"
 import * as RunError from "../../run/RunError.ts"
 

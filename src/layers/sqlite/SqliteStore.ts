@@ -38,7 +38,10 @@ export const makeVisiting = (options: Options): Opened => open(options, { isRead
  * works, and tables of an older version are refused.
  */
 export const makeReading = (options: Options): Opened =>
-  Effect.suspend(() => open(options, { isReadOnly: !SqliteSnapshot.isWritable(options.filename), isVisitor: true }))
+  Effect.suspend(() => {
+    const isReadOnly = !SqliteSnapshot.isWritable(options.filename)
+    return open(options, { isReadOnly, isVisitor: !isReadOnly })
+  })
 
 const open = Effect.fnUntraced(function*(
   options: Options,

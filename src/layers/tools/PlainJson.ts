@@ -46,7 +46,10 @@ const isBytes = (value: unknown): boolean => value instanceof Uint8Array || valu
 
 /** A copy of an object that parsing its JSON would give back as it is: all its fields are leaves, as those of most results are. */
 const flatOf = (value: unknown): Flat | undefined => {
-  if (!isPlain(value) || Object.getOwnPropertySymbols(value).length > 0) return undefined
+  // a `toJSON` that is not enumerable is no field
+  const isOther = !isPlain(value) || typeof value["toJSON"] === "function" ||
+    Object.getOwnPropertySymbols(value).length > 0
+  if (isOther) return undefined
   const copied = { ...value }
   for (const key in copied) if (!isLeaf(copied[key])) return undefined
   return copied as Flat

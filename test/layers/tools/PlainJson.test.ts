@@ -19,6 +19,7 @@ const objectOf = (seed: number): object => {
     Object.defineProperty(given, die.pick(keys), { value: die.pick(values), enumerable: true, configurable: true })
   }
   if (die.pick([true, false, false])) Object.assign(given, { [Symbol("mark")]: "x" })
+  if (die.pick([true, false, false])) Object.defineProperty(given, "toJSON", { value: () => ({ said: 1 }) })
   return given
 }
 
