@@ -289,10 +289,13 @@ describe("maxDuration", () => {
       })
       const held = () => String(passed += 10_000)
       const failing = () => held() === "10000" ? Overloaded.fail() : ScriptedModel.text("late")
+      const pausing = () =>
+        held() === "10000" ? [ScriptedModel.text("so far"), ScriptedModel.finish("pause")] : ScriptedModel.text("late")
       const cases: ReadonlyArray<readonly [turns: ScriptedModel.Turns, outcomes: ReadonlyArray<string>]> = [
         [[TestAgent.work(1), ScriptedModel.text("late")], ["1.0 Succeeded"]],
         [[[TestAgent.work(1), TestAgent.work(2)]], ["1.0 Succeeded", "1.1 NotExecuted(limit)"]],
-        [failing, []]
+        [failing, []],
+        [pausing, []]
       ]
       for (const [turns, outcomes] of cases) {
         passed = 0
