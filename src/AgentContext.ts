@@ -1,6 +1,6 @@
 /**
- * The context that an agent's drives work in: what its options say, then the caller's references, then those of its layer;
- * hooks and observers of all three add up. The services that tools depend on are always the layer's own.
+ * The context that an agent's drives work in: what its options say, then the caller's references, then those of its layer; of limits
+ * and time limits each by itself. Hooks and observers of all three add up. The services that tools depend on are always the layer's own.
  *
  * Does not own what a drive looks up there, nor the defaults (`loop/env/Settings`).
  */
@@ -11,11 +11,13 @@ import * as Tracer from "effect/Tracer"
 import * as CallAround from "./loop/env/CallAround.ts"
 import * as ContextManager from "./services/ContextManager.ts"
 import * as Hooks from "./services/Hooks.ts"
+import * as Limits from "./services/Limits.ts"
 import * as Model from "./services/Model.ts"
 import * as Observers from "./services/Observers.ts"
 import * as RetryPolicy from "./services/RetryPolicy.ts"
 import * as Runs from "./services/Runs.ts"
 import * as SessionStore from "./services/SessionStore.ts"
+import * as Timeouts from "./services/Timeouts.ts"
 import { ToolCall } from "./services/ToolCall.ts"
 import * as ToolExecutor from "./services/ToolExecutor.ts"
 
@@ -52,6 +54,9 @@ const ofBuilding: ReadonlySet<string> = new Set(
   [Scope.Scope, Tracer.ParentSpan, ToolCall, CallAround.DriveBudget].map(({ key }) => key)
 )
 
+/** Settings with fields that are each set by themselves. */
+const withFields: ReadonlySet<string> = new Set([Limits.Limits.key, Timeouts.Timeouts.key])
+
 /** What an agent's own options add to the context of its drives. */
 interface Options {
   readonly retry?: RetryPolicy.RetryPolicy | undefined
@@ -84,6 +89,8 @@ interface Own {
   readonly below: ReadonlyArray<Entry>
   /** used whatever the caller has */
   readonly above: ReadonlyArray<Entry>
+  /** those of `below` whose fields are used where the caller's value lacks them */
+  readonly byField: ReadonlyArray<Entry>
   readonly hooks: ReadonlyArray<Hooks.Hook>
   readonly observers: ReadonlyArray<Observers.Observer>
 }
@@ -92,8 +99,10 @@ const ownOf = (layer: Context.Context<never>, { hooks = [], retry }: Options): O
   const pick = (keep: (key: string) => boolean): ReadonlyArray<Entry> =>
     [...layer.mapUnsafe].filter(([key]) => keep(key)).map(([key, value]) => ({ key: Context.Service(key), value }))
   const owned = pick((key) => !isAmbient(key))
+  const below = pick((key) => isAmbient(key) && !ofBuilding.has(key))
   return {
-    below: pick((key) => isAmbient(key) && !ofBuilding.has(key)),
+    below,
+    byField: below.filter(({ key }) => withFields.has(key.key)),
     above: retry === undefined ? owned : [...owned, { key: RetryPolicy.RetryPolicy, value: retry }],
     hooks: together([...new Set(hooks)], Context.get(layer, Hooks.Hooks)),
     observers: together([], Context.get(layer, Observers.Observers))
@@ -105,12 +114,14 @@ const absent = Symbol()
 
 /** A caller's context with what the agent adds; the caller's own object when that changes nothing. */
 const around = (
-  { above, below, hooks, observers }: Own,
+  { above, below, byField, hooks, observers }: Own,
   caller: Context.Context<never>
 ): Context.Context<never> => {
   const ofCaller = ({ key }: Entry): unknown => Context.getOrElse(caller, key, () => absent)
+  const partly = byField.filter((entry) => ofCaller(entry) !== absent)
   const missing = [
     ...below.filter((entry) => ofCaller(entry) === absent),
+    ...partly.map((entry) => ({ ...entry, value: filled(entry.value, ofCaller(entry)) })),
     ...above.filter((entry) => ofCaller(entry) !== entry.value)
   ]
   let merged = missing.length === 0
@@ -122,6 +133,20 @@ const around = (
   if (!isEmpty(allObservers)) merged = Context.add(merged, Observers.Observers, allObservers)
   return merged
 }
+
+/**
+ * What `over` sets, and the rest of `base`; `tools`, which has a field for each tool, likewise. Where untyped code gave something else
+ * than fields, that: it is refused when it is looked up.
+ */
+const filled = (base: unknown, over: unknown): unknown => {
+  if (!hasFields(base) || !hasFields(over)) return over
+  const set = Object.fromEntries(Object.entries(over).filter(([, value]) => value !== undefined))
+  const tools = "tools" in base && "tools" in set ? { tools: filled(base["tools"], set["tools"]) } : {}
+  return { ...base, ...set, ...tools }
+}
+
+const hasFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
 
 /**
  * Both lists, each item once, in order; `ours` has no duplicates. Where untyped code gave something else than a list, that: it is

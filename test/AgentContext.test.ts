@@ -34,6 +34,7 @@ import {
 } from "../src/index.ts"
 import type { Budget } from "../src/loop/env/Budget.ts"
 import * as CallAround from "../src/loop/env/CallAround.ts"
+import type * as RunPolicy from "../src/run/RunPolicy.ts"
 import { ScriptedModel } from "../src/testing/index.ts"
 import * as Family from "./support/Family.ts"
 import * as Overloaded from "./support/Overloaded.ts"
@@ -321,6 +322,44 @@ describe("a setting", () => {
       assert.deepStrictEqual([first.runId, first.sessionId], ["layer1", "layer2"])
       const second = yield* Effect.provideService(agent.run({ input: "go" }), Ids, numbered("caller"))
       assert.deepStrictEqual([second.runId, second.sessionId], ["caller1", "caller2"])
+    }))
+
+  it.effect("of several fields is the caller's in those that it sets, and the layer's in the others", () =>
+    Effect.gen(function*() {
+      const layer = Context.make(Limits, { maxTurns: 5, maxCost: 1 }).pipe(
+        Context.add(Timeouts, { call: { seconds: 10 }, tools: { a: 1, b: 2 } })
+      )
+      const around = AgentContext.surround(layer, {})
+      const limits = around(Effect.service(Limits))
+      const timeouts = around(Effect.service(Timeouts))
+      assert.deepStrictEqual(yield* limits, { maxTurns: 5, maxCost: 1 })
+      assert.deepStrictEqual(yield* Effect.provideService(limits, Limits, { maxTurns: undefined, maxCost: 2 }), {
+        maxTurns: 5,
+        maxCost: 2
+      })
+      assert.deepStrictEqual(yield* Effect.provideService(limits, Limits, { maxTurns: Infinity, maxErrors: 0 }), {
+        maxTurns: Infinity,
+        maxCost: 1,
+        maxErrors: 0
+      })
+      assert.deepStrictEqual(
+        yield* Effect.provideService(timeouts, Timeouts, { call: { minutes: 1 }, tools: { b: 3, c: undefined } }),
+        { call: { minutes: 1 }, tools: { a: 1, b: 3 } }
+      )
+      assert.deepStrictEqual(yield* Effect.provideService(timeouts, Timeouts, { tool: 7 }), {
+        call: { seconds: 10 },
+        tool: 7,
+        tools: { a: 1, b: 2 }
+      })
+    }))
+
+  it.effect.each([undefined, null, 7, ["maxTurns"]])("of several fields that the caller sets to %o is refused", (wrong) =>
+    Effect.gen(function*() {
+      const { agent } = yield* Effect.provideService(TestAgent.make([]), Limits, { maxTurns: 5 })
+      const { reason } = yield* Effect.flip(
+        Effect.provideService(agent.run({ input: "go" }), Limits, wrong as unknown as RunPolicy.LimitsInput)
+      )
+      assert.deepInclude(reason, { _tag: "InvalidInput", field: "limits" })
     }))
 
   it.effect("for limits is each caller's own, whoever called before", () =>

@@ -122,6 +122,18 @@ describe("a number in a preset", () => {
       assert.strictEqual(yield* turnsOf({ caller, agent, limits: { maxTurns: 4 } }), 4)
     }))
 
+  it.effect("applies where a caller, such as one with a budget, sets another limit", () =>
+    Effect.gen(function*() {
+      assert.strictEqual(yield* turnsOf({ caller: Layer.succeed(Limits, { maxToolCalls: 100 }) }), 5)
+      const slow = [ScriptedModel.text("Once "), ScriptedModel.delay("10 minutes")]
+      const { until } = yield* watched(Presets.development, [slow, ScriptedModel.text("ok")], {
+        caller: Layer.succeed(Timeouts, { tool: "1 second" })
+      })
+      yield* until("TextDelta")
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual((yield* until("AttemptDiscarded")).duration, 10_000)
+    }))
+
   it.effect("applies to an agent that is a service, provided as Fiberloop.layer would be", () =>
     Effect.gen(function*() {
       class Worker extends Agent.Service<Worker>()("test/Worker", { instructions: "", toolkit: TestAgent.kit }) {}
