@@ -38,11 +38,11 @@ export interface MessageOptions {
  */
 export interface Client<A> {
   /**
-   * Runs while it is consumed: interrupting the consumer aborts the run. The last element is the end event; after a
-   * `RunFailed` the stream fails with its error.
+   * Runs while it is consumed: interrupting the consumer aborts the run, unless it only attached to one that was there. The last
+   * element is the end event; after a `RunFailed` the stream fails with its error.
    */
   readonly stream: (input: RunInput.RunInput) => Stream.Stream<RunEvent.RunEvent, RunError.RunError>
-  /** Runs to the end. Interrupting it aborts the run. */
+  /** Runs to the end. Interrupting it aborts the run, unless it only attached to one that was there. */
   readonly run: (input: RunInput.RunInput) => Effect.Effect<RunResult.RunResult<A>, RunError.RunError>
   /** Runs in the layer's scope: a consumer may leave and come back. Returns once the run's first event is stored. */
   readonly start: (input: RunInput.RunInput) => Effect.Effect<Run<A>, RunError.RunError>

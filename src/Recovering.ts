@@ -1,5 +1,5 @@
 /**
- * The layer that makes an agent take up runs that were left by processes that died.
+ * The layer that makes an agent take up runs that ended with their process, which died or was shut down, or with their store.
  *
  * Does not own which runs those are, nor how one is taken up: `recover` of the agent does that.
  */

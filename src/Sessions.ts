@@ -2,7 +2,7 @@
  * Where the sessions of a store stand, and what needs no agent: an inbox of questions and the answers to them, a page for
  * operators, a command.
  *
- * Does not own what goes on with a session: an agent does (`Agent`), and its store copies and removes it.
+ * Does not own what goes on with a session: an agent does (`Agent`), and its store copies it.
  */
 import type * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"

@@ -4,8 +4,9 @@ import * as RunStatus from "./RunStatus.ts"
 
 /**
  * - `Delivered`: it is in the log as the user's message before `turn`, once.
- * - `NotDelivered`: it never will be. The run ended first, as `reason` says; `ended`: the run was over before, or another had
- *   followed it, and nothing was stored; `left`: no process drives it now, and nothing was stored.
+ * - `NotDelivered`: it never will be. The run ended first, as `reason` says, or was suspended already, where nothing was stored;
+ *   `ended`: the run was over before, or another had followed it, and nothing was stored; `left`: no process drives it now, and nothing
+ *   was stored.
  * - `Kept`: it is stored, and the run was shut down with its process, or its store did not answer, first. It reaches the
  *   model once, when the run goes on or before the session's next message, unless the run is aborted, or has another end,
  *   before that.

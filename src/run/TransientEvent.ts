@@ -13,8 +13,9 @@ const transient = <const Tag extends string, const Fields extends Schema.Struct.
   Schema.TaggedStruct(tag, { runId: Schema.String, ...fields })
 
 /**
- * `(runId, turn, attempt, index)` is the dedupe key: `index` counts the attempt's deltas of all kinds from 0; a joined
- * delta stands for `count` of them, 1 when absent. `block` names the part it belongs to.
+ * `index` counts the deltas of all kinds of `(runId, turn, attempt)` from 0; a joined delta stands for `count` of them, 1 when
+ * absent: those from `index` to before `index + count`, of which a reader who comes back may have seen some. `block` names the part it
+ * belongs to.
  */
 const delta = {
   turn: Schema.Finite,

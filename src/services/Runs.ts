@@ -56,7 +56,8 @@ export class Runs extends Context.Service<Runs, {
    * end, so that whoever sees the end can start the next run; or when the drive dies. If the session has a live run
    * with the same id, that run is returned instead, and the caller sees whether it asks for the same. Another live run
    * in the session is `SessionBusy`; one that is over is awaited until it is forgotten, interruptibly. Sessions are
-   * independent: a fork shares run ids with its original, and both may be driven at once.
+   * independent: a fork shares run ids with its original, and both may be driven at once. What this service returns are the
+   * runs that it was given, and none of its own around them.
    */
   readonly start: (
     run: LiveRun,
