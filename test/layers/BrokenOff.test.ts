@@ -27,6 +27,7 @@ const counting = data(
 
 const ofOpenAi = ({ baseUrl }: OpenAi.Server) => OpenAi.model({ baseUrl })
 const ofGoogle = (server: OpenAi.Server) => LanguageModelAiSdk.layer(Sdk.google(server))
+const ofResponses = (server: OpenAi.Server) => LanguageModelAiSdk.layer(Sdk.responses(server))
 
 it.live.each<readonly [string, typeof ofOpenAi, OpenAi.Reply, string, object]>([
   ["that ends before its finish", ofOpenAi, OpenAi.events(begun), "StreamTruncated", used],
@@ -50,6 +51,23 @@ it.live.each<readonly [string, typeof ofOpenAi, OpenAi.Reply, string, object]>([
     ofGoogle,
     OpenAi.events(data(Sdk.chunk([{ text: "Hel" }]))),
     "StreamTruncated",
+    { inputTokens: 7, outputTokens: 5, cachedInputTokens: 0, reasoningTokens: 2 }
+  ],
+  [
+    "that has an error, over the AI SDK",
+    ofGoogle,
+    OpenAi.events(
+      data(Sdk.chunk([{ text: "Hel" }])),
+      data({ error: { code: 503, message: "busy", status: "UNAVAILABLE" } })
+    ),
+    "Overloaded",
+    { inputTokens: 7, outputTokens: 5, cachedInputTokens: 0, reasoningTokens: 2 }
+  ],
+  [
+    "that fails, over OpenAI's Responses",
+    ofResponses,
+    OpenAi.events(Sdk.named(Sdk.created, ...Sdk.writes(0, "Hel"), Sdk.broken({ code: "server_error", message: "busy" }))),
+    "Overloaded",
     { inputTokens: 7, outputTokens: 5, cachedInputTokens: 0, reasoningTokens: 2 }
   ],
   [

@@ -236,6 +236,16 @@ describe("without an answer", () => {
       assert.notInclude(error?.message, "launch code")
     }))
 
+  it.effect("an unexpected exception in mid-answer is an answer that cannot be read", () =>
+    Effect.gen(function*() {
+      const stream = new ReadableStream({ pull: (controller) => controller.error(new RangeError("the launch code")) })
+      const model = bedrock({ doStream: () => Promise.resolve({ stream }) })
+      const { error } = yield* Effect.provide(OpenAi.outcome(), LanguageModelAiSdk.layer(model))
+      assert.strictEqual(error === undefined ? undefined : tagOf(error), "InvalidResponse")
+      assert.include(error?.message, "bedrock.test sent an answer that cannot be read")
+      assert.notInclude(error?.message, "launch code")
+    }))
+
   it.effect("credentials that Bedrock's package did not find are reported and not retried", () =>
     Effect.gen(function*() {
       const message =

@@ -142,6 +142,13 @@ export const completed = (reason?: string): Payload =>
     ? { type: "response.completed", response: response("completed") }
     : { type: "response.incomplete", response: response("incomplete", { incomplete_details: { reason } }) }
 
+/** The end of an answer that failed, with what it used. */
+export const broken = (error: object): Payload => ({
+  type: "response.failed",
+  sequence_number: 9,
+  response: response("failed", { error })
+})
+
 /** An error inside an answer. */
 export const failed = (error: object): Payload => ({ type: "error", sequence_number: 9, error })
 

@@ -3,9 +3,10 @@
  *
  *   part* ── finish that the provider gave ──▶ the finish, and the end
  *     ├──── finish that it did not | end of the stream ──▶ fails as truncated
- *     └──── error part | broken stream ──▶ fails
+ *     ├──── error part, then for a moment a finish, which has the usage ──▶ fails
+ *     └──── broken stream ──▶ fails
  *
- * Owns when a call is over; what comes after a finish is not read. Does not own the request (`LanguageModelAiSdk`), nor what
+ * Owns when a call is over; what else comes after a finish or an error is not read. Does not own the request (`LanguageModelAiSdk`), nor what
  * the parts are (`StreamParts`).
  */
 import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart } from "@ai-sdk/provider"
@@ -24,9 +25,13 @@ import * as StreamParts from "./StreamParts.ts"
 
 type Part = Response.StreamPartEncoded
 type StreamStart = Extract<LanguageModelV4StreamPart, { type: "stream-start" }>
+type Finish = Extract<LanguageModelV4StreamPart, { type: "finish" }>
 
 interface Reader {
-  /** Fails with what the stream says went wrong, or with a part that nobody can read; parts read before that come first. */
+  /**
+   * Fails with what the stream says went wrong, or with a part that nobody can read; parts read before that come first. Of what comes
+   * after an error, a finish says what was used.
+   */
   readonly read: (part: LanguageModelV4StreamPart, out: Array<Part>) => void
   readonly outcome: () => "finished" | Failures.Broken | undefined
   /** What the package has to say about the call. */
@@ -51,18 +56,23 @@ const quiet = (warnings: StreamStart["warnings"], caller: Failures.Caller): Stre
   return told as unknown as StreamStart["warnings"]
 }
 
+/** What an answer that does not count has used. */
+const used = ({ usage }: Finish, out: Array<Part>): void => {
+  out.push(UsedSoFar.part(StreamParts.usage(usage ?? {})))
+}
+
 const makeReader = (caller: Failures.Caller, tools: ReadonlySet<string>): Reader => {
   const model = Metadata.nameOf(caller.model)
   let warnings: StreamStart["warnings"] = []
   let outcome: ReturnType<Reader["outcome"]>
 
-  const finish = (part: Extract<LanguageModelV4StreamPart, { type: "finish" }>, out: Array<Part>) => {
+  const finish = (part: Finish, out: Array<Part>) => {
     const { finishReason } = part
     const isCut = isMadeUp(finishReason)
     if (isCut || finishReason.unified === "error") {
       const origin = Failures.originOf(caller)
       outcome = new Failures.Broken("answer", isCut ? AdapterErrors.truncated(origin) : AdapterErrors.gaveUp(origin))
-      out.push(UsedSoFar.part(StreamParts.usage(part.usage ?? {})))
+      used(part, out)
     } else {
       outcome = "finished"
       out.push(StreamParts.finish(part, model, warnings.length === 0 ? {} : { warnings }))
@@ -81,7 +91,10 @@ const makeReader = (caller: Failures.Caller, tools: ReadonlySet<string>): Reader
 
   return {
     read(part, out) {
-      if (outcome !== undefined) return
+      if (outcome !== undefined) {
+        if (outcome !== "finished" && part.type === "finish") used(part, out)
+        return
+      }
       try {
         take(part, out)
       } catch {
@@ -104,6 +117,13 @@ const pullFrom = (
     ({ done, value }) => done ? Cause.done() : Effect.succeed(value)
   )
 
+/** Reads for a moment what comes after an error. */
+const readOn = (
+  reader: Reader,
+  pull: Pull.Pull<LanguageModelV4StreamPart, Failures.Broken>,
+  out: Array<Part>
+): Effect.Effect<void> => Closing.drain(Effect.map(pull, (part) => reader.read(part, out)))
+
 /** The parts of a stream, as they arrive; results only of `tools`, the ones that effect/ai can read. */
 export const parts = (
   given: ReadableStreamDefaultReader<LanguageModelV4StreamPart>,
@@ -112,6 +132,8 @@ export const parts = (
 ): Stream.Stream<Part, Failures.Broken> => {
   const pull = pullFrom(given)
   const reader = makeReader(caller, tools)
+  const handOut = (out: ReadonlyArray<Part>) =>
+    Effect.suspend(() => Arr.isReadonlyArrayNonEmpty(out) ? Effect.succeed(out) : next)
   const next: Pull.Pull<Arr.NonEmptyReadonlyArray<Part>, Failures.Broken> = Effect.suspend(() => {
     const outcome = reader.outcome()
     if (outcome === "finished") return Cause.done()
@@ -120,11 +142,11 @@ export const parts = (
       onSuccess: (part) => {
         const out: Array<Part> = []
         reader.read(part, out)
+        if (part.type === "error") return Effect.andThen(readOn(reader, pull, out), handOut(out))
         if (reader.outcome() === undefined && part.type === "stream-start") {
           return Effect.andThen(logWarnings(reader.warnings(), caller), next)
         }
-        if (!Arr.isArrayNonEmpty(out)) return next
-        return reader.outcome() === "finished" ? Effect.as(Closing.drain(pull), out) : Effect.succeed(out)
+        return reader.outcome() === "finished" ? Effect.andThen(Closing.drain(pull), handOut(out)) : handOut(out)
       },
       onDone: () => Effect.fail(new Failures.Broken("answer", AdapterErrors.truncated(Failures.originOf(caller)))),
       onFailure: Effect.failCause

@@ -120,7 +120,7 @@ export const toAiError = ({ by, cause }: Broken, caller: Caller, now: number): A
     return by === "call" && !isTerminated(cause) ? error : AdapterErrors.inAnswer(origin, error)
   }
   const message = textOf(thrown.message) ?? ""
-  if (name !== "Error") return notCalled(origin, name, message)
+  if (name !== "Error" && (by === "call" || name.startsWith("AI_"))) return notCalled(origin, name, message)
   if (by === "call") return /\bcredentials?\b/i.test(message) ? noCredentials(origin) : unreadable(origin)
   return /^Incomplete\b.*\bend of stream\b/.test(message) ? AdapterErrors.truncated(origin) : unreadable(origin)
 }
