@@ -143,7 +143,7 @@ export interface Recovery {
 export const recovery = (input: RunInput.RecoverInput): Checked<Recovery> => {
   const others = noOthers("recover", input, { limit: true, answered: true, within: true })
   if (Result.isFailure(others)) return Result.fail(others.failure)
-  const { answered = false, limit = 100, within: given = "7 days" } = input
+  const { answered = false, limit = 100, within: given = "7 days" } = input ?? {}
   const within = Option.match(Duration.fromInput(given), { onNone: () => NaN, onSome: Duration.toMillis })
   if (typeof answered !== "boolean") return refuse("answered", "answered must be true or false")
   if (!(within > 0)) return refuse("within", "within must be a duration, or Infinity")

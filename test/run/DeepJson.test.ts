@@ -100,6 +100,13 @@ describe("JSON that can only just be written", () => {
       const { reason } = yield* Effect.flip((yield* agent).run({ input: "go", data: just }))
       assert.strictEqual(reason.message, "data must be nested in at most 1000 levels")
     }).pipe(world()))
+
+  it.effect("is refused as data for its depth, where it is deeper than it could be written", () =>
+    Effect.gen(function*() {
+      const data = JSON.parse("[".repeat(20_000) + "]".repeat(20_000))
+      const { reason } = yield* Effect.flip((yield* agent).run({ input: "go", data }))
+      assert.strictEqual(reason.message, "data must be nested in at most 1000 levels")
+    }).pipe(world()))
 })
 
 describe("a session", () => {

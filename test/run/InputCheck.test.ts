@@ -347,6 +347,18 @@ describe("tools", () => {
   it("may be none of the agent's", () => {
     assert.deepStrictEqual(effective({ allowedTools: [] }).allowedTools, [])
   })
+
+  it.each<readonly [unknown, string]>([
+    [undefined, "undefined at [1]"],
+    [null, "null at [1]"],
+    [7, "number at [1]"],
+    [Symbol("pay"), "symbol at [1]"]
+  ])("are refused where one is %s", (wrong, named) => {
+    assert.strictEqual(
+      refused({ allowedTools: ["pay", wrong as string] }).message,
+      `allowedTools names ${named}, which is not a tool of this agent; it has search, pay`
+    )
+  })
 })
 
 describe("an input from untyped code", () => {
@@ -360,10 +372,19 @@ describe("an input from untyped code", () => {
     ["history", "history", [null]],
     ["instructions", "instructions", 5],
     ["allowedTools", "allowedTools", "pay"],
+    ["allowedTools", "allowedTools", [undefined]],
+    ["allowedTools", "allowedTools", Array(1)],
     ["toolOrder", "toolOrder", { 0: "pay" }],
+    ["toolOrder", "toolOrder", [null]],
     ["limits", "limits", "none"],
     ["toolPolicy", "toolPolicy", 5],
     ["toolPolicy.allowList", "toolPolicy", { allowList: "pay" }],
+    ["toolPolicy.allowList", "toolPolicy", { allowList: [undefined] }],
+    ["toolPolicy.maxCallsPerRun", "toolPolicy", { maxCallsPerRun: null }],
+    ["toolPolicy.maxCallsPerRun", "toolPolicy", { maxCallsPerRun: [] }],
+    ["toolPolicy.maxCallsPerRun", "toolPolicy", { maxCallsPerRun: "many" }],
+    ["toolPolicy.maxParallel", "toolPolicy", { maxParallel: null }],
+    ["toolPolicy.approvalTimeout", "toolPolicy", { approvalTimeout: null }],
     ["toolPolicy.approvalTimeout", "toolPolicy", { approvalTimeout: "1000" }],
     ["toolPolicy.enabled", "toolPolicy", { enabled: "false" }],
     ["toolPolicy.continueOnError", "toolPolicy", { continueOnError: "no" }],

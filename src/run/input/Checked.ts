@@ -64,10 +64,14 @@ export const names = (
 ): Checked<ReadonlyArray<string> | undefined> => {
   if (!given) return notGiven
   if (!Array.isArray(given)) return refuse(field, `${field} must be a list of tool names`)
-  const unknown = given.find((name) => !tools.includes(name))
-  if (unknown === undefined) return Result.succeed(given.slice())
+  const at = given.findIndex((name) => !tools.includes(name))
+  if (at < 0) return Result.succeed(given.slice())
+  const unknown: unknown = given[at]
+  const named = typeof unknown === "string"
+    ? `"${unknown}"`
+    : `${unknown === null ? "null" : typeof unknown} at [${at}]`
   const has = tools.length === 0 ? "it has none" : `it has ${tools.join(", ")}`
-  return refuse(field, `${field} names "${unknown}", which is not a tool of this agent; ${has}`)
+  return refuse(field, `${field} names ${named}, which is not a tool of this agent; ${has}`)
 }
 
 /** What untyped code passed, as plain JSON of a schema, as it would be read back from a log; `undefined` if it does not fit. */
@@ -87,10 +91,14 @@ export const decoded = <A>(value: unknown, schema: Schema.ConstraintDecoder<A, n
 export const json = (field: string, value: Schema.Json): Checked<Schema.Json> => {
   try {
     const text = JSON.stringify(value)
-    return Bounds.isTooDeep(text)
-      ? refuse(field, `${field} must be nested in at most ${Bounds.deepest} levels`)
-      : Result.succeed(JSON.parse(text) as Schema.Json)
-  } catch {
-    return refuse(field, NotJson.reasonOf(field, value))
+    return Bounds.isTooDeep(text) ? tooDeep(field) : Result.succeed(JSON.parse(text) as Schema.Json)
+  } catch (error) {
+    return isDeeperThanTheStack(error) ? tooDeep(field) : refuse(field, NotJson.reasonOf(field, value))
   }
 }
+
+const tooDeep = (field: string): Checked<never> =>
+  refuse(field, `${field} must be nested in at most ${Bounds.deepest} levels`)
+
+const isDeeperThanTheStack = (error: unknown): boolean =>
+  error instanceof RangeError && error.message.includes("call stack")

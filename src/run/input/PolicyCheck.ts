@@ -112,6 +112,12 @@ export const policy = (
       }`
     )
   }
+  if (typeof maxCallsPerRun !== "number" && (!isObject(maxCallsPerRun) || Array.isArray(maxCallsPerRun))) {
+    return refuse(
+      "toolPolicy.maxCallsPerRun",
+      "toolPolicy.maxCallsPerRun must be a whole number of at least 0, or an object of such, such as { pay: 1, \"*\": 10 }"
+    )
+  }
   const quota = CallQuota.entries(maxCallsPerRun)
   const bad = quota.find(([, most]) => most !== Infinity && !(Number.isInteger(most) && most >= 0))
   if (bad !== undefined) {

@@ -37,6 +37,7 @@ describe("the tokens of a file", () => {
     ["text", "text/plain", bytes(3000), 1000],
     ["nothing", "text/plain", "", 1],
     ["sound", "audio/mpeg", bytes(960_000), 2400],
+    ["a film", "video/mp4", bytes(960_000), 2400],
     ["what has no media type", "", bytes(30), 10]
   ])("are a fixed figure for %s", (_, mediaType, data, tokens) => {
     assert.strictEqual(FileTokens.tokens(file(mediaType, data)), tokens)
