@@ -353,14 +353,17 @@ describe("a setting", () => {
       })
     }))
 
-  it.effect.each([undefined, null, 7, ["maxTurns"]])("of several fields that the caller sets to %o is refused", (wrong) =>
-    Effect.gen(function*() {
-      const { agent } = yield* Effect.provideService(TestAgent.make([]), Limits, { maxTurns: 5 })
-      const { reason } = yield* Effect.flip(
-        Effect.provideService(agent.run({ input: "go" }), Limits, wrong as unknown as RunPolicy.LimitsInput)
-      )
-      assert.deepInclude(reason, { _tag: "InvalidInput", field: "limits" })
-    }))
+  it.effect.each([undefined, null, 7, ["maxTurns"]])(
+    "of several fields that the caller sets to %o is refused",
+    (wrong) =>
+      Effect.gen(function*() {
+        const { agent } = yield* Effect.provideService(TestAgent.make([]), Limits, { maxTurns: 5 })
+        const { reason } = yield* Effect.flip(
+          Effect.provideService(agent.run({ input: "go" }), Limits, wrong as unknown as RunPolicy.LimitsInput)
+        )
+        assert.deepInclude(reason, { _tag: "InvalidInput", field: "limits" })
+      })
+  )
 
   it.effect("for limits is each caller's own, whoever called before", () =>
     Effect.gen(function*() {

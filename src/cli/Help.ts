@@ -144,6 +144,7 @@ const byCommand: Record<string, Sections> = {
   approvals: kept,
   approve: kept,
   deny: kept,
+  steer: kept,
   abort: kept
 }
 

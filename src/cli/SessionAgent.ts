@@ -5,6 +5,7 @@
  * Does not own how the command's agent is made (`CliAgent.ts`).
  */
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import type * as SessionStore from "../services/SessionStore.ts"
 import * as AgentName from "./AgentName.ts"
 import * as KeptRuns from "./KeptRuns.ts"
@@ -23,22 +24,30 @@ export const foreign = (kept: Kept): Effect.Effect<string | undefined, Refusal> 
  * The settings to go on with the session, which must be the command's own unless they say `asFiberloop`; `call` is what its
  * program would call.
  */
-export const admit = Effect.fnUntraced(function*(
+export const admit = (
   settings: Settings,
   kept: Kept,
   call: (info: SessionStore.SessionInfo) => string
-): Effect.fn.Return<Settings, Refusal> {
-  const agent = yield* foreign(kept)
-  if (agent === undefined) return settings
+): Effect.Effect<Settings, Refusal> =>
+  Effect.flatMap(foreign(kept), (agent) => Effect.fromResult(allowed(settings, kept.info, agent, call)))
+
+/** The same, where it is known that the session belongs to this agent of another program, if to any. */
+export const allowed = (
+  settings: Settings,
+  info: SessionStore.SessionInfo,
+  agent: string | undefined,
+  call: (info: SessionStore.SessionInfo) => string
+): Result.Result<Settings, Refusal> => {
+  if (agent === undefined) return Result.succeed(settings)
   if (!settings.asFiberloop) {
-    return yield* badInput(
-      `session ${JSON.stringify(kept.info.sessionId)} belongs to the agent ${
+    return Result.fail(badInput(
+      `session ${JSON.stringify(info.sessionId)} belongs to the agent ${
         JSON.stringify(agent)
       }, and only that agent's ` +
-        `program can continue it: call ${
-          call(kept.info)
-        } there; ${flag} continues it with fiberloop's own agent instead`
-    )
+        `program can continue it: call ${call(info)} there; ${flag} continues it with fiberloop's own agent instead`
+    ))
   }
-  return settings.flags.includes(flag) ? settings : { ...settings, flags: [...settings.flags, flag] }
-})
+  return Result.succeed(
+    settings.flags.includes(flag) ? settings : { ...settings, flags: [...settings.flags, flag] }
+  )
+}

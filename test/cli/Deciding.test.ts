@@ -462,8 +462,9 @@ describe("fiberloop deny", () => {
   it.effect("tells the model why once the session continues", () =>
     Effect.gen(function*() {
       const place = yield* waiting()
-      const { code, stdout } = yield* place.on("deny", [place.id, "--reason", "not there"])
+      const { code, stdout } = yield* place.on("deny", [place.id, "--reason", "not there", "--by", "ann"])
       assert.deepStrictEqual([code, stdout], [0, "✗ denied: write_file path=\"a.txt\" content=\"a\\n\"\n"])
+      assert.deepInclude((yield* place.answers)[0], { approved: false, by: "ann" })
       const { made, model } = yield* resume(place)
       assert.isFalse(existsSync(made("a")))
       assert.include(Replies.results(model)[0], "Denied: not there")

@@ -125,12 +125,26 @@ describe("fiberloop recover", () => {
       assert.notInclude(stderr, "still going on")
     }))
 
-  it.effect("does not say that nothing was left behind if a session could not be read", () =>
+  it.effect.each<readonly [string, Drafts.Placed]>([
+    ["after its start", newer],
+    ["from its start on", { ...Drafts.started("2+2"), agent: AgentName.own, version: 99 } as Drafts.Placed]
+  ])(
+    "exits with an error if a session could not be read %s, and says that nothing else was left behind",
+    ([, event]) =>
+      Effect.gen(function*() {
+        const { on } = yield* withDead({ newer: "2+2" }, event)
+        const { code, stderr } = yield* on("recover", ["--list"])
+        assert.strictEqual(code, 1)
+        assert.match(stderr, /^fiberloop: [^\n]*"newer"[^\n]* version 99[^\n]+\nNothing else was left behind\.\n$/)
+      })
+  )
+
+  it.effect("starts none of those that remain once nobody reads its output", () =>
     Effect.gen(function*() {
-      const { on } = yield* withDead({ newer: "2+2" }, newer)
-      const { code, stderr } = yield* on("recover", ["--list"])
-      assert.strictEqual(code, 1)
-      assert.match(stderr, / version 99[^\n]+\nNothing else was left behind\.\n$/)
+      const { on } = yield* withDead({ "dead-one": "2+2", "dead-two": "3*3" })
+      const { code } = yield* on("recover", ["--json"], { closesAt: 1 })
+      assert.strictEqual(code, 141)
+      assert.include((yield* on("recover", ["--list"])).stdout, "dead-two")
     }))
 
   it.effect("does not continue a run that was being aborted, which resume still does", () =>

@@ -100,13 +100,17 @@ describe("without a terminal", () => {
 
   it.effect("what stayed of a session, because it was in use, goes when the session is named again", () =>
     Effect.gen(function*() {
-      const { id, left, on, other, store } = yield* family
-      const { code, stderr } = yield* Effect.scoped(Effect.gen(function*() {
+      const { db, id, left, on, other, store } = yield* family
+      const { code, stderr, stdout } = yield* Effect.scoped(Effect.gen(function*() {
         yield* (yield* SessionStore.SessionStore).open("below", { runId: "live", create: false })
         return yield* on("remove", [id, "--yes"])
       })).pipe(Effect.provide(store))
-      assert.strictEqual(code, 1)
-      assert.include(stderr, "below")
+      assert.deepStrictEqual([code, stdout], [1, `✓ deleted session ${id}\n`])
+      assert.strictEqual(
+        stderr,
+        `fiberloop: session "below", below "${id}", is in use by the run live and was not deleted: wait for its end, or end it ` +
+          `with fiberloop abort below --db ${db}, then call fiberloop remove ${id} --db ${db} again\n`
+      )
       assert.deepStrictEqual(yield* left, [other, "below"].toSorted())
       assert.strictEqual((yield* on("remove", [id, "--yes"])).stdout, "✓ deleted session below\n")
       assert.deepStrictEqual(yield* left, [other])
@@ -132,6 +136,18 @@ describe("without a terminal", () => {
       assert.include(stderr, id)
       assert.include(stderr, "live")
       assert.lengthOf(yield* left, 3)
+    }))
+
+  it.effect("one that is in use does not keep the others that were named", () =>
+    Effect.gen(function*() {
+      const { id, left, on, other, store } = yield* family
+      const { code, stderr, stdout } = yield* Effect.scoped(Effect.gen(function*() {
+        yield* (yield* SessionStore.SessionStore).open(id, { runId: "live", create: false })
+        return yield* on("remove", [id, other, "--yes", "--json"])
+      })).pipe(Effect.provide(store))
+      assert.deepStrictEqual([code, JSON.parse(stdout).sessionId], [1, other])
+      assert.match(stderr, new RegExp(`^fiberloop: session "${id}" is in use by the run live and was not deleted: `))
+      assert.deepStrictEqual(yield* left, [id, "below"].toSorted())
     }))
 
   it.effect("no database is made to delete from", () =>

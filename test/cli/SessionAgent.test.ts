@@ -83,6 +83,17 @@ describe("a session of another program's agent", () => {
       assert.deepStrictEqual(yield* events, before)
     }))
 
+  it.effect("is not said to be left behind by recover while its program drives it", () =>
+    Effect.gen(function*() {
+      const { on, store } = yield* withRuns([app])
+      const open = SessionStore.SessionStore.use((store) =>
+        Effect.andThen(store.open("support-1", { runId: "run-1", create: false }), on("recover", ["--list"]))
+      )
+      const { code, stderr, stdout } = yield* Effect.provide(Effect.scoped(open), store)
+      assert.deepStrictEqual([code, stdout], [0, ""])
+      assert.strictEqual(stderr, "1 run still going on; left alone.\nNothing was left behind.\n")
+    }))
+
   it.effect("is continued by --as-fiberloop, and the suggested command has the flag as well", () =>
     Effect.gen(function*() {
       const { db, events, on } = yield* withRuns([app, Drafts.turnStarted(1), Drafts.limited()])

@@ -403,6 +403,30 @@ describe("the command line", () => {
       }))
   }
 
+  const askNoModel = [
+    "sessions",
+    "show",
+    "stats",
+    "fork",
+    "export",
+    "import",
+    "remove",
+    "approvals",
+    "approve",
+    "deny",
+    "steer",
+    "abort"
+  ]
+  it.effect.each(askNoModel)(
+    "%s --help says nothing of models, which the command asks for nothing",
+    (command) =>
+      Effect.gen(function*() {
+        const { stdout } = yield* invoke([command, "--help"])
+        assert.include(stdout, "EXIT CODES")
+        for (const words of ["OFFLINE MODEL", "CHANGES", "OPENAI_API_KEY"]) assert.notInclude(stdout, words)
+      })
+  )
+
   it.effect("asks for the missing session", () =>
     Effect.gen(function*() {
       const { code, stderr } = yield* invoke(["show"])

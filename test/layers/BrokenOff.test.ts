@@ -66,7 +66,9 @@ it.live.each<readonly [string, typeof ofOpenAi, OpenAi.Reply, string, object]>([
   [
     "that fails, over OpenAI's Responses",
     ofResponses,
-    OpenAi.events(Sdk.named(Sdk.created, ...Sdk.writes(0, "Hel"), Sdk.broken({ code: "server_error", message: "busy" }))),
+    OpenAi.events(
+      Sdk.named(Sdk.created, ...Sdk.writes(0, "Hel"), Sdk.broken({ code: "server_error", message: "busy" }))
+    ),
     "Overloaded",
     { inputTokens: 7, outputTokens: 5, cachedInputTokens: 0, reasoningTokens: 2 }
   ],

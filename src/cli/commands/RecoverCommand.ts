@@ -123,14 +123,20 @@ const leftByProcesses = Effect.fnUntraced(function*(
   let unread = 0
   for (const info of unfinished) {
     const { sessionId } = info
-    const admitted = yield* Effect.result(SessionAgent.admit(settings, { store, info }, InProgram.goOn))
+    if (!isLeft.has(sessionId)) {
+      alive++
+      continue
+    }
+    const foreign = yield* Effect.result(SessionAgent.foreign({ store, info }))
+    if (Result.isFailure(foreign)) {
+      unread++
+      yield* stderr.write(`${Messages.line(foreign.failure.line)}\n`)
+      continue
+    }
+    const admitted = SessionAgent.allowed(settings, info, foreign.success, InProgram.goOn)
     if (Result.isFailure(admitted)) {
       others++
       yield* stderr.write(`${Messages.line(`left alone: ${admitted.failure.line}`)}\n`)
-      continue
-    }
-    if (!isLeft.has(sessionId)) {
-      alive++
       continue
     }
     const folded = yield* Effect.result(

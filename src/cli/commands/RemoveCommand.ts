@@ -2,15 +2,17 @@
 import type * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import { count } from "../../run/Quantity.ts"
-import type * as SessionStore from "../../services/SessionStore.ts"
+import * as SessionStore from "../../services/SessionStore.ts"
 import * as Sessions from "../../Sessions.ts"
-import * as Database from "../Database.ts"
 import { Input } from "../Input.ts"
 import * as KeptSession from "../KeptSession.ts"
+import * as Messages from "../Messages.ts"
 import { Output } from "../Output.ts"
 import { badInput, codes, Ended, type Refusal } from "../Refusal.ts"
+import * as Invocation from "../render/Invocation.ts"
 import * as Paint from "../render/Paint.ts"
 import * as Print from "../render/Print.ts"
 import * as RenderSessions from "../render/RenderSessions.ts"
@@ -26,26 +28,56 @@ export interface Options {
   readonly yes: boolean
 }
 
-/** All are found before any is deleted. */
+/** All are found before any is deleted. What is in use stays, and is named; the others go. */
 const remove = Effect.fnUntraced(function*(
   { place, sessions, yes }: Options
 ): Effect.fn.Return<void, Ended | Refusal, Input | Output | Scope.Scope> {
   const found = yield* KeptSession.findEach(place, sessions)
   if (!yes) yield* ask(place, found)
+  const { stderr } = yield* Output
   const gone = new Set<string>()
+  let staysAny = false
   for (const { info, store } of found) {
     // it was below one before it
     if (gone.has(info.sessionId)) {
       if (place.json) yield* Print.print(RenderSessions.json(info))
       continue
     }
-    const deleted = yield* Database.asked(store, Sessions.remove(info.sessionId))
+    const removing = yield* Effect.result(
+      Effect.provideService(Sessions.remove(info.sessionId), SessionStore.SessionStore, store)
+    )
+    if (Result.isFailure(removing)) {
+      const { reason } = removing.failure
+      if (reason._tag !== "SessionBusy") return yield* Messages.refusal(removing.failure)
+      staysAny = true
+      yield* stderr.write(`${Messages.line(stays(place, info.sessionId, reason))}\n`)
+      // nothing below a session that is in use was tried
+      if (reason.sessionId === info.sessionId) continue
+    }
+    const deleted = Result.isSuccess(removing) ? removing.success : [info.sessionId]
     for (const id of deleted) gone.add(id)
     yield* Print.print(
       place.json ? RenderSessions.json(info) : said(info, deleted.filter((id) => id !== info.sessionId).length)
     )
   }
+  if (staysAny) return yield* new Ended({ code: codes.failed })
 })
+
+/** That a session is in use, which is `named` or below it, and what to do. */
+const stays = (
+  { flags }: Settings,
+  named: string,
+  { runId, sessionId }: { readonly sessionId: string; readonly runId?: string }
+): string => {
+  const of = (command: string, id: string) => Invocation.of(command, [id], Invocation.placeOf(flags))
+  return `session ${JSON.stringify(sessionId)}${
+    sessionId === named ? "" : `, below ${JSON.stringify(named)},`
+  } is in use by ${
+    runId === undefined ? "another process" : `the run ${TerminalText.line(runId)}`
+  } and was not deleted: wait for its end, or end it with ${of("abort", sessionId)}, then call ${
+    of("remove", named)
+  } again`
+}
 
 const said = ({ sessionId }: SessionStore.SessionInfo, below: number): string => {
   const more = below === 0 ? "" : ` and ${count(below, "session")} below it`
