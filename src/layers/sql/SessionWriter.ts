@@ -39,10 +39,9 @@ interface Options {
   readonly onAppend: () => void
 }
 
-/** An append that may or may not be stored; `next` is the session if it was. */
+/** Events that may or may not be stored; `next` is the session if they were. */
 interface Unsettled {
   readonly _tag: "Unsettled"
-  readonly events: Events
   readonly next: SessionStore.SessionInfo
 }
 
@@ -64,6 +63,8 @@ export class SessionWriter {
   #claim: SessionClaims.Claim
   /** as of the last event that is known to be stored */
   #info: SessionStore.SessionInfo
+  /** what the last append was asked to store, if it was reported as failed: its first events may be stored */
+  #failed: ReadonlyArray<RunEvent.Durable> = []
   /** appends, and then the release, one at a time in the order they came */
   readonly #permit = Semaphore.makeUnsafe(1)
 
@@ -92,70 +93,83 @@ export class SessionWriter {
   #append(events: Events): Appending {
     switch (this.#state._tag) {
       case "Claimed":
-        return this.#check(events)
+        return this.#storeRest(events)
       case "Unsettled":
-        return this.#again(events, this.#state)
+        return Effect.flatMap(this.#settle(this.#state, events), () => this.#storeRest(events))
       case "Lost":
       case "Released":
         return this.#stale()
     }
   }
 
-  #check(events: Events): Appending {
+  /** Stores the events of `asked` that are not stored: after an append that was reported as failed, the first ones may be. */
+  #storeRest(asked: Events): Appending {
+    if (this.#failed.length === 0) return this.#check(asked, asked)
+    const isStored = (event: RunEvent.Durable, i: number) => event.seq <= this.#info.head && isSame(event, asked[i])
+    const rest = asked.slice(this.#failed.filter(isStored).length)
+    return Arr.isReadonlyArrayNonEmpty(rest) ? this.#check(rest, asked) : this.#done()
+  }
+
+  #check(events: Events, asked: Events): Appending {
     const misplaced = SessionErrors.checkPlaces(this.#info.head, events)
     if (misplaced !== undefined) return Effect.die(misplaced)
     const rows = SessionRows.toSmallRows(events)
     const tooLarge = rows === undefined ? SessionErrors.tooLarge(events) : undefined
     if (tooLarge !== undefined) return Effect.fail(tooLarge)
     const next = events.reduce(SessionStore.evolveInfo, this.#info)
-    return this.#write(events, rows ?? Arr.map(events, SessionRows.toRow), next, 1)
+    return this.#write(asked, rows ?? Arr.map(events, SessionRows.toRow), next, 1)
   }
 
-  #write(events: Events, rows: SessionAppend.Rows, next: SessionStore.SessionInfo, tries: number): Appending {
+  #write(asked: Events, rows: SessionAppend.Rows, next: SessionStore.SessionInfo, tries: number): Appending {
     const { epoch, session } = this.#claim
     return Effect.matchEffect(this.#options.append({ session, epoch, before: this.#info, next }, rows), {
-      onSuccess: (isStored) => isStored ? this.#stored(next) : this.#lost(),
+      onSuccess: (isStored) => {
+        if (!isStored) return this.#lost()
+        this.#stored(next)
+        return this.#done()
+      },
       onFailure: (error) => {
         if (AppendFaults.isConflict(error)) return this.#lost()
-        if (!AppendFaults.isUnknown(error)) return Effect.fail(this.#options.explain(error))
-        const unsettled: Unsettled = { _tag: "Unsettled", events, next }
+        if (!AppendFaults.isUnknown(error)) return this.#fail(asked, error)
+        const unsettled: Unsettled = { _tag: "Unsettled", next }
         this.#state = unsettled
-        return Effect.flatMap(this.#settle(unsettled), () => {
-          if (this.#info.head === next.head) return Effect.void
-          if (tries === mostTries) return Effect.fail(this.#options.explain(error))
-          return this.#write(events, rows, next, tries + 1)
+        return Effect.flatMap(this.#settle(unsettled, asked), () => {
+          if (this.#info.head === next.head) return this.#done()
+          if (tries === mostTries) return this.#fail(asked, error)
+          return this.#write(asked, rows, next, tries + 1)
         })
       }
     })
   }
 
-  /** After an append that was reported as failed: stores the events that are not stored; the first ones may be that append's. */
-  #again(events: Events, failed: Unsettled): Appending {
-    return Effect.flatMap(this.#settle(failed), () => {
-      const isStored = (event: RunEvent.Durable, i: number) => event.seq <= this.#info.head && isSame(event, events[i])
-      const rest = events.slice(failed.events.filter(isStored).length)
-      return Arr.isReadonlyArrayNonEmpty(rest) ? this.#check(rest) : Effect.void
-    })
-  }
-
-  /** Finds out what became of an append: raises the fence, and sets `#info` to what is stored then. */
-  #settle({ next }: Unsettled): Appending {
-    const { claims, explain } = this.#options
-    return Effect.matchEffect(Effect.retry(claims.refence(this.#claim), asking), {
-      onFailure: (error) => Effect.fail(explain(error)),
+  /** Finds out what became of an append: raises the fence, and sets `#info` to what is stored then. `asked` waits for that. */
+  #settle({ next }: Unsettled, asked: Events): Appending {
+    return Effect.matchEffect(Effect.retry(this.#options.claims.refence(this.#claim), asking), {
+      onFailure: (error) => this.#fail(asked, error),
       onSuccess: (fence) => {
         if (fence === undefined) return this.#lost()
         this.#state = claimed
         this.#claim = fence.claim
-        return fence.head === next.head ? this.#stored(next) : Effect.void
+        if (fence.head === next.head) this.#stored(next)
+        return Effect.void
       }
     })
   }
 
-  #stored(next: SessionStore.SessionInfo): Effect.Effect<void> {
+  #stored(next: SessionStore.SessionInfo): void {
     this.#info = next
     this.#options.onAppend()
+  }
+
+  /** All that was asked for is stored. */
+  #done(): Effect.Effect<void> {
+    this.#failed = []
     return Effect.void
+  }
+
+  #fail(asked: Events, error: SqlError.SqlError): Appending {
+    this.#failed = asked
+    return Effect.fail(this.#options.explain(error))
   }
 
   #lost(): Appending {
