@@ -1,9 +1,12 @@
-/** Arguments that a server sends as an object, nested more deeply than can be written, settle as invalid. */
+/** Arguments that no log can keep settle as invalid: nested more deeply than can be written, or with a number beyond all numbers. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
 import * as ModelOpenAi from "../../src/layers/ModelOpenAi.ts"
+import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as OpenAi from "../support/OpenAiServer.ts"
+import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 
 it.live("arguments nested too deeply, sent as an object, are the model's mistake and no defect", () =>
@@ -26,4 +29,27 @@ it.live("arguments nested too deeply, sent as an object, are the model's mistake
       event._tag === "ToolSettled" ? [event.outcome._tag] : []
     )
     assert.deepStrictEqual(outcomes, ["InvalidArguments"])
+  }))
+
+it.live("a number that would be read as Infinity is the model's mistake: the handler is not called, and live and stored calls agree", () =>
+  Effect.gen(function*() {
+    const server = yield* OpenAi.make(
+      OpenAi.events(
+        OpenAi.data(
+          OpenAi.delta({ tool_calls: [{ index: 0, id: "a", function: { name: "work", arguments: "{\"n\":1e400}" } }] }),
+          OpenAi.finish("tool_calls")
+        )
+      ),
+      OpenAi.events(OpenAi.data(OpenAi.delta({ content: "Sorry." }), OpenAi.finish("stop")))
+    )
+    const called: Array<unknown> = []
+    const { agent, store } = yield* TestAgent.make([], {
+      model: Layer.orDie(ModelOpenAi.layer({ model: "m", baseUrl: server.baseUrl, apiKey: OpenAi.key })),
+      tool: (params) => Effect.sync(() => `${called.push(params)}`)
+    })
+    const live = yield* Stream.runCollect(agent.stream({ input: "go", sessionId: "s" }))
+    const log = yield* store.log("s")
+    assert.deepStrictEqual(RunLog.outcomes(live), ["1.0 InvalidArguments"])
+    assert.deepStrictEqual(called, [])
+    assert.deepStrictEqual(live.filter(RunEvent.isDurable), JSON.parse(JSON.stringify(log)))
   }))

@@ -28,14 +28,16 @@ export const cleanJson = (value: Json): Json => {
 }
 
 /**
- * Surely clean, and surely not nested too deeply: a leaf, or an object of clean leaves, as most arguments and results
- * are. Saves writing them as JSON; others may still be clean.
+ * Surely clean, surely not nested too deeply, and surely what its JSON says: a leaf, or an object of clean leaves, as most arguments
+ * and results are. Saves writing them as JSON; others may still be clean.
  */
 const isFlat = (value: Json): boolean => {
-  if (value === null || typeof value !== "object") return true
+  if (value === null || typeof value !== "object") return typeof value !== "number" || isJsonNumber(value)
   if (Array.isArray(value)) return false
   const node = value as { readonly [key: string]: unknown }
   try {
+    const kind = Object.getPrototypeOf(node)
+    if (kind !== Object.prototype && kind !== null) return false
     for (const key in node) if (!isCleanText(key) || !isCleanLeaf(node[key])) return false
     return true
   } catch {
@@ -47,25 +49,39 @@ const isFlat = (value: Json): boolean => {
 const isCleanLeaf = (value: unknown): boolean =>
   typeof value === "string"
     ? isCleanText(value)
-    : value === null || typeof value === "number" || typeof value === "boolean"
+    : typeof value === "number"
+    ? isJsonNumber(value)
+    : value === null || typeof value === "boolean"
+
+/** A number that is the same when it is read back: not `Infinity`, as `1e400` is, nor `NaN` or `-0`. */
+const isJsonNumber = (value: number): boolean => Number.isFinite(value) && !Object.is(value, -0)
 
 const tooDeep = "(left out: nested too deeply)"
 
-/** A part that can be stored: what is nested too deeply is replaced by words that say so. */
+/**
+ * A part as it can be stored, which is as it will be read back: what is nested too deeply is replaced by words that say so, and what
+ * JSON cannot say is what its JSON says.
+ */
 export const writable = (part: Message.AssistantPart): Message.AssistantPart => {
   const given = part.type === "tool-call" ? part.params : part.type === "tool-result" ? part.result : null
   if (part.metadata === undefined && isFlat(given)) return part
-  if (write(part) !== undefined) return part
+  const text = write(part)
+  if (text !== undefined) return JSON.parse(text) as Message.AssistantPart
   const { metadata, ...rest } = part
   const kept = write(metadata) === undefined ? rest : part
   switch (kept.type) {
     case "tool-call":
-      return { ...kept, params: write(kept.params) === undefined ? tooDeep : kept.params }
+      return { ...kept, params: readBack(kept.params) }
     case "tool-result":
-      return { ...kept, result: write(kept.result) === undefined ? tooDeep : kept.result }
+      return { ...kept, result: readBack(kept.result) }
     default:
       return kept
   }
+}
+
+const readBack = (value: Json): Json => {
+  const text = write(value)
+  return text === undefined ? tooDeep : JSON.parse(text)
 }
 
 type Json = Message.ToolCallPart["params"]

@@ -132,24 +132,27 @@ for (const isStored of [true, false]) {
 it.effect.each<readonly [string, number, Store]>([
   ["refused", 2, timedOut],
   ["lost again and again", 4, lost]
-])("an append that was stored and could not be read back is known when the one after it is %s", ([, last, second]) =>
-  Effect.gen(function*() {
-    let lock = Effect.void
-    const { log, other, session } = yield* writing((n, store) =>
-      n === 1 ? Effect.andThen(store, Effect.andThen(lock, lost)) : n <= last ? second : store
-    )
-    lock = Effect.sync(() => other.exec("BEGIN EXCLUSIVE"))
-    const fiber = yield* Effect.forkChild(reasonOf(session.append(notices(1, 2))))
-    yield* TestClock.adjust("9 seconds")
-    assert.strictEqual((yield* Fiber.join(fiber))._tag, "StoreUnavailable")
-    other.exec("ROLLBACK")
-    yield* Effect.flip(session.append(notices(1, 3)))
-    assert.strictEqual(session.head(), 2)
-    yield* session.append(notices(1, 4))
-    assert.deepStrictEqual(yield* log, notices(1, 4))
-    const again = yield* Effect.exit(session.append(notices(1, 4)))
-    assert.isTrue(Exit.hasDies(again), "what was reported as stored is not to be repeated")
-  }))
+])(
+  "an append that was stored and could not be read back is known when the one after it is %s",
+  ([, last, second]) =>
+    Effect.gen(function*() {
+      let lock = Effect.void
+      const { log, other, session } = yield* writing((n, store) =>
+        n === 1 ? Effect.andThen(store, Effect.andThen(lock, lost)) : n <= last ? second : store
+      )
+      lock = Effect.sync(() => other.exec("BEGIN EXCLUSIVE"))
+      const fiber = yield* Effect.forkChild(reasonOf(session.append(notices(1, 2))))
+      yield* TestClock.adjust("9 seconds")
+      assert.strictEqual((yield* Fiber.join(fiber))._tag, "StoreUnavailable")
+      other.exec("ROLLBACK")
+      yield* Effect.flip(session.append(notices(1, 3)))
+      assert.strictEqual(session.head(), 2)
+      yield* session.append(notices(1, 4))
+      assert.deepStrictEqual(yield* log, notices(1, 4))
+      const again = yield* Effect.exit(session.append(notices(1, 4)))
+      assert.isTrue(Exit.hasDies(again), "what was reported as stored is not to be repeated")
+    })
+)
 
 it.effect("a different append in place of one that was stored but reported as failed is not taken for it", () =>
   Effect.gen(function*() {
