@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as RunEvents from "../../src/run/RunEvents.ts"
 import * as Usage from "../../src/run/Usage.ts"
@@ -12,6 +13,7 @@ import * as Model from "../../src/services/Model.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
+import * as TestStore from "../support/TestStore.ts"
 
 const limits = { maxTurns: 1000 }
 
@@ -129,6 +131,85 @@ describe("a reader that stops reading", () => {
       yield* Fiber.join(reading)
       assert.strictEqual(seen.join(""), pieces.join(""))
       assert.isAtMost(seen.length, 1100)
+    }))
+
+  it.effect.each(["stream", "start"] as const)(
+    "and cannot read what it missed at first has not left: %s goes on, and it gets every fact",
+    (how) =>
+      Effect.gen(function*() {
+        const { script } = long(200, 250)
+        const gate = yield* ScriptedModel.makeGate
+        const inner = (yield* TestStore.make()).service
+        let failing = 0
+        const away = yield* Deferred.make<void>()
+        const store = TestStore.over({
+          ...inner,
+          read: (sessionId, range) =>
+            Stream.suspend(() => {
+              if (failing === 0) return inner.read(sessionId, range)
+              failing--
+              if (failing === 0) Deferred.doneUnsafe(away, Effect.void)
+              return Stream.fail(TestStore.unavailable)
+            })
+        })
+        const { agent } = yield* TestAgent.make(
+          [...script.slice(0, -1), [ScriptedModel.gate(gate), ScriptedModel.text("the end")]],
+          { store }
+        )
+        const { goOn, stopIf, stopped } = yield* stopping
+        const facts: Array<RunEvent.Durable> = []
+        const input = { sessionId: "s", input: "go", limits }
+        const events = how === "stream" ? agent.stream(input) : (yield* agent.start(input)).events
+        const reading = yield* events.pipe(
+          Stream.runForEachArray((events) => {
+            facts.push(...RunLog.durable(events))
+            return stopIf(facts.length > 5)
+          }),
+          Effect.forkChild
+        )
+        yield* stopped
+        yield* gate.started
+        failing = 3
+        yield* goOn
+        yield* Effect.raceFirst(
+          Deferred.await(away),
+          Effect.forever(Effect.andThen(TestClock.adjust("100 millis"), Effect.yieldNow))
+        )
+        yield* gate.release
+        yield* Effect.raceFirst(
+          Fiber.join(reading),
+          Effect.forever(Effect.andThen(TestClock.adjust("100 millis"), Effect.yieldNow))
+        )
+        assert.isTrue(isGapFree(facts))
+        assert.deepStrictEqual(facts, yield* store.log("s"))
+        assert.strictEqual(facts.at(-1)?._tag, "RunCompleted")
+      })
+  )
+
+  it.effect("fails where the store does not answer once the run is over", () =>
+    Effect.gen(function*() {
+      const { script } = long(200, 250)
+      const inner = (yield* TestStore.make()).service
+      let isAway = false
+      const store = TestStore.over({
+        ...inner,
+        read: (sessionId, range) =>
+          Stream.suspend(() => isAway ? Stream.fail(TestStore.unavailable) : inner.read(sessionId, range))
+      })
+      const { agent } = yield* TestAgent.make(script, { store })
+      const { goOn, stopIf, stopped } = yield* stopping
+      const run = yield* agent.start({ sessionId: "s", input: "go", limits })
+      let seen = 0
+      const reading = yield* run.events.pipe(
+        Stream.runForEach(() => stopIf(++seen > 5)),
+        Effect.flip,
+        Effect.forkChild
+      )
+      yield* stopped
+      yield* run.result
+      isAway = true
+      yield* goOn
+      assert.strictEqual((yield* Fiber.join(reading)).reason._tag, "StoreUnavailable")
     }))
 
   it.effect("and is interrupted does not affect a started run", () =>

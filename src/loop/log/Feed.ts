@@ -34,7 +34,7 @@ export class Feed {
     this.#store = store
     this.#sessionId = sessionId
     this.#soFar = soFar
-    this.#firstReader = isWatched ? this.#enter() : undefined
+    this.#firstReader = isWatched ? this.#enter(true) : undefined
   }
 
   /**
@@ -98,7 +98,7 @@ export class Feed {
   }
 
   #openLater(): FeedReader {
-    const reader = this.#enter()
+    const reader = this.#enter(true)
     if (this.#last > 0) reader.lag(this.#first, this.#last)
     reader.catchUp(this.#soFar())
     return reader
@@ -108,13 +108,13 @@ export class Feed {
     this.#readers = this.#readers.filter((other) => other !== reader)
   }
 
-  /** A reader of everything from now on, kept until the end; it knows what it missed. */
+  /** A reader of everything from now on, kept until the end; it knows what it missed, and waits for no store. */
   watch(): Watcher {
-    return this.#enter()
+    return this.#enter(false)
   }
 
-  #enter(): FeedReader {
-    const reader = new FeedReader(this.#store, this.#sessionId)
+  #enter(isPatient: boolean): FeedReader {
+    const reader = new FeedReader(this.#store, this.#sessionId, isPatient)
     // readers are few, and they stay: an array that is pushed to would have room for many
     if (this.#ended === undefined) this.#readers = [...this.#readers, reader]
     else reader.end(this.#ended)

@@ -4,7 +4,8 @@
  *
  * When the buffer is full, neighbouring deltas of one block are joined and other transient events are dropped. Where that
  * is not enough, everything up to the last durable event is dropped and read again from the store, by `seq`, when the
- * reader comes back; dropped deltas are restated by those events. An end stays in the buffer whatever happens.
+ * reader comes back; dropped deltas are restated by those events. An end stays in the buffer whatever happens. While the run goes on,
+ * a store that does not answer is asked again: who reads slowly has not left.
  *
  * Does not own which events there are, nor who reads them (`Feed`).
  */
@@ -13,8 +14,9 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Pull from "effect/Pull"
+import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
-import type * as RunError from "../../run/RunError.ts"
+import * as RunError from "../../run/RunError.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import * as RunEvents from "../../run/RunEvents.ts"
 import * as Pace from "../../services/fibers/Pace.ts"
@@ -32,6 +34,9 @@ export interface Watcher {
 }
 
 type Resume = (pulled: Watcher["pull"]) => void
+
+/** When a store that did not give missing events is asked again. */
+const askingAgain = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("2 seconds")])
 
 /** Taken when this module loads, so that tests that fake timers keep no reader waiting. */
 const { setImmediate } = globalThis
@@ -63,6 +68,7 @@ export class FeedReader implements Watcher {
   readonly pull: Pull.Pull<Events, RunError.RunError> = Effect.suspend(() => this.#next())
   readonly #store: SessionStore.SessionStore["Service"]
   readonly #sessionId: string
+  readonly #isPatient: boolean
   #buffer: Array<Events> = []
   #size = 0
   #limit = capacity
@@ -76,9 +82,11 @@ export class FeedReader implements Watcher {
   /** resumes a pull that waits; does nothing where that was interrupted since */
   #wake: Resume | undefined
 
-  constructor(store: SessionStore.SessionStore["Service"], sessionId: string) {
+  /** One that is not patient fails at once where the store cannot give what is missing. */
+  constructor(store: SessionStore.SessionStore["Service"], sessionId: string, isPatient: boolean) {
     this.#store = store
     this.#sessionId = sessionId
+    this.#isPatient = isPatient
   }
 
   /** Wakes a pull that waits: for deltas alone once in a turn of the event loop, for all else before the next one. */
@@ -195,6 +203,10 @@ export class FeedReader implements Watcher {
   #readMissing(range: { from: number; readonly to: number }): typeof this.pull {
     const to = Math.min(range.to, range.from + page - 1)
     return Stream.runCollect(this.#store.read(this.#sessionId, { from: range.from, to })).pipe(
+      Effect.retry({
+        schedule: askingAgain,
+        while: (error) => this.#isPatient && this.#ended === undefined && RunError.isStoreAway(error)
+      }),
       Effect.flatMap((events) => {
         if (this.#missing === range) {
           if (to >= range.to) this.#missing = undefined

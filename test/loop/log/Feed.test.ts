@@ -140,13 +140,17 @@ describe("a reader that has events read from the store", () => {
   it.effect("gets each once, even if more of them are dropped meanwhile", () =>
     Effect.gen(function*() {
       const store = yield* storing(4)
-      const reader: FeedReader = new FeedReader({
-        ...store,
-        read: (sessionId, range) => {
-          if (range?.to === 2) reader.lag(3, 4)
-          return store.read(sessionId, range)
-        }
-      }, "s")
+      const reader: FeedReader = new FeedReader(
+        {
+          ...store,
+          read: (sessionId, range) => {
+            if (range?.to === 2) reader.lag(3, 4)
+            return store.read(sessionId, range)
+          }
+        },
+        "s",
+        true
+      )
       reader.lag(1, 2)
       const seen = [...(yield* reader.pull), ...(yield* reader.pull)]
       assert.deepStrictEqual(RunLog.durable(seen).map(({ seq }) => seq), [1, 2, 3, 4])
