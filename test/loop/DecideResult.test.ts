@@ -199,6 +199,31 @@ describe("a result", () => {
       assert.deepStrictEqual<unknown>(yield* settledWith(made), outcomes)
     }))
 
+  it.effect("goes through hooks if it is given while they look at another one and the round ends", () =>
+    Effect.gen(function*() {
+      const approver = Approvals.desk()
+      const gate = yield* ScriptedModel.makeGate
+      const slow: Hook = {
+        name: "slow",
+        afterToolCall: ({ callId }) => callId === "1.0" ? gate.wait : Effect.void
+      }
+      const calls = [TestAgent.work(1, "a"), TestAgent.work(2, "b"), TestAgent.work(3, "c")]
+      const agent = { hooks: [slow, masks], toolPolicy: { continueOnError: false } }
+      const tool = () => Effect.fail("broken")
+      const made = yield* Suspended.before([calls, ScriptedModel.text("ok")], { approver, agent, tool })
+      const run = yield* made.agent.start(Suspended.go)
+      yield* approver.answer("1.0", undefined)
+      yield* approver.answer("1.1", undefined)
+      yield* approver.asked("1.2")
+      yield* made.decide("1.0", { result })
+      yield* approver.answer("1.2", Approvals.yes)
+      yield* gate.started
+      yield* made.decide("1.1", { result })
+      yield* gate.release
+      yield* Effect.exit(run.result)
+      assert.deepStrictEqual(RunLog.outcomes(yield* made.log).toSorted(), ["1.0 Succeeded", "1.1 Succeeded", "1.2 Failed"])
+    }))
+
   it.effect("that a guard withholds is a failure, after which nothing runs if the policy says so", () =>
     Effect.gen(function*() {
       const approver = Approvals.answering(({ callId }) => ({

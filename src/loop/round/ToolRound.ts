@@ -107,8 +107,11 @@ const close = function*(
 
 /** Settles calls whose result people have given, after the hooks: whatever keeps other calls from running, these run nothing. */
 const settleAnswered = function*(env: Env.Env): Effect.fn.Return<void, RunError.RunError> {
-  for (const call of env.journal.state.openCalls) {
-    if (OpenCall.isAnswered(call)) CallStep.settle(env, call, yield* ToolHooks.answered(env, call))
+  while (true) {
+    // while a hook looks at one, another may be answered
+    const call = env.journal.state.openCalls.find(OpenCall.isAnswered)
+    if (call === undefined) return
+    CallStep.settle(env, call, yield* ToolHooks.answered(env, call))
   }
 }
 
