@@ -221,7 +221,11 @@ describe("a result", () => {
       yield* made.decide("1.1", { result })
       yield* gate.release
       yield* Effect.exit(run.result)
-      assert.deepStrictEqual(RunLog.outcomes(yield* made.log).toSorted(), ["1.0 Succeeded", "1.1 Succeeded", "1.2 Failed"])
+      assert.deepStrictEqual(RunLog.outcomes(yield* made.log).toSorted(), [
+        "1.0 Succeeded",
+        "1.1 Succeeded",
+        "1.2 Failed"
+      ])
     }))
 
   it.effect("that a guard withholds is a failure, after which nothing runs if the policy says so", () =>
