@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { LanguageModel, Prompt, Tool, Toolkit } from "effect/ai"
+import * as Messages from "../../src/layers/aisdk/Messages.ts"
 import * as LanguageModelAiSdk from "../../src/layers/LanguageModelAiSdk.ts"
 import * as Sdk from "../support/AiSdkServers.ts"
 import * as OpenAi from "../support/OpenAiServer.ts"
@@ -143,6 +144,20 @@ it.effect("cache markers are sent with messages and parts", () =>
     const [seen] = request.messages[2].content
     assert.deepStrictEqual([asked.cache_control, seen.cache_control], [marker.cache_control, marker.cache_control])
   }))
+
+it("what an application attaches goes along with what a tool shows its model", () => {
+  const options = { some: { cache: true } }
+  const call = { id: "toolu_1", name: "look", providerExecuted: false }
+  const modelOutput = [Prompt.textPart({ text: "long", options }), Prompt.textPart({ text: "short" })]
+  const result = Prompt.toolResultPart({ ...call, result: 1, isFailure: false, modelOutput })
+  const message = Messages.encode(prompt(Prompt.toolMessage({ content: [result] })), "some/model")
+    .find(({ role }) => role === "tool")
+  const [seen] = message?.role === "tool" ? message.content : []
+  assert.deepStrictEqual(seen?.type === "tool-result" ? seen.output : undefined, {
+    type: "content",
+    value: [{ type: "text", text: "long", providerOptions: options }, { type: "text", text: "short" }]
+  })
+})
 
 it.effect.each<readonly [string, Prompt.FilePart["data"], object]>([
   ["bytes", new TextEncoder().encode("hi"), { type: "base64", media_type: "image/png", data: "aGk=" }],

@@ -1,5 +1,6 @@
 /** Running one call through an effect/ai toolkit: whatever a handler does, there is exactly one outcome. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Prompt from "effect/ai/Prompt"
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
@@ -121,8 +122,24 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         assert.deepStrictEqual<unknown>(params.of, { n: 1, in: [1] })
       }))
 
+    const marker = { anthropic: { cacheControl: { type: "ephemeral" } } }
+    it.effect("may attach something to what the model is shown, which goes there with it", () =>
+      Effect.gen(function*() {
+        const outcome = yield* scribbled([
+          Prompt.textPart({ text: "long", options: marker }),
+          Prompt.filePart({ mediaType: "image/png", data: "aGk=", options: marker }),
+          Prompt.textPart({ text: "short" })
+        ])
+        assert.deepStrictEqual("content" in outcome ? outcome.content : [], [
+          { type: "text", text: "long", metadata: marker },
+          { type: "file", mediaType: "image/png", data: "aGk=", metadata: marker },
+          { type: "text", text: "short" }
+        ])
+      }))
+
     it.effect.each([
       "a text",
+      [{ type: "text", text: "a", options: { a: JSON.parse("[".repeat(2000) + "]".repeat(2000)) } }],
       [null],
       Object.assign([], { length: 1 }),
       5,

@@ -45,14 +45,17 @@ const file = (part: Prompt.FilePart) => ({
   ...(part.fileName === undefined ? {} : { filename: part.fileName })
 })
 
-const modelOutput = (parts: ReadonlyArray<Prompt.ToolModelOutputPart>): Output<"content"> => ({
+const modelOutput = (parts: ReadonlyArray<Prompt.ToolModelOutputPart>, model: string): Output<"content"> => ({
   type: "content",
-  value: parts.map((part) => part.type === "text" ? { type: "text", text: part.text } : file(part))
+  value: parts.map((part) => ({
+    ...(part.type === "text" ? { type: part.type, text: part.text } : file(part)),
+    ...Metadata.sent(part.options, model)
+  }))
 })
 
 /** What the model reads of a result. The result of a provider's own tool goes back as the JSON that it was. */
-const output = (part: Prompt.ToolResultPart): LanguageModelV4ToolResultOutput => {
-  if (part.modelOutput !== undefined) return modelOutput(part.modelOutput)
+const output = (part: Prompt.ToolResultPart, model: string): LanguageModelV4ToolResultOutput => {
+  if (part.modelOutput !== undefined) return modelOutput(part.modelOutput, model)
   if (typeof part.result === "string" && !part.providerExecuted) {
     return { type: part.isFailure ? "error-text" : "text", value: part.result }
   }
@@ -69,7 +72,7 @@ export const encode = (prompt: Prompt.Prompt, model: string): LanguageModelV4Pro
     type: "tool-result",
     toolCallId: ids.ofResult(part.id),
     toolName: part.name,
-    output: output(part),
+    output: output(part, model),
     ...options(part)
   })
 

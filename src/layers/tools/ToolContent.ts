@@ -6,6 +6,7 @@
 import type * as Prompt from "effect/ai/Prompt"
 import * as Base64 from "effect/encoding/Base64"
 import * as FileCheck from "../../run/FileCheck.ts"
+import * as Bounds from "../../run/log/Bounds.ts"
 import * as Message from "../../run/Message.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import * as PlainJson from "./PlainJson.ts"
@@ -49,14 +50,24 @@ const partsOf = (shown: ReadonlyArray<Prompt.ToolModelOutputPart>): ReadonlyArra
 }
 
 const partOf = (part: Prompt.ToolModelOutputPart): Message.UserPart => {
-  if (part.type === "text") return Message.text(asText(part.text))
+  if (part.type === "text") return { ...Message.text(asText(part.text)), ...attachedTo(part) }
   const { data, fileName, mediaType } = part
   return {
     type: "file",
     mediaType: asText(mediaType),
     data: data instanceof URL ? data.href : data instanceof Uint8Array ? Base64.encode(data) : asText(data),
-    ...(fileName === undefined ? {} : { fileName: asText(fileName) })
+    ...(fileName === undefined ? {} : { fileName: asText(fileName) }),
+    ...attachedTo(part)
   }
+}
+
+/** What the application attached, such as a cache marker. Throws where no log can keep it. */
+const attachedTo = (part: Prompt.ToolModelOutputPart): { readonly metadata?: Message.Metadata } => {
+  const options = Object.entries(part.options ?? {})
+  if (options.length === 0) return {}
+  const text = JSON.stringify(Object.fromEntries(options))
+  if (Bounds.isTooDeep(text)) throw new TypeError("nested too deeply")
+  return { metadata: JSON.parse(text) }
 }
 
 /** Throws where that is no text: foreign code may give anything. */
