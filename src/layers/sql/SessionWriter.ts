@@ -63,7 +63,7 @@ export class SessionWriter {
   #claim: SessionClaims.Claim
   /** as of the last event that is known to be stored */
   #info: SessionStore.SessionInfo
-  /** what the last append was asked to store, if it was reported as failed: its first events may be stored */
+  /** what the append was asked to store that was reported as failed and may be stored, in part or whole; empty once another is stored */
   #failed: ReadonlyArray<RunEvent.Durable> = []
   /** appends, and then the release, one at a time in the order they came */
   readonly #permit = Semaphore.makeUnsafe(1)
@@ -95,7 +95,7 @@ export class SessionWriter {
       case "Claimed":
         return this.#storeRest(events)
       case "Unsettled":
-        return Effect.flatMap(this.#settle(this.#state, events), () => this.#storeRest(events))
+        return Effect.flatMap(this.#settle(this.#state, this.#failed), () => this.#storeRest(events))
       case "Lost":
       case "Released":
         return this.#stale()
@@ -130,22 +130,26 @@ export class SessionWriter {
       },
       onFailure: (error) => {
         if (AppendFaults.isConflict(error)) return this.#lost()
-        if (!AppendFaults.isUnknown(error)) return this.#fail(asked, error)
+        if (!AppendFaults.isUnknown(error)) return Effect.fail(this.#options.explain(error))
         const unsettled: Unsettled = { _tag: "Unsettled", next }
         this.#state = unsettled
         return Effect.flatMap(this.#settle(unsettled, asked), () => {
           if (this.#info.head === next.head) return this.#done()
-          if (tries === mostTries) return this.#fail(asked, error)
+          if (tries === mostTries) return Effect.fail(this.#options.explain(error))
           return this.#write(asked, rows, next, tries + 1)
         })
       }
     })
   }
 
-  /** Finds out what became of an append: raises the fence, and sets `#info` to what is stored then. `asked` waits for that. */
-  #settle({ next }: Unsettled, asked: Events): Appending {
-    return Effect.matchEffect(Effect.retry(this.#options.claims.refence(this.#claim), asking), {
-      onFailure: (error) => this.#fail(asked, error),
+  /** Finds out what became of an append, which was asked for `asked`: raises the fence, and sets `#info` to what is stored then. */
+  #settle({ next }: Unsettled, asked: ReadonlyArray<RunEvent.Durable>): Appending {
+    const { claims, explain } = this.#options
+    return Effect.matchEffect(Effect.retry(claims.refence(this.#claim), asking), {
+      onFailure: (error) => {
+        this.#failed = asked
+        return Effect.fail(explain(error))
+      },
       onSuccess: (fence) => {
         if (fence === undefined) return this.#lost()
         this.#state = claimed
@@ -165,11 +169,6 @@ export class SessionWriter {
   #done(): Effect.Effect<void> {
     this.#failed = []
     return Effect.void
-  }
-
-  #fail(asked: Events, error: SqlError.SqlError): Appending {
-    this.#failed = asked
-    return Effect.fail(this.#options.explain(error))
   }
 
   #lost(): Appending {

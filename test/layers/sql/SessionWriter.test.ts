@@ -170,6 +170,24 @@ it.effect("a different append in place of one that was stored but reported as fa
     assert.deepStrictEqual(yield* log, notices(1, 2))
   }))
 
+it.effect("nor when that one fails too before anybody knows what is stored", () =>
+  Effect.gen(function*() {
+    let lock = Effect.void
+    const { log, other, session } = yield* writing((n, store) =>
+      n > 1 ? store : Effect.andThen(store, Effect.andThen(lock, lost))
+    )
+    lock = Effect.sync(() => other.exec("BEGIN EXCLUSIVE"))
+    const another = [notice({ seq: 1 }, "other"), notice({ seq: 2 }, "other")] as const
+    for (const events of [notices(1, 2), another]) {
+      const fiber = yield* Effect.forkChild(reasonOf(session.append(events)))
+      yield* TestClock.adjust("9 seconds")
+      assert.strictEqual((yield* Fiber.join(fiber))._tag, "StoreUnavailable")
+    }
+    other.exec("ROLLBACK")
+    assert.isTrue(Exit.hasDies(yield* Effect.exit(session.append(another))), "the caller's mistake")
+    assert.deepStrictEqual(yield* log, notices(1, 2))
+  }))
+
 it.effect("a writer whose session was taken over meanwhile is stale", () =>
   Effect.gen(function*() {
     const { session, store } = yield* writing((n, store) => n === 1 ? store : lost)
