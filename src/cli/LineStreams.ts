@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Readline from "node:readline"
 import type { Readable, Writable } from "node:stream"
+import type { ReadStream } from "node:tty"
 
 /** Where lines come from, and where the terminal shows them while they are edited. */
 export interface Streams {
@@ -26,3 +27,19 @@ export const reader = (options: Readline.ReadLineOptions): Effect.Effect<Readlin
 export const whenRead = Effect.callback<void>((resume) => {
   setImmediate(() => setImmediate(() => resume(Effect.void)))
 })
+
+/** Runs `self` while a terminal gives every character at once, also those of a line that is not ended yet. */
+export const whileRaw = ({ input }: Streams, self: Effect.Effect<void>): Effect.Effect<void> =>
+  "setRawMode" in input && typeof input.setRawMode === "function"
+    ? Effect.acquireUseRelease(
+      setRaw(input as ReadStream, true),
+      () => self,
+      () => setRaw(input as ReadStream, false)
+    )
+    : Effect.void
+
+const setRaw = (input: ReadStream, isRaw: boolean): Effect.Effect<void> =>
+  Effect.sync(() => {
+    // a terminal that is gone has nothing to drop
+    if (!input.destroyed) input.setRawMode(isRaw)
+  })

@@ -25,27 +25,36 @@ export const layer: Layer.Layer<Input> = Layer.sync(Input, () =>
     isDumb: process.env["TERM"] === "dumb"
   }))
 
-/** Reads and drops what the terminal has buffered before it asks the question, so that only a later line can answer it. */
+/** Only a line that is typed after the question, from its first character on, can answer it. */
 const answer = (streams: LineStreams.Streams): Input["Service"]["answer"] => (ask) =>
+  Effect.gen(function*() {
+    yield* dropTyped(streams)
+    return LineStreams.hasEnded(streams) ? undefined : yield* lineAfter(streams, ask)
+  })
+
+const lineAfter = ({ input }: LineStreams.Streams, ask: Effect.Effect<void>): Effect.Effect<string | undefined> =>
   Effect.scoped(Effect.gen(function*() {
-    if (LineStreams.hasEnded(streams)) return undefined
-    const lines = yield* LineStreams.reader({ input: streams.input, terminal: false })
+    const lines = yield* LineStreams.reader({ input, terminal: false })
     const typed = Deferred.makeUnsafe<string | undefined>()
-    let isAsked = false
-    let ahead = 0
-    lines.on("line", (line) => {
-      ahead++
-      if (isAsked) Deferred.doneUnsafe(typed, Effect.succeed(line))
-    })
+    lines.on("line", (line) => Deferred.doneUnsafe(typed, Effect.succeed(line)))
     lines.on("close", () => Deferred.doneUnsafe(typed, Effect.succeed(undefined)))
+    yield* ask
+    return yield* Deferred.await(typed)
+  }))
+
+/** Reads and drops what was typed so far: the lines that the terminal holds, and the beginning of another one. */
+const dropTyped = (streams: LineStreams.Streams): Effect.Effect<void> =>
+  Effect.scoped(Effect.gen(function*() {
+    if (LineStreams.hasEnded(streams)) return
+    const lines = yield* LineStreams.reader({ input: streams.input, terminal: false })
+    let ahead = 0
+    lines.on("line", () => ahead++)
     // a terminal delivers one line at a time, however many it has buffered
     for (let before = -1; before < ahead;) {
       before = ahead
       yield* LineStreams.whenRead
     }
-    isAsked = true
-    yield* ask
-    return yield* Deferred.await(typed)
+    yield* LineStreams.whileRaw(streams, LineStreams.whenRead)
   }))
 
 /** One line after the other, with one reader for all of them, so that no line is lost between two. */

@@ -117,6 +117,24 @@ describe("an answer", () => {
       assert.strictEqual(yield* terminal.answer(typing), "n")
     }))
 
+  it.effect("has nothing of a line that was begun before the question", () =>
+    Effect.gen(function*() {
+      // a terminal keeps back what is not a line yet, except in raw mode
+      let begun = "y"
+      const modes: Array<boolean> = []
+      const terminal = open(true)
+      Object.assign(terminal.input, {
+        setRawMode: (isRaw: boolean) => {
+          modes.push(isRaw)
+          if (isRaw && begun !== "") terminal.input.write(begun)
+          begun = ""
+        }
+      })
+      const enter = Effect.sync(() => terminal.input.write(`${begun}\n`))
+      assert.strictEqual(yield* terminal.answer(enter), "")
+      assert.deepStrictEqual(modes, [true, false])
+    }))
+
   it.effect("is none of the lines typed before, which a terminal delivers one at a time", () =>
     Effect.gen(function*() {
       const kept = ["y\n", "a\n", "y\n", "y\n"]
