@@ -9,9 +9,17 @@ import type * as SqlError from "effect/sql/SqlError"
 export const isUnknown = ({ reason }: SqlError.SqlError): boolean =>
   reason._tag === "ConnectionError" || codeIn(reason.cause).startsWith("57P0")
 
-/** Engines differ in how they report an event that exists already: that of another writer, which moved the fence. */
+/**
+ * The place of an event is taken: by another writer, which moved the fence. Constraints and triggers that somebody added to the tables
+ * say nothing of writers.
+ */
 export const isConflict = ({ reason }: SqlError.SqlError): boolean =>
-  reason._tag === "UniqueViolation" || reason._tag === "ConstraintError"
+  reason._tag === "UniqueViolation" || (reason._tag === "ConstraintError" && isKeyTaken(reason.cause))
+
+/** SQLITE_CONSTRAINT_PRIMARYKEY and SQLITE_CONSTRAINT_ROWID (sqlite.org/rescode.html), which effect/sql does not tell from others. */
+const isKeyTaken = (cause: unknown): boolean =>
+  typeof cause === "object" && cause !== null && "errcode" in cause &&
+  (cause.errcode === 1555 || cause.errcode === 2579)
 
 /** As the engine has it; empty where there is none. */
 export const codeOf = ({ reason }: SqlError.SqlError): string => codeIn(reason.cause)

@@ -188,6 +188,29 @@ it.effect("nor when that one fails too before anybody knows what is stored", () 
     assert.deepStrictEqual(yield* log, notices(1, 2))
   }))
 
+it.effect("a writer in whose place there is an event of another one is stale", () =>
+  Effect.gen(function*() {
+    const { other, session } = yield* writing((_, store) => store)
+    yield* session.append(notices(1, 2))
+    const columns = other.prepare("PRAGMA table_info(fiberloop_log)").all().map(({ name }) => String(name))
+    const rest = columns.filter((name) => name !== "key").join()
+    other.exec(`INSERT INTO fiberloop_log (key, ${rest}) SELECT max(key) + 1, ${rest} FROM fiberloop_log`)
+    assert.strictEqual((yield* reasonOf(session.append([notice({ seq: 3 })])))._tag, "StaleWriter")
+  }))
+
+it.effect("an append that a trigger of somebody's refuses is refused as such, and can be made once it is gone", () =>
+  Effect.gen(function*() {
+    const { log, other, session } = yield* writing((_, store) => store)
+    yield* session.append(notices(1, 2))
+    other.exec("CREATE TRIGGER big BEFORE INSERT ON fiberloop_log BEGIN SELECT RAISE(ABORT, 'too big for us'); END")
+    const { _tag, message } = yield* reasonOf(session.append([notice({ seq: 3 })]))
+    assert.strictEqual(_tag, "StoreRefused")
+    assert.include(message, "(too big for us)")
+    other.exec("DROP TRIGGER big")
+    yield* session.append([notice({ seq: 3 })])
+    assert.deepStrictEqual(yield* log, notices(1, 3))
+  }))
+
 it.effect("a writer whose session was taken over meanwhile is stale", () =>
   Effect.gen(function*() {
     const { session, store } = yield* writing((n, store) => n === 1 ? store : lost)
