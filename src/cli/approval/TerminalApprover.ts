@@ -55,7 +55,7 @@ export const make = (desk: Desk): Approver.Approver => {
   return {
     ask: (question) =>
       Effect.gen(function*() {
-        const rule = yield* RuleKey.of(question.tool, question.params)
+        const rule = yield* RuleKey.of(desk.root, question.tool, question.params)
         if (rule !== undefined && desk.rules.has(rule)) return { approved: true, by: "rule" } as const
         yield* desk.screen.asked(question.approvalId)
         return yield* desk.screen.hold(askPerson(desk, question, rule))
