@@ -91,14 +91,12 @@ const makeReader = (caller: Failures.Caller, tools: ReadonlySet<string>): Reader
 
   return {
     read(part, out) {
-      if (outcome !== undefined) {
-        if (outcome !== "finished" && part.type === "finish") used(part, out)
-        return
-      }
+      const isOver = outcome !== undefined
       try {
-        take(part, out)
+        if (!isOver) take(part, out)
+        else if (outcome !== "finished" && part.type === "finish") used(part, out)
       } catch {
-        outcome = new Failures.Broken("answer", Failures.unreadable(Failures.originOf(caller)))
+        if (!isOver) outcome = new Failures.Broken("answer", Failures.unreadable(Failures.originOf(caller)))
       }
     },
     outcome: () => outcome,
@@ -117,13 +115,6 @@ const pullFrom = (
     ({ done, value }) => done ? Cause.done() : Effect.succeed(value)
   )
 
-/** Reads for a moment what comes after an error. */
-const readOn = (
-  reader: Reader,
-  pull: Pull.Pull<LanguageModelV4StreamPart, Failures.Broken>,
-  out: Array<Part>
-): Effect.Effect<void> => Closing.drain(Effect.map(pull, (part) => reader.read(part, out)))
-
 /** The parts of a stream, as they arrive; results only of `tools`, the ones that effect/ai can read. */
 export const parts = (
   given: ReadableStreamDefaultReader<LanguageModelV4StreamPart>,
@@ -132,6 +123,7 @@ export const parts = (
 ): Stream.Stream<Part, Failures.Broken> => {
   const pull = pullFrom(given)
   const reader = makeReader(caller, tools)
+  const rest = (out: Array<Part>) => Effect.map(pull, (part) => reader.read(part, out))
   const handOut = (out: ReadonlyArray<Part>) =>
     Effect.suspend(() => Arr.isReadonlyArrayNonEmpty(out) ? Effect.succeed(out) : next)
   const next: Pull.Pull<Arr.NonEmptyReadonlyArray<Part>, Failures.Broken> = Effect.suspend(() => {
@@ -142,11 +134,10 @@ export const parts = (
       onSuccess: (part) => {
         const out: Array<Part> = []
         reader.read(part, out)
-        if (part.type === "error") return Effect.andThen(readOn(reader, pull, out), handOut(out))
-        if (reader.outcome() === undefined && part.type === "stream-start") {
-          return Effect.andThen(logWarnings(reader.warnings(), caller), next)
-        }
-        return reader.outcome() === "finished" ? Effect.andThen(Closing.drain(pull), handOut(out)) : handOut(out)
+        if (reader.outcome() !== undefined) return Effect.andThen(Closing.drain(rest(out)), handOut(out))
+        return part.type === "stream-start"
+          ? Effect.andThen(logWarnings(reader.warnings(), caller), next)
+          : handOut(out)
       },
       onDone: () => Effect.fail(new Failures.Broken("answer", AdapterErrors.truncated(Failures.originOf(caller)))),
       onFailure: Effect.failCause
