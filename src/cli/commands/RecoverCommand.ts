@@ -93,7 +93,7 @@ interface Found {
   readonly left: ReadonlyArray<Left>
   /** how many belong to an agent that the command may not go on with */
   readonly others: number
-  /** how many could not be read; each was reported */
+  /** how many could not be read, or cannot go on as they did; each was reported */
   readonly unread: number
 }
 
@@ -150,7 +150,14 @@ const leftByProcesses = Effect.fnUntraced(function*(
       yield* stderr.write(
         `${TerminalText.line(sessionId)} was being aborted when its process died; left alone. End it with: ${end}\n`
       )
-    } else left.unshift({ info, settings: yield* SessionModel.adopt(admitted.success, { store, info }) })
+    } else {
+      const adopted = yield* Effect.result(SessionModel.adopt(admitted.success, { store, info }))
+      if (Result.isSuccess(adopted)) left.unshift({ info, settings: adopted.success })
+      else {
+        unread++
+        yield* stderr.write(`${Messages.line(adopted.failure.line)}\n`)
+      }
+    }
   }
   if (alive > 0) yield* stderr.write(`${count(alive, "run")} still going on; left alone.\n`)
   return { left, others, unread }

@@ -71,10 +71,16 @@ export const find = Effect.fnUntraced(function*(name: string): Effect.fn.Return<
   return isServers ? undefined : { name, provider, id, apiKey }
 })
 
+/** What a provider here is called by in names of models, and where its key is set. */
+export const knownAs = (provider: string): { readonly prefix: string; readonly key: string } | undefined => {
+  const found = Object.entries(providers).find(([, { name }]) => name === provider)
+  return found === undefined ? undefined : { prefix: found[0], key: found[1].key }
+}
+
 /** The name, as `find` reads it, of a model that answered in a session. */
 export const nameOf = ({ name, provider }: Message.ModelRef): string | undefined => {
-  const prefix = Object.keys(providers).find((prefix) => providers[prefix]?.name === provider)
-  return prefix === undefined ? undefined : `${prefix}/${name}`
+  const known = knownAs(provider)
+  return known === undefined ? undefined : `${known.prefix}/${name}`
 }
 
 const install = (provider: Provider): string => `npm install ${provider.package}@4`

@@ -8,15 +8,20 @@ import * as Stream from "effect/Stream"
 import type * as Message from "../../run/Message.ts"
 import type { Kept } from "../KeptSession.ts"
 import * as Messages from "../Messages.ts"
-import type { Refusal } from "../Refusal.ts"
+import { badInput, type Refusal } from "../Refusal.ts"
 import type { Settings } from "../Settings.ts"
 import * as AiSdkModels from "./AiSdkModels.ts"
 
 /** The flags that name a model; none for the built-in one and those of other programs. */
 export const flags = (model: Message.ModelRef): ReadonlyArray<string> => {
-  const name = model.provider === "openai-compatible" ? model.name : AiSdkModels.nameOf(model)
+  const name = nameOf(model)
   return name === undefined ? [] : ["--model", name]
 }
+
+const server = "openai-compatible"
+
+const nameOf = (model: Message.ModelRef): string | undefined =>
+  model.provider === server ? model.name : AiSdkModels.nameOf(model)
 
 /** So many events are read at once, from the end of the log. */
 const page = 200
@@ -40,11 +45,29 @@ export const last = Effect.fnUntraced(function*(
 export const flagsOf = (kept: Kept): Effect.Effect<ReadonlyArray<string>, Refusal> =>
   Effect.map(last(kept), (model) => model === undefined ? [] : flags(model))
 
-/** The settings to go on with this session: unchanged where they name a model, else with the session's model. */
+/**
+ * The settings to go on with this session: unchanged where they name a model, else with the session's model. Refused where the
+ * environment has changed so that its name means another provider's: nobody has chosen to send that one the conversation.
+ */
 export const adopt = Effect.fnUntraced(function*(settings: Settings, kept: Kept): Effect.fn.Return<Settings, Refusal> {
   if (settings.model !== undefined) return settings
-  const named = yield* flagsOf(kept)
-  return named.length === 0
-    ? settings
-    : { ...settings, model: named[1], isModelOfSession: true, flags: [...settings.flags, ...named] }
+  const model = yield* last(kept)
+  const name = model === undefined ? undefined : nameOf(model)
+  if (model === undefined || name === undefined) return settings
+  const provider = (yield* AiSdkModels.find(name))?.provider.name ?? server
+  if (provider !== model.provider) return yield* otherProvider(kept, name, model.provider, provider)
+  return { ...settings, model: name, isModelOfSession: true, flags: [...settings.flags, "--model", name] }
 })
+
+const otherProvider = ({ info: { sessionId } }: Kept, name: string, before: string, now: string): Refusal => {
+  const [was, is] = [AiSdkModels.knownAs(before), AiSdkModels.knownAs(now)]
+  const asked = (known: typeof was) =>
+    known === undefined ? "an OpenAI-compatible server" : `the provider ${known.prefix}`
+  const back = is === undefined ? `set ${was?.key}` : `unset ${is.key}`
+  return badInput(
+    `in session ${JSON.stringify(sessionId)} the model ${JSON.stringify(name)} was asked of ${
+      asked(was)
+    }, and would be asked of ` +
+      `${asked(is)} now: ${back}, or choose with --model ${name}`
+  )
+}

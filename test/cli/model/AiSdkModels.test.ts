@@ -61,6 +61,32 @@ describe("a model of Anthropic", () => {
       assert.include(server.requests[1]?.text, "\"signature\":\"SIG\"")
     }))
 
+  it.effect("is not asked in a session where a server answered by its name, nor the server where the model did", () =>
+    Effect.gen(function*() {
+      const claude = yield* OpenAi.make(Sdk.message("end_turn", Sdk.says(0, "Done.")))
+      const server = yield* OpenAi.make(Replies.says("Hello."))
+      const flags = ["--model", "anthropic/claude-x"]
+      const both = { ...anthropic(claude), ...Replies.env(server) }
+      const place = yield* workplace()
+      const served = idOf(yield* place.run([...flags, "hi"], { env: Replies.env(server) }))
+      const refused = yield* place.run(["--session", served, "and?"], { env: both })
+      assert.deepStrictEqual([refused.code, refused.stdout], [1, ""])
+      assert.include(
+        refused.stderr,
+        `in session "${served}" the model "anthropic/claude-x" was asked of an OpenAI-compatible server, and would be asked of the ` +
+          "provider anthropic now: unset ANTHROPIC_API_KEY, or choose with --model anthropic/claude-x\n"
+      )
+      assert.lengthOf(claude.requests, 0)
+      const answered = idOf(yield* place.run([...flags, "hi"], { env: both }))
+      const back = yield* place.run(["--session", answered, "and?"], { env: Replies.env(server) })
+      assert.deepStrictEqual([back.code, back.stdout], [1, ""])
+      assert.include(
+        back.stderr,
+        "was asked of the provider anthropic, and would be asked of an OpenAI-compatible server now: set ANTHROPIC_API_KEY"
+      )
+      assert.lengthOf(server.requests, 1)
+    }))
+
   it.effect("whose key is refused is reported on one line, with what to check and without the key", () =>
     Effect.gen(function*() {
       const reply = OpenAi.status(401, Sdk.apiError("authentication_error", `invalid x-api-key: ${Sdk.key}`))
