@@ -13,10 +13,13 @@ import type * as Root from "./Root.ts"
 
 const defaultMaxLines = 500
 
-/** How many bytes of a file an answer holds at most. Default 24,000, so that no executor has to cut the answer. */
+/** How many bytes of a file an answer holds at most. Default 24,000. */
 export const MaxPageBytes = Context.Reference<number>("fiberloop/cli/files/MaxPageBytes", {
   defaultValue: () => 24_000
 })
+
+/** How many characters of JSON the text of an answer has at most, so that no executor has to cut the answer. */
+const mostJson = 28_000
 
 const Line = Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))
 
@@ -50,8 +53,11 @@ export const handler = (root: Root.Root) =>
   Effect.fn("FileTools.read_file")(function*(
     { fromLine = 1, maxLines = defaultMaxLines, path }: Tool.Parameters<typeof tool>
   ): Effect.fn.Return<Tool.Success<typeof tool>, FileError.FileError> {
-    const maxBytes = yield* MaxPageBytes
-    const { name, page } = yield* Effect.scoped(readPage(root, path, { fromLine, maxLines, maxBytes }))
+    const { name, page, request: { maxBytes }, text } = yield* readText(root, path, {
+      fromLine,
+      maxLines,
+      maxBytes: yield* MaxPageBytes
+    })
     if (fromLine > Math.max(page.lines, 1)) return yield* pastEnd(path, fromLine, page.lines)
     const truncated = page.isLineCut || page.to < page.lines
     return {
@@ -59,12 +65,26 @@ export const handler = (root: Root.Root) =>
       lines: page.lines,
       from: fromLine,
       to: page.to,
-      // A byte order mark counts only at the start; `stream` drops a character that the cut has split.
-      text: new TextDecoder("utf-8", { ignoreBOM: fromLine > 1 }).decode(page.bytes, { stream: page.isLineCut }),
+      text,
       truncated,
       ...(truncated && { note: noteOf(page, maxLines, maxBytes) })
     }
   })
+
+/** A page and its text; of fewer bytes where those are many characters in JSON, as control characters are. */
+const readText = Effect.fnUntraced(function*(root: Root.Root, path: string, asked: FilePage.Request) {
+  let request = asked
+  while (true) {
+    const { name, page } = yield* Effect.scoped(readPage(root, path, request))
+    // a byte order mark counts only at the start; `stream` drops a character that the cut has split
+    const text = new TextDecoder("utf-8", { ignoreBOM: request.fromLine > 1 }).decode(page.bytes, {
+      stream: page.isLineCut
+    })
+    const size = JSON.stringify(text).length
+    if (size <= mostJson) return { name, page, request, text }
+    request = { ...request, maxBytes: Math.floor(page.bytes.length * mostJson / size) }
+  }
+})
 
 const readPage = Effect.fnUntraced(function*(root: Root.Root, path: string, request: FilePage.Request) {
   const { file, path: name } = yield* OpenFile.openPath(root, path)

@@ -68,6 +68,35 @@ describe("read_file", () => {
       assert.strictEqual(page.note, "An answer has at most 500 lines and 24000 bytes. Continue with fromLine 25.")
     }))
 
+  it.effect.each<readonly [string, string]>([
+    ["control characters", "\u001b[31mred\u001b[0m\u0001\n"],
+    ["quotes", "\"a\": \"\\\"b\\\"\",\n"],
+    ["control characters after many plain lines", "plain\n"]
+  ])(
+    "of %s, which are longer in JSON, so much is returned that no answer is cut, and nothing is missing",
+    ([, line]) =>
+      Effect.gen(function*() {
+        const text = `${line.repeat(3_000)}${"\u0001".repeat(9)}\n`.repeat(2)
+        const root = yield* sandbox({ file: text })
+        const pages: Array<string> = []
+        for (let fromLine = 1; fromLine > 0;) {
+          const page = yield* read(root, { path: "file", fromLine, maxLines: 10_000 })
+          assert.isAtMost(JSON.stringify(page).length, 30_000)
+          pages.push(page.text)
+          fromLine = page.truncated ? page.to + 1 : 0
+        }
+        assert.strictEqual(pages.join(""), text)
+      })
+  )
+
+  it.effect("of a huge line of control characters the start is returned, as much as no answer is cut for", () =>
+    Effect.gen(function*() {
+      const page = yield* read(yield* sandbox({ file: "\u0001".repeat(50_000) }), { path: "file" })
+      assert.isAtMost(JSON.stringify(page).length, 30_000)
+      assert.isAtLeast(page.text.length, 4_000)
+      assert.include(page.note, "only its start is here")
+    }))
+
   it.effect("of a huge line the start is returned, in whole characters", () =>
     Effect.gen(function*() {
       const page = yield* read(yield* sandbox({ file: `x${"é".repeat(100_000)}\nlast` }), { path: "file" })
