@@ -6,7 +6,7 @@
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Readline from "node:readline"
+import type { Readable } from "node:stream"
 import * as MessageEditor from "./chat/MessageEditor.ts"
 import { Input, type Typed } from "./Input.ts"
 import * as LineStreams from "./LineStreams.ts"
@@ -62,9 +62,27 @@ const piped = ({ input }: LineStreams.Streams): Effect.Effect<Typed> => {
   let lines: AsyncIterator<string> | undefined
   return Effect.map(
     Effect.promise(() => {
-      lines ??= Readline.createInterface({ input })[Symbol.asyncIterator]()
+      lines ??= linesOf(input)
       return lines.next()
     }),
     ({ done, value }) => done === true ? { _tag: "Ended" } : { _tag: "Message", text: value }
   )
+}
+
+/** Lines as files have them: Node's readline also ends one at a carriage return alone, and at U+2028 and U+2029. */
+const linesOf = async function*(input: Readable): AsyncGenerator<string, undefined> {
+  const decoder = new TextDecoder()
+  let begun = ""
+  for await (const chunk of input) {
+    const [first = "", ...more] = (typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true })).split(
+      "\n"
+    )
+    begun += first
+    for (const next of more) {
+      yield begun.replace(/\r$/, "")
+      begun = next
+    }
+  }
+  if (begun !== "") yield begun
+  return undefined
 }

@@ -163,6 +163,22 @@ describe("an answer", () => {
 })
 
 describe("a pipe", () => {
+  it.effect("ends a line where files do, and nowhere else", () =>
+    Effect.gen(function*() {
+      const pipe = open(false)
+      const text = "10 %\r20 %\u2028done, with €\u2029\r\n\n/quit"
+      const bytes = Buffer.from(text)
+      for (const byte of bytes) pipe.input.write(Buffer.of(byte))
+      pipe.input.end()
+      const typed = [yield* pipe.message, yield* pipe.message, yield* pipe.message, yield* pipe.message]
+      assert.deepStrictEqual(typed, [
+        { _tag: "Message", text: "10 %\r20 %\u2028done, with €\u2029" },
+        { _tag: "Message", text: "" },
+        { _tag: "Message", text: "/quit" },
+        { _tag: "Ended" }
+      ])
+    }))
+
   it.effect("yields its lines one by one, even if they came at once", () =>
     Effect.gen(function*() {
       const pipe = open(false)
