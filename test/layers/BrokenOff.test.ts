@@ -152,6 +152,6 @@ describe("an answer whose provider counts as it goes", () => {
     Effect.gen(function*() {
       const whole = { prompt_tokens: 10, completion_tokens: 3 }
       const { run } = yield* counted(OpenAi.events(counting, data(finish("stop"), usage(whole)), OpenAi.done))
-      assert.deepStrictEqual((yield* run.result).usage, { inputTokens: 10, outputTokens: 3 })
+      assert.deepStrictEqual((yield* run.result).usage, { inputTokens: 10, outputTokens: 3, cachedInputTokens: 4 })
     }))
 })

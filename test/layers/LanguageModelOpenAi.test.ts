@@ -5,10 +5,15 @@ import { AiError, LanguageModel } from "effect/ai"
 import * as LanguageModelOpenAi from "../../src/layers/LanguageModelOpenAi.ts"
 import * as ChatStream from "../../src/layers/openai/ChatStream.ts"
 import * as Endpoint from "../../src/layers/openai/Endpoint.ts"
+import * as AdapterErrors from "../../src/layers/provider/AdapterErrors.ts"
 import * as OpenAi from "../support/OpenAiServer.ts"
 
 const hello = OpenAi.data(OpenAi.delta({ role: "assistant", content: "Hel" }), OpenAi.delta({ content: "lo" }))
 const counts = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 }
+
+const usageOf = (prompt_tokens: number, completion_tokens: number, more: object = {}) => ({
+  usage: { prompt_tokens, completion_tokens, ...more }
+})
 
 describe("parts", () => {
   it.effect("text is one block of deltas between metadata and finish", () =>
@@ -194,6 +199,69 @@ describe("the end", () => {
       ))
       assert.strictEqual(OpenAi.text(parts), "Hello")
       assert.strictEqual(OpenAi.types(parts).at(-1), "finish")
+    }))
+
+  /** As gateways send it that put a finish reason on every chunk. */
+  const early = (content: string, finish_reason: string | null = "stop", more: object = {}) =>
+    OpenAi.data({ choices: [{ index: 0, delta: { content }, finish_reason }], ...more })
+
+  it.effect.each<readonly [string, object]>([["without usage", {}], ["with usage", counts]])(
+    "content after a finish reason is read, %s on every chunk, and the last reason counts",
+    ([, more]) =>
+      Effect.gen(function*() {
+        const { error, parts } = yield* OpenAi.answer(
+          OpenAi.events(early("Hel", "stop", more), early("lo", "stop", more), early("", "length", more), OpenAi.done)
+        )
+        assert.isUndefined(error)
+        assert.strictEqual(OpenAi.text(parts), "Hello")
+        assert.strictEqual(OpenAi.finishOf(parts)?.reason, "length")
+      })
+  )
+
+  it.effect("an answer that went on after a finish reason is broken by an error, and by a reset", () =>
+    Effect.gen(function*() {
+      const begun = early("Hel") + early("lo")
+      const failed = yield* OpenAi.answer(OpenAi.events(begun, OpenAi.data({ error: { message: "busy", code: 503 } })))
+      assert.include(failed.error?.message, "busy")
+      const reset = yield* OpenAi.answer(OpenAi.reset(begun))
+      assert.isTrue(reset.error !== undefined && AdapterErrors.isTruncated(reset.error))
+    }))
+
+  it.effect.each<readonly [string, ReadonlyArray<object>, object]>([
+    [
+      "details that come after the finish",
+      [
+        { ...OpenAi.delta({ content: "Hello" }), ...usageOf(10, 2) },
+        { ...OpenAi.finish("stop"), ...usageOf(10, 5) },
+        { choices: [], ...usageOf(10, 5, { prompt_tokens_details: { cached_tokens: 4 } }) }
+      ],
+      { input: 10, cached: 4, output: 5 }
+    ],
+    [
+      "what the finish does not count yet",
+      [
+        OpenAi.delta({ content: "Hello" }),
+        { ...OpenAi.finish("stop"), ...usageOf(10, 0) },
+        { choices: [], ...usageOf(10, 5) }
+      ],
+      { input: 10, cached: undefined, output: 5 }
+    ],
+    [
+      "what only the first chunk counts",
+      [
+        { ...OpenAi.delta({ content: "Hello" }), ...usageOf(10, 1) },
+        { ...OpenAi.finish("stop"), ...usageOf(0, 5) }
+      ],
+      { input: 10, cached: undefined, output: 5 }
+    ]
+  ])("usage has %s", ([, chunks, expected]) =>
+    Effect.gen(function*() {
+      const { parts } = yield* OpenAi.answer(OpenAi.events(OpenAi.data(...chunks), OpenAi.done))
+      const usage = OpenAi.finishOf(parts)?.usage
+      assert.deepStrictEqual(
+        { input: usage?.inputTokens.total, cached: usage?.inputTokens.cacheRead, output: usage?.outputTokens.total },
+        expected
+      )
     }))
 
   it.effect("a body that ends right after the finish reason is whole", () =>

@@ -379,16 +379,28 @@ describe("the end of a run on a page", () => {
   it.effect("says that it was aborted or limited, and is kept with the application's metadata", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
-      const { agent, store } = yield* TestAgent.make([[text("half"), ScriptedModel.gate(gate)], TestAgent.work(1)])
-      const run = yield* agent.start({ input: "go" })
-      const aborted = yield* Effect.forkChild(UiPage.chunksOf(run.events))
+      const { agent, store } = yield* TestAgent.make([
+        TestAgent.work(1),
+        [text("half"), ScriptedModel.gate(gate)],
+        TestAgent.work(1)
+      ])
+      const options = { messageMetadata: ({ totals }: RunEvent.End) => ({ turns: totals.turns }) }
+      const run = yield* agent.start({ input: "go", sessionId: "aborted" })
+      const aborted = yield* Effect.forkChild(UiPage.chunksOf(run.events, options))
       yield* gate.started
       yield* run.abort
       const chunks = yield* Fiber.join(aborted)
-      assert.deepStrictEqual(chunks.at(-1), { type: "abort", reason: "requested" })
-      const half = (yield* UiPage.read(chunks)).last?.parts.at(-1)
-      assert.deepStrictEqual(UiPage.plain(half), { type: "text", text: "half", state: "done" })
-      const options = { messageMetadata: ({ totals }: RunEvent.End) => ({ turns: totals.turns }) }
+      assert.deepStrictEqual(chunks.slice(-2), [
+        { type: "message-metadata", messageMetadata: { turns: 1 } },
+        { type: "abort", reason: "requested" }
+      ])
+      const shown = (yield* UiPage.read(chunks)).last
+      assert.deepStrictEqual(UiPage.plain(shown?.parts.at(-1)), { type: "text", text: "half", state: "done" })
+      assert.deepStrictEqual(shown?.metadata, { turns: 1 })
+      const again = yield* UiPage.opened(yield* store.log("aborted"), options)
+      assert.deepStrictEqual(again.map(({ metadata }) => metadata), [undefined, { turns: 1 }])
+      const plain = yield* UiPage.chunksOf(run.events)
+      assert.deepStrictEqual(plain.filter(({ type }) => type === "message-metadata"), [])
       const input = { sessionId: "s", input: "go", limits: { maxTurns: 1 } }
       const limited = yield* UiPage.chunksOf(agent.stream(input), options)
       assert.deepStrictEqual(limited.at(-1), { type: "finish", finishReason: "other", messageMetadata: { turns: 1 } })

@@ -22,9 +22,12 @@ type Defect = "truncated" | "failed" | "nameless"
 
 interface ChatResponse {
   readonly push: (chunk: ChatChunk, out: Parts) => void
-  /** Whether the model finished: only usage may still come. */
+  /**
+   * Whether the model finished: only usage may still come. Never of a server that went on after a finish reason, as gateways do that
+   * put one on every chunk: of such an answer the end of the stream is the end, and the last reason counts.
+   */
   readonly isFinished: () => boolean
-  /** Whether the model finished and its usage is known: nothing more will come. */
+  /** Whether the model finished and its usage is known: nothing more will come, not even details of it. */
   readonly isComplete: () => boolean
   readonly end: (out: Parts) => Defect | undefined
   /** Emits the usage so far of an answer that is not over, where it has changed since it was last emitted. */
@@ -72,6 +75,12 @@ const timestamp = (created: number | undefined): string | undefined => {
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
 }
 
+/** The usage with what a later one says: servers count in parts, and repeat with nothing what they have said. */
+const together = (before: JsonObject | undefined, later: JsonObject): JsonObject =>
+  before === undefined
+    ? later
+    : { ...before, ...Object.fromEntries(Object.entries(later).filter(([, count]) => count !== null && count !== 0)) }
+
 /** The response of a model at a server (`Attached.source`). */
 export const make = (from: string): ChatResponse => {
   const calls = new ToolCalls(from)
@@ -82,6 +91,8 @@ export const make = (from: string): ChatResponse => {
   let open: "text" | "reasoning" | undefined
   let blocks = 0
   let finishReason: string | undefined
+  /** the server went on after a finish reason */
+  let isEarly = false
   let usage: JsonObject | undefined
   let isCounted = true
   let isComplete = false
@@ -129,7 +140,7 @@ export const make = (from: string): ChatResponse => {
   })
 
   return {
-    isFinished: () => finishReason !== undefined,
+    isFinished: () => finishReason !== undefined && !isEarly,
     isComplete: () => isComplete,
     push(chunk, out) {
       if (!isAnnounced && (chunk.id !== undefined || chunk.model !== undefined)) {
@@ -139,13 +150,17 @@ export const make = (from: string): ChatResponse => {
       }
       if (chunk.isWhole) add(unsaid(chunk), out)
       else addPiece(chunk, out)
-      finishReason ??= chunk.finishReason
+      const isContent = !chunk.isWhole && (chunk.text !== "" || chunk.reasoning !== "" || chunk.toolCalls.length > 0)
+      isEarly ||= isContent && finishReason !== undefined
+      const isFirst = finishReason === undefined
+      if (isFirst || isEarly) finishReason = chunk.finishReason ?? finishReason
       if (chunk.usage === undefined) return
-      if (TokenUsage.isSome(chunk.usage)) {
-        usage = chunk.usage
-        isCounted = false
-        isComplete = finishReason !== undefined
-      } else usage ??= chunk.usage
+      // counts that came before go on: more of them, or their details, may follow those of the finish
+      const goesOn = isFirst && usage !== undefined && TokenUsage.isSome(usage)
+      usage = together(usage, chunk.usage)
+      if (!TokenUsage.isSome(chunk.usage)) return
+      isCounted = false
+      isComplete = finishReason !== undefined && !isContent && !goesOn && TokenUsage.hasOutput(usage)
     },
     count(out) {
       if (isCounted || usage === undefined) return

@@ -1,8 +1,8 @@
 /**
  * Turns the body of a 200 response into arrays of parts, one array for what arrived together.
  *
- * Owns when a call is over: `[DONE]`, a finish reason with usage, a finish reason followed by silence for a while, or the end
- * of the body. The stream then ends, which closes a connection that the server leaves open. Does not own the request
+ * Owns when a call is over: `[DONE]`, a finish reason with all of its usage, a finish reason followed by silence for a while, or the
+ * end of the body; after a finish reason that content followed, only the first and the last of these. The stream then ends, which closes a connection that the server leaves open. Does not own the request
  * (`ChatModel`), nor what the body says (`ChatReader`).
  */
 import type * as AiError from "effect/ai/AiError"

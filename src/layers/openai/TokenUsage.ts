@@ -11,6 +11,9 @@ export const isUsage = (usage: Json.JsonObject): boolean =>
 export const isSome = (usage: Json.JsonObject): boolean =>
   (TokenCount.read(usage.prompt_tokens) ?? 0) > 0 || (TokenCount.read(usage.completion_tokens) ?? 0) > 0
 
+/** Whether it counts an answer, and not only what was asked, as it does before the last count of some servers. */
+export const hasOutput = (usage: Json.JsonObject): boolean => (TokenCount.read(usage.completion_tokens) ?? 0) > 0
+
 /**
  * Token counts of a `usage` object: each `total` includes cached and reasoning tokens. Cached tokens are read from
  * `prompt_tokens_details` (OpenAI), `prompt_cache_hit_tokens` (DeepSeek) or `cached_tokens` (Moonshot). xAI counts reasoning

@@ -126,9 +126,9 @@ export const read = (payload: Json.Json | undefined): ProviderError => {
     ?? Json.text(error?.Message)
     ?? detail(error?.detail)
     ?? detail(Json.object(error?.message)?.detail)
-  // SDKs put the whole answer into the message
+  // SDKs put the whole answer into the message; what it does not say, the error around it may
   const inner = message?.trimStart().startsWith("{") ? Json.object(Json.parse(message)) : undefined
-  if (inner !== undefined) return read(inner)
+  const said: Partial<ProviderError> = inner === undefined ? {} : read(inner)
   const code = label(error?.code)
   const metadata = Json.object(error?.metadata)
   const details = Json.array(error?.details).flatMap((item): ReadonlyArray<Json.JsonObject> => {
@@ -142,16 +142,22 @@ export const read = (payload: Json.Json | undefined): ProviderError => {
     // OpenRouter gives reasons for what it did not pass on
     Json.array(metadata?.reasons).length > 0 ? "moderation" : undefined,
     ...details.map((item) => Json.text(item.reason)),
-    ...details.flatMap((item) => Json.array(item.violations).map((entry) => Json.text(Json.object(entry)?.quotaId)))
+    ...details.flatMap((item) => Json.array(item.violations).map((entry) => Json.text(Json.object(entry)?.quotaId))),
+    ...(said.names ?? [])
   ].flatMap((name) => name ?? [])
-  const raw = Json.text(metadata?.raw)
-  const retryDelay = details.map((item) => millisOf(Json.text(item.retryDelay))).find((delay) => delay !== undefined)
+  const raw = said.raw ?? Json.text(metadata?.raw)
+  const retryDelay = said.retryDelay ??
+    details.map((item) => millisOf(Json.text(item.retryDelay))).find((delay) => delay !== undefined)
+  const words = message === undefined ? undefined : Masked.keys(message.replace(quotedInput, "input_value=<redacted>"))
   return {
-    message: message === undefined ? undefined : Masked.keys(message.replace(quotedInput, "input_value=<redacted>")),
-    code,
-    type: Json.text(error?.type) ?? Json.text(error?.status),
-    param: Json.text(error?.param),
-    status: statusOf(code) ?? statusOf(label(error?.status_code)) ?? statusOf(label(error?.originalStatusCode)),
+    message: inner === undefined ? words : said.message,
+    code: said.code ?? code,
+    type: said.type ?? Json.text(error?.type) ?? Json.text(error?.status),
+    param: said.param ?? Json.text(error?.param),
+    status: said.status ??
+      statusOf(code) ??
+      statusOf(label(error?.status_code)) ??
+      statusOf(label(error?.originalStatusCode)),
     ...(names.length === 0 ? {} : { names }),
     ...(raw === undefined ? {} : { raw }),
     ...(retryDelay === undefined ? {} : { retryDelay })

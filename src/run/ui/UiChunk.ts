@@ -38,5 +38,6 @@ export type Chunk =
   }
   | { readonly type: "steering-message"; readonly id: string; readonly parts: Array<UserPart> }
   | { readonly type: "error"; readonly errorText: string }
+  | { readonly type: "message-metadata"; readonly messageMetadata: unknown }
   | { readonly type: "abort"; readonly reason: string }
   | { readonly type: "finish"; readonly finishReason: FinishReason; readonly messageMetadata?: unknown }

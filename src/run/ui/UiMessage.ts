@@ -67,6 +67,7 @@ export class Answer {
         this.parts.push(chunk)
         return
       case "finish":
+      case "message-metadata":
         this.metadata = chunk.messageMetadata
         return
       case "tool-input-available": {

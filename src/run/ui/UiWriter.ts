@@ -223,7 +223,10 @@ export class UiWriter {
       case "RunFailed":
         return [finish("error"), this.#failed(RunError.fromStored(end.error))]
       case "RunAborted":
-        return [{ type: "abort", reason: end.reason }]
+        return [
+          ...(messageMetadata === undefined ? [] : [{ type: "message-metadata", messageMetadata } as const]),
+          { type: "abort", reason: end.reason }
+        ]
     }
   }
 
