@@ -317,6 +317,24 @@ describe("an answer", () => {
     assert.include(ModelErrors.fromAnswer({ status: 400, body }).message, "answered HTTP 400: no (check")
   })
 
+  it.each<readonly [string, object, string]>([
+    ["code", { error: { code: "insufficient_quota", message: "{\"message\":\"slow\"}" } }, "QuotaExhausted"],
+    ["type", { error: { type: "authentication_error", message: "{\"detail\":\"no\"}" } }, "Authentication"],
+    ["status", { error: { code: 401, message: "{\"detail\":\"no\"}" } }, "Authentication"],
+    [
+      "name of what is inside first",
+      { error: { code: 500, message: "{\"error\":{\"code\":429,\"message\":\"no\"}}" } },
+      "RateLimited"
+    ]
+  ])("that is JSON in an error's message counts with the %s of the error around it", (_, body, reason) => {
+    assert.strictEqual(ModelErrors.fromPart(body).reason._tag, reason)
+  })
+
+  it("that is JSON in an error's message has the delay of the error around it", () => {
+    const body = { error: { message: "{\"detail\":\"slow\"}", details: [{ retryDelay: "32s" }] } }
+    assert.strictEqual(ModelErrors.fromAnswer({ status: 429, body }, now).reason.retryAfter, 32_000)
+  })
+
   it("is reported on one line, with the host, its words and what to check, without a key", () => {
     const body = "{\"error\":{\"message\":\"No access with key gsk_abcdefgh12345678.\",\"code\":\"invalid_api_key\"}}"
     const { message } = ModelErrors.fromAnswer({ status: 401, body, host: "api.groq.com", key: "GROQ_API_KEY" })

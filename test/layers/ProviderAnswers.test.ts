@@ -96,13 +96,16 @@ describe("an error inside a 200 stream is classified", () => {
   for (const answer of ProviderAnswers.all) {
     const { body, inStream = answer.reason } = answer
     if (typeof body === "string" || inStream === null) continue
-    it.effect(`${inStream}: ${ProviderAnswers.titleOf(answer)}`, () =>
-      Effect.gen(function*() {
-        const text = OpenAi.data(OpenAi.delta({ content: "Hello" }))
-        const { reason, requests } = yield* runOn(OpenAi.events(text, `event: error\n${OpenAi.data(body)}`))
-        assert.deepStrictEqual([reason, requests], [inStream, requestsFor(inStream)])
-        assert.strictEqual(ModelErrors.fromPart(body).reason._tag, inStream)
-      }))
+    it.effect.each([["named so", "event: error\n"], ["without a name", ""]])(
+      `${inStream}, as an event %s: ${ProviderAnswers.titleOf(answer)}`,
+      ([, name]) =>
+        Effect.gen(function*() {
+          const text = OpenAi.data(OpenAi.delta({ content: "Hello" }))
+          const { reason, requests } = yield* runOn(OpenAi.events(text, `${name}${OpenAi.data(body)}`))
+          assert.deepStrictEqual([reason, requests], [inStream, requestsFor(inStream)])
+          assert.strictEqual(ModelErrors.fromPart(body).reason._tag, inStream)
+        })
+    )
   }
 })
 
@@ -135,4 +138,18 @@ describe("an error inside a 200 stream is classified, over the AI SDK,", () => {
         }))
     }
   }
+})
+
+describe("a 200 that is no stream", () => {
+  it.effect.each<readonly [object, string]>([
+    [[{ error: { code: 503, message: "busy", status: "UNAVAILABLE" } }], "Overloaded"],
+    [{ code: "Throttling", message: "slow down" }, "RateLimited"],
+    [{ validationException: { message: "Input is too long for requested model." } }, "ContextOverflow"],
+    [{ message: "Unauthorized", code: 401 }, "Authentication"],
+    [{ id: "chatcmpl-1", choices: [{ message: { role: "assistant", content: "Hi" } }] }, "InvalidRequest"]
+  ])("and says %j is classified by what it says: %s", ([body, expected]) =>
+    Effect.gen(function*() {
+      const { reason } = yield* runOn(OpenAi.status(200, body))
+      assert.strictEqual(reason, expected)
+    }))
 })

@@ -51,9 +51,8 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
 
   /** The error of a stream that broke off, where it reports one outside its events. */
   const strayed = (): AiError.AiError | undefined => {
-    const payload = Json.object(Json.parse(events.strayed()))
-    if (payload === undefined || !ProviderError.isError(payload)) return undefined
-    return AdapterErrors.fromProvider(endpoint, ProviderError.read(payload))
+    const error = ProviderError.errorIn(Json.parse(events.strayed()))
+    return error === undefined ? undefined : AdapterErrors.fromProvider(endpoint, ProviderError.read(error))
   }
 
   const settle = () => {
@@ -91,7 +90,7 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
       return lines.forEach((line, i) => read(i === lines.length - 1 ? name : "", line))
     }
     const payload = Json.object(json)
-    if (name === "error" || (payload !== undefined && ProviderError.isError(payload))) {
+    if (name === "error" || ProviderError.errorIn(json) !== undefined) {
       fail(AdapterErrors.fromProvider(endpoint, ProviderError.read(json ?? data)))
     } else if (payload !== undefined) {
       response.push(ChatChunk.read(payload), parts)
@@ -105,9 +104,10 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
 
   /** A body that is no event stream: an error that came with status 200, or something else entirely. */
   const readDocument = (document: string, isWhole: boolean) => {
-    const payload = document.trimEnd().endsWith("}") ? Json.object(Json.parse(document)) : undefined
-    if (payload !== undefined && ProviderError.isError(payload)) {
-      outcome = AdapterErrors.fromProvider(endpoint, ProviderError.read(payload))
+    const payload = /[}\]]\s*$/.test(document) ? Json.parse(document) : undefined
+    const error = ProviderError.errorIn(payload)
+    if (error !== undefined) {
+      outcome = AdapterErrors.fromProvider(endpoint, ProviderError.read(error))
     } else if (isWhole || payload !== undefined || document.startsWith("<") || document.length > longestDocument) {
       outcome = notAStream(endpoint, document.startsWith("<") ? "a web page" : "a JSON document")
     }

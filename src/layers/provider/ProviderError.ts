@@ -170,6 +170,22 @@ const millisOf = (text: string | undefined): number | undefined => {
   return seconds === undefined ? undefined : Math.ceil(Number(seconds) * 1000)
 }
 
-/** Whether a payload of a stream is an error and not a chunk: null, false or an empty error does not count. */
-export const isError = (payload: Json.JsonObject): boolean =>
-  payload.object === "error" || payload.type === "error" || errorOf(payload) !== undefined
+/**
+ * The object of a payload of a stream that is an error and not a chunk, also in a list: null, false or an empty error does not count.
+ * Without a field for errors, it is words beside something that only errors have, or an exception of AWS.
+ */
+export const errorIn = (payload: Json.Json | undefined): Json.JsonObject | undefined => {
+  const root = Json.object(Json.array(payload)[0] ?? payload)
+  return root !== undefined && isError(root) ? root : undefined
+}
+
+const isError = (root: Json.JsonObject): boolean =>
+  root.object === "error" || root.type === "error" || errorOf(root) !== undefined
+  || (root.choices === undefined && (exceptionOf(root) !== undefined || isBare(root)))
+
+const isBare = (root: Json.JsonObject): boolean =>
+  detail(root.detail) !== undefined
+  || ((Json.text(root.message) ?? Json.text(root.Message)) !== undefined
+    && [root.code, root.status, root.status_code, root.statusCode, root.__type].some((value) =>
+      label(value) !== undefined
+    ))
