@@ -83,10 +83,13 @@ export const fromAnswer = (answer: Answer, now?: number): RunError.ModelError =>
   })
 }
 
-/** Translates an error of effect/ai. Keeps its message as it is: adapters keep secrets and prompts out of theirs. */
-export const fromAiError = (error: AiError.AiError): RunError.ModelError => {
+/**
+ * Translates an error of effect/ai. Keeps its message as it is: adapters keep secrets and prompts out of theirs. `now` in milliseconds,
+ * for providers that name a date at which to try again.
+ */
+export const fromAiError = (error: AiError.AiError, now?: number): RunError.ModelError => {
   const { reason } = error
-  const facts = factsOf(error)
+  const facts = factsOf(error, now)
   if (AdapterErrors.isTruncated(error)) return retryable("StreamTruncated", facts)
   if (AdapterErrors.isContextOverflow(error)) return refusal("ContextOverflow", facts)
   switch (reason._tag) {
@@ -119,10 +122,10 @@ export const fromAiError = (error: AiError.AiError): RunError.ModelError => {
 }
 
 /** An `error` part inside a stream counts as if it had been the status that it names. */
-export const fromPart = (error: unknown): RunError.ModelError => {
-  if (AiError.isAiError(error)) return fromAiError(error)
+export const fromPart = (error: unknown, now?: number): RunError.ModelError => {
+  if (AiError.isAiError(error)) return fromAiError(error, now)
   const answer = answerOf(error)
-  if (answer !== undefined) return fromAnswer(answer)
+  if (answer !== undefined) return fromAnswer(answer, now)
   const payload = typeof error === "string"
     ? Json.parse(error) ?? error
     : error instanceof Error
@@ -172,14 +175,18 @@ const kindOf = (error: AiError.AiError, byReason: ProviderError.Kind, status: nu
   return ProviderError.kind({ ...read, message, names: [...read.names ?? [], ...names] }, status)
 }
 
-const factsOf = (error: AiError.AiError): Facts => {
+const factsOf = (error: AiError.AiError, now: number | undefined): Facts => {
   const { reason } = error
-  const response = "http" in reason ? reason.http?.response : undefined
-  const retryAfter = AdapterErrors.retryAfter(error) ?? RetryAfter.fromHeaders(textsOf(response?.headers ?? {}))
+  const http = "http" in reason ? reason.http : undefined
+  const response = http?.response
+  const asked = AdapterErrors.retryAfter(error) ?? RetryAfter.fromHeaders(textsOf(response?.headers ?? {}), now)
+  const retryAfter = asked === undefined
+    ? ProviderError.fromAnswer({ body: http?.body }).retryDelay
+    : Duration.toMillis(asked)
   return {
     message: Masked.keys(AdapterErrors.description(error) ?? error.message),
     ...(response === undefined ? {} : { status: response.status }),
-    ...(retryAfter === undefined ? {} : { retryAfter: Duration.toMillis(retryAfter) })
+    ...(retryAfter === undefined ? {} : { retryAfter })
   }
 }
 

@@ -16,6 +16,8 @@ const kind = (error: RunError.ModelError) => [error._tag, error.reason._tag] as 
 const retryable = (reason: RunError.ProviderReason["_tag"]) => ["RetryableError", reason] as const
 const refusal = (reason: RunError.ProviderRefusal["_tag"]) => ["NonRetryableError", reason] as const
 
+const now = Date.parse("Wed, 21 Oct 2026 07:28:00 GMT")
+
 describe("a status, as effect/ai's own adapters report it,", () => {
   it.each<readonly [number, ReturnType<typeof kind>]>([
     [400, refusal("InvalidRequest")],
@@ -253,6 +255,17 @@ describe("an error of another adapter of effect/ai", () => {
     assert.strictEqual(error.reason.retryAfter, 7000)
   })
 
+  it.each<readonly [object, string | undefined, number | undefined]>([
+    [{ "retry-after": "Wed, 21 Oct 2026 07:28:30 GMT" }, undefined, 30_000],
+    [{}, JSON.stringify({ error: { details: [{ retryDelay: "45s" }] } }), 45_000],
+    [{ "retry-after": "7" }, JSON.stringify({ error: { details: [{ retryDelay: "45s" }] } }), 7_000],
+    [{ "retry-after": "soon" }, "no JSON", undefined]
+  ])("has the delay that the provider asked an adapter of others for, by %j and %s", (headers, body, expected) => {
+    const http = { response: { status: 429, headers }, ...(body === undefined ? {} : { body }) }
+    const error = make(AiError.reasonFromHttpStatus({ status: 429, http: http as never }))
+    assert.strictEqual(ModelErrors.fromAiError(error, now).reason.retryAfter, expected)
+  })
+
   it("does not keep a key that the provider repeats", () => {
     const description = "Incorrect API key provided: sk-proj-abc123def456ghi"
     const error = ModelErrors.fromAiError(make(new AiError.AuthenticationError({ kind: "InvalidKey", description })))
@@ -284,8 +297,6 @@ describe("an error of a library", () => {
 })
 
 describe("an answer", () => {
-  const now = Date.parse("Wed, 21 Oct 2026 07:28:00 GMT")
-
   it.each<readonly [Record<string, string>, object, number | undefined]>([
     [{ "retry-after": "3" }, {}, 3000],
     [{ "retry-after": "Wed, 21 Oct 2026 07:28:30 GMT" }, {}, 30_000],

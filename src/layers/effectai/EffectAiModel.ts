@@ -11,6 +11,7 @@ import type * as Toolkit from "effect/ai/Toolkit"
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Channel from "effect/Channel"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
@@ -92,7 +93,7 @@ const toParts = (
 ): Effect.Effect<Arr.NonEmptyReadonlyArray<Model.ModelPart>, RunError.ModelError> => {
   for (let at = 0; at < parts.length; at++) {
     const part = parts[at]!
-    if (part.type === "error") return Effect.fail(ModelErrors.fromPart(part.error))
+    if (part.type === "error") return atNow((now) => Effect.fail(ModelErrors.fromPart(part.error, now)))
     // an answer is whole with its finish: a failure after it does not count, even in the same array
     if (part.type === "finish") return Effect.succeed(Arr.map(upTo(parts, at), AnswerParts.fromPart))
   }
@@ -106,5 +107,11 @@ const upTo = <A>(all: Arr.NonEmptyReadonlyArray<A>, at: number): Arr.NonEmptyRea
 const answered = {
   onSuccess: toParts,
   onFailure: (cause: Cause.Cause<AiError.AiError | Cause.Done>) =>
-    Effect.failCause(Cause.map(cause, (error) => Cause.isDone(error) ? error : ModelErrors.fromAiError(error)))
+    atNow((now) =>
+      Effect.failCause(Cause.map(cause, (error) => Cause.isDone(error) ? error : ModelErrors.fromAiError(error, now)))
+    )
 }
+
+/** Asks the clock for what an error says of times. */
+const atNow = <A, E>(use: (now: number) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Effect.withFiber((fiber) => use(fiber.getRef(Clock.Clock).currentTimeMillisUnsafe()))
