@@ -1,5 +1,5 @@
 /**
- * Keeps the newest part of a conversation: system messages and the newest 70 percent of the messages, always with the latest
+ * Keeps the newest part of a conversation: system messages and the newest 70 percent of the messages, always with the last exchange and the latest
  * user message. Needs no model.
  */
 import * as Effect from "effect/Effect"

@@ -8,7 +8,10 @@ import type * as ContextManager from "../../services/ContextManager.ts"
 
 type Entries = ReturnType<typeof Transcript.entries>
 
-/** How much stays: at most so many messages, and of these as many as fit into so many tokens, but at least the last exchange. */
+/**
+ * How much stays: at most so many messages, and of these as many as fit into so many tokens, but at least the last exchange: a model that
+ * does not know what it has just done does it again.
+ */
 interface Keep {
   readonly messages: number
   readonly tokens: number
@@ -33,7 +36,8 @@ export const make = (
 ): Cut | undefined => {
   const { size, transcript } = view
   const entries = Transcript.entries(transcript)
-  let at = Math.max(entries.length - keep.messages, fitting(entries, keep.tokens, size.of))
+  const mayGo = Math.max(entries.length - keep.messages, fitting(entries, keep.tokens, size.of))
+  let at = Math.min(mayGo, lastExchange(entries))
   // results stay with their calls: a cut between them moves past them
   while (entries[at]?.message.role === "tool") at++
   const openSeq = Transcript.openSeq(transcript)
@@ -77,14 +81,17 @@ const latestSaid = (entries: Entries): number =>
     message.role === "user" && memory === undefined && isNotice !== true
   )
 
-/** The index of the first of the newest messages that fit; those of the last exchange are always included. */
+/** The index of the last message that is not the results of calls. */
+const lastExchange = (entries: Entries): number =>
+  Math.max(0, entries.findLastIndex(({ message }) => message.role !== "tool"))
+
+/** The index of the first of the newest messages that fit. */
 const fitting = (entries: Entries, tokens: number, of: ContextManager.Size["of"]): number => {
   if (tokens === Infinity) return 0
-  const lastExchange = Math.max(0, entries.findLastIndex(({ message }) => message.role !== "tool"))
   let left = tokens
   for (let at = entries.length - 1; at >= 0; at--) {
     left -= of(entries[at]!.message)
-    if (left < 0) return Math.min(at + 1, lastExchange)
+    if (left < 0) return at + 1
   }
   return 0
 }

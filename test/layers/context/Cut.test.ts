@@ -6,7 +6,11 @@ import * as Transcript from "../../../src/run/Transcript.ts"
 import * as Draft from "../../support/Drafts.ts"
 import * as Views from "../../support/Views.ts"
 
-it("the last exchange is never cut off, however little room there is", () => {
+it.each([
+  ["tokens", { messages: 100, tokens: 1 }],
+  ["messages, fewer than it has,", { messages: 1, tokens: Infinity }],
+  ["messages, none at all,", { messages: 0, tokens: Infinity }]
+])("the last exchange is never cut off, however little room there is for %s", (_, keep) => {
   const worked = Transcript.fromLog(Draft.log(
     Draft.started("go"),
     ...[1, 2, 3].flatMap((turn) => [
@@ -16,7 +20,7 @@ it("the last exchange is never cut off, however little room there is", () => {
       Draft.turnFinished(turn)
     ])
   ))
-  const cut = Cut.make(Views.view(worked, { force: "overflow" }), { messages: 100, tokens: 1 })
+  const cut = Cut.make(Views.view(worked, { force: "overflow" }), keep)
   assert.deepStrictEqual(cut?.left, Transcript.messages(worked).slice(1, -2))
 })
 
