@@ -160,7 +160,8 @@ const kill = (module: URL, name: string, place: Place, at: number): Effect.Effec
     let output = ""
     dying.stderr.setEncoding("utf8").on("data", (text: string) => (output += text))
     dying.on("close", (code, signal) => {
-      const [point = `${at}`] = output.split("\n")
+      // the last that it says, whatever it and Node said before
+      const point = output.trim().split("\n").at(-1) || `${at}`
       resume(Effect.succeed(
         signal === "SIGKILL"
           ? { _tag: "Killed", point }

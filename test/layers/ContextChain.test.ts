@@ -59,6 +59,20 @@ const strategyOf = (result: ReturnType<typeof compact>) =>
   result?._tag === "Success" ? result.success.strategy : undefined
 
 describe("a chain", () => {
+  it("says why those failed that are inside one of its strategies", () => {
+    const inner = giving({
+      strategy: "inner",
+      upTo: 20,
+      replacement: [Message.user("go")],
+      passedOver: ["the first of these"]
+    })
+    const result = compact(ContextChain.make([failing, inner]))
+    assert.deepStrictEqual(result?._tag === "Success" ? result.success.passedOver : undefined, [
+      "no",
+      "the first of these"
+    ])
+  })
+
   it("uses the first strategy whose result fits", () => {
     const chain = ContextChain.make([ContextPruning.make(), ContextWindow.make()])
     assert.strictEqual(strategyOf(compact(chain, { limit: 4_000 })), "pruning")
