@@ -106,14 +106,15 @@ describe("a turn", () => {
     )
   })
 
-  it("has the compaction that its call needed", () => {
+  it("has the compaction that its call needed, with what it cost", () => {
+    const usage = { inputTokens: 320, outputTokens: 10 }
     const [, compaction] = entriesOf(Draft.log(
       at(0, Draft.started("go")),
       at(10, Draft.turnStarted(3)),
       at(50, { ...Draft.discarded(3, 1), duration: 40 }),
-      at(90, { ...Draft.compacted(3, []), before: 40, after: 12, cause: "overflow" })
+      at(90, { ...Draft.compacted(3, []), before: 40, after: 12, cause: "overflow", usage })
     )).filter(isSpan)
-    assert.deepInclude(compaction, { kind: "compaction", turn: 3, from: 50, to: 90 })
+    assert.deepInclude(compaction, { kind: "compaction", turn: 3, from: 50, to: 90, usage })
   })
 
   it("has the compaction before it", () => {

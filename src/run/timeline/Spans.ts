@@ -87,7 +87,7 @@ export const step = (self: Spans, event: RunEvent.Durable): Step => {
     case "ContextCompacted": {
       // it began when the event before it was recorded
       const begun = { ...begin(event, event.strategy, self.turn), at: self.at }
-      const more = event.cause === undefined ? {} : { cause: event.cause }
+      const more = { usage: event.usage, ...(event.cause === undefined ? {} : { cause: event.cause }) }
       return [hold(self, "compaction", begun, event.at, `${event.after} of ${event.before} messages`, more), []]
     }
     case "CompactionDiscarded": {
