@@ -118,7 +118,7 @@ const around = (
   caller: Context.Context<never>
 ): Context.Context<never> => {
   const ofCaller = ({ key }: Entry): unknown => Context.getOrElse(caller, key, () => absent)
-  const partly = byField.filter((entry) => ofCaller(entry) !== absent)
+  const partly = byField.filter((entry) => ![absent, entry.value].includes(ofCaller(entry)))
   const missing = [
     ...below.filter((entry) => ofCaller(entry) === absent),
     ...partly.map((entry) => ({ ...entry, value: filled(entry.value, ofCaller(entry)) })),

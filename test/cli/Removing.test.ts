@@ -150,6 +150,24 @@ describe("without a terminal", () => {
       assert.deepStrictEqual(yield* left, [id, "below"].toSorted())
     }))
 
+  it.effect("one that went before one in use is not missed when it is named too", () =>
+    Effect.gen(function*() {
+      const { id, inStore, left, on, other, store } = yield* family
+      yield* inStore((store) =>
+        Effect.scoped(Effect.flatMap(
+          store.open("beside", { runId: "run-1", create: true }),
+          (session) => session.append([begunFor(id, { seq: 1 })])
+        ))
+      )
+      const { code, stderr, stdout } = yield* Effect.scoped(Effect.gen(function*() {
+        yield* (yield* SessionStore.SessionStore).open("below", { runId: "live", create: false })
+        return yield* on("remove", [id, "beside", other, "--yes"])
+      })).pipe(Effect.provide(store))
+      assert.deepStrictEqual([code, stdout.match(/✓/g)?.length], [1, 3])
+      assert.notInclude(stderr, "there is no session")
+      assert.deepStrictEqual(yield* left, ["below"])
+    }))
+
   it.effect("no database is made to delete from", () =>
     Effect.gen(function*() {
       const { on } = yield* workplace()

@@ -218,6 +218,20 @@ describe("the end", () => {
       })
   )
 
+  it.effect.each<readonly [object]>([
+    [{ code: 0, message: "Success", sid: "1" }],
+    [{ code: 200, message: "OK" }],
+    [{ status: "queued", message: "waiting for a worker" }],
+    [{ code: "success", message: "done" }]
+  ])("%j says that all is well, and is no error", ([said]) =>
+    Effect.gen(function*() {
+      const { error, parts } = yield* OpenAi.answer(
+        OpenAi.events(OpenAi.data(said), hello, OpenAi.data(OpenAi.finish("stop")), OpenAi.done)
+      )
+      assert.isUndefined(error)
+      assert.strictEqual(OpenAi.text(parts), "Hello")
+    }))
+
   it.effect("an answer that went on after a finish reason is broken by an error, and by a reset", () =>
     Effect.gen(function*() {
       const begun = early("Hel") + early("lo")
@@ -234,6 +248,14 @@ describe("the end", () => {
         { ...OpenAi.delta({ content: "Hello" }), ...usageOf(10, 2) },
         { ...OpenAi.finish("stop"), ...usageOf(10, 5) },
         { choices: [], ...usageOf(10, 5, { prompt_tokens_details: { cached_tokens: 4 } }) }
+      ],
+      { input: 10, cached: 4, output: 5 }
+    ],
+    [
+      "details that a later one repeats as nothing",
+      [
+        { ...OpenAi.delta({ content: "Hello" }), ...usageOf(10, 5, { prompt_tokens_details: { cached_tokens: 4 } }) },
+        { ...OpenAi.finish("stop"), ...usageOf(0, 0, { prompt_tokens_details: { cached_tokens: 0 } }) }
       ],
       { input: 10, cached: 4, output: 5 }
     ],

@@ -151,7 +151,9 @@ const leftByProcesses = Effect.fnUntraced(function*(
         `${TerminalText.line(sessionId)} was being aborted when its process died; left alone. End it with: ${end}\n`
       )
     } else {
-      const adopted = yield* Effect.result(SessionModel.adopt(admitted.success, { store, info }))
+      const adopting = SessionModel.adopt(admitted.success, { store, info })
+      // a list asks no model
+      const adopted = isList ? admitted : yield* Effect.result(adopting)
       if (Result.isSuccess(adopted)) left.unshift({ info, settings: adopted.success })
       else {
         unread++

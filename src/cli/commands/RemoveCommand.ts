@@ -48,11 +48,15 @@ const remove = Effect.fnUntraced(function*(
     )
     if (Result.isFailure(removing)) {
       const { reason } = removing.failure
-      if (reason._tag !== "SessionBusy") return yield* Messages.refusal(removing.failure)
-      staysAny = true
-      yield* stderr.write(`${Messages.line(stays(place, info.sessionId, reason))}\n`)
-      // nothing below a session that is in use was tried
-      if (reason.sessionId === info.sessionId) continue
+      // one that was found is gone: with one before it, or by another process
+      const isGone = reason._tag === "SessionNotFound"
+      if (!isGone && reason._tag !== "SessionBusy") return yield* Messages.refusal(removing.failure)
+      if (!isGone) {
+        staysAny = true
+        yield* stderr.write(`${Messages.line(stays(place, info.sessionId, reason))}\n`)
+        // nothing below a session that is in use was tried
+        if (reason.sessionId === info.sessionId) continue
+      }
     }
     const deleted = Result.isSuccess(removing) ? removing.success : [info.sessionId]
     for (const id of deleted) gone.add(id)

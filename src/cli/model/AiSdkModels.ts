@@ -54,7 +54,7 @@ const providers: Readonly<Record<string, Provider>> = {
 }
 
 /** A model of a provider here, with what the environment says of it. */
-interface Named {
+export interface Named {
   readonly name: string
   readonly provider: Provider
   readonly id: string

@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type * as Message from "../../run/Message.ts"
+import * as Flags from "../Flags.ts"
 import type { Kept } from "../KeptSession.ts"
 import * as Messages from "../Messages.ts"
 import { badInput, type Refusal } from "../Refusal.ts"
@@ -54,20 +55,33 @@ export const adopt = Effect.fnUntraced(function*(settings: Settings, kept: Kept)
   const model = yield* last(kept)
   const name = model === undefined ? undefined : nameOf(model)
   if (model === undefined || name === undefined) return settings
-  const provider = (yield* AiSdkModels.find(name))?.provider.name ?? server
-  if (provider !== model.provider) return yield* otherProvider(kept, name, model.provider, provider)
+  const found = yield* AiSdkModels.find(name)
+  if ((found?.provider.name ?? server) !== model.provider) {
+    const hasServer = (yield* Flags.environment("OPENAI_BASE_URL")) !== undefined
+    return yield* otherProvider(kept, name, model.provider, found, hasServer)
+  }
   return { ...settings, model: name, isModelOfSession: true, flags: [...settings.flags, "--model", name] }
 })
 
-const otherProvider = ({ info: { sessionId } }: Kept, name: string, before: string, now: string): Refusal => {
-  const [was, is] = [AiSdkModels.knownAs(before), AiSdkModels.knownAs(now)]
+const otherProvider = (
+  { info: { sessionId } }: Kept,
+  name: string,
+  before: string,
+  found: AiSdkModels.Named | undefined,
+  hasServer: boolean
+): Refusal => {
+  const was = AiSdkModels.knownAs(before)
+  const is = found === undefined ? undefined : AiSdkModels.knownAs(found.provider.name)
   const asked = (known: typeof was) =>
     known === undefined ? "an OpenAI-compatible server" : `the provider ${known.prefix}`
-  const back = is === undefined ? `set ${was?.key}` : `unset ${is.key}`
+  const back = [
+    ...(was === undefined ? hasServer ? [] : ["set OPENAI_BASE_URL"] : [`set ${was.key}`]),
+    ...(found?.apiKey === undefined || was !== undefined ? [] : [`unset ${is?.key}`])
+  ]
   return badInput(
     `in session ${JSON.stringify(sessionId)} the model ${JSON.stringify(name)} was asked of ${
       asked(was)
     }, and would be asked of ` +
-      `${asked(is)} now: ${back}, or choose with --model ${name}`
+      `${asked(is)} now: ${back.join(" and ")}, or choose with --model ${name}`
   )
 }

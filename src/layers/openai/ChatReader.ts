@@ -23,8 +23,9 @@ interface ChatReader {
   readonly push: (text: string) => void
   /** The body ended, or broke off with `error`. */
   readonly end: (error?: AiError.AiError) => void
-  /** Whether the model finished: only usage may still come. */
+  /** Whether the model finished, and whether more may come all the same (`ChatResponse`). */
   readonly isFinished: () => boolean
+  readonly isEarly: () => boolean
   /** Takes the parts read so far, with the usage so far last: once for all chunks that arrived together. */
   readonly take: () => Array<Part>
   /** Once defined, nothing more is read. */
@@ -72,9 +73,11 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
     }
   }
 
+  const isWhole = () => response.isFinished() && !response.isEarly()
+
   /** Ends with the error of an event, unless the answer before it is whole. */
   const fail = (error: AiError.AiError) => {
-    if (response.isFinished()) settle()
+    if (isWhole()) settle()
     if (outcome !== "settled") outcome = error
   }
 
@@ -133,11 +136,12 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
       if (document !== undefined && error === undefined) return readDocument(document, true)
       events.end()
       if (outcome !== undefined) return
-      if (error !== undefined && !response.isFinished()) outcome = strayed() ?? error
+      if (error !== undefined && !isWhole()) outcome = strayed() ?? error
       else if (hasEvents || contentType === "" || contentType.includes("event-stream")) settle()
       else outcome = notAStream(endpoint, contentType)
     },
     isFinished: response.isFinished,
+    isEarly: response.isEarly,
     take() {
       if (outcome !== "settled") response.count(parts)
       const taken = parts

@@ -8,7 +8,7 @@
  * (`ChatStream`), nor the shapes of chunks (`ChatChunk`).
  */
 import type * as Response from "effect/ai/Response"
-import type { JsonObject } from "../provider/Json.ts"
+import * as Json from "../provider/Json.ts"
 import * as UsedSoFar from "../provider/UsedSoFar.ts"
 import type { ChatChunk } from "./ChatChunk.ts"
 import { Seal } from "./Seal.ts"
@@ -22,11 +22,13 @@ type Defect = "truncated" | "failed" | "nameless"
 
 interface ChatResponse {
   readonly push: (chunk: ChatChunk, out: Parts) => void
-  /**
-   * Whether the model finished: only usage may still come. Never of a server that went on after a finish reason, as gateways do that
-   * put one on every chunk: of such an answer the end of the stream is the end, and the last reason counts.
-   */
+  /** Whether the model finished, by its own word: only usage may still come. */
   readonly isFinished: () => boolean
+  /**
+   * Whether that word counts for little, because content followed it: gateways put a finish reason on every chunk. Of such an answer
+   * the last reason counts.
+   */
+  readonly isEarly: () => boolean
   /** Whether the model finished and its usage is known: nothing more will come, not even details of it. */
   readonly isComplete: () => boolean
   readonly end: (out: Parts) => Defect | undefined
@@ -75,11 +77,16 @@ const timestamp = (created: number | undefined): string | undefined => {
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
 }
 
-/** The usage with what a later one says: servers count in parts, and repeat with nothing what they have said. */
-const together = (before: JsonObject | undefined, later: JsonObject): JsonObject =>
-  before === undefined
-    ? later
-    : { ...before, ...Object.fromEntries(Object.entries(later).filter(([, count]) => count !== null && count !== 0)) }
+/** The usage with what a later one says, details too: servers count in parts, and repeat with nothing what they have said. */
+const together = (before: Json.JsonObject | undefined, later: Json.JsonObject): Json.JsonObject => {
+  if (before === undefined) return later
+  const said = Object.entries(later).flatMap(([name, count]): ReadonlyArray<readonly [string, Json.Json]> => {
+    const [known, more] = [Json.object(before[name]), Json.object(count)]
+    if (known !== undefined && more !== undefined) return [[name, together(known, more)]]
+    return count === null || count === 0 ? [] : [[name, count]]
+  })
+  return { ...before, ...Object.fromEntries(said) }
+}
 
 /** The response of a model at a server (`Attached.source`). */
 export const make = (from: string): ChatResponse => {
@@ -93,7 +100,7 @@ export const make = (from: string): ChatResponse => {
   let finishReason: string | undefined
   /** the server went on after a finish reason */
   let isEarly = false
-  let usage: JsonObject | undefined
+  let usage: Json.JsonObject | undefined
   let isCounted = true
   let isComplete = false
 
@@ -140,7 +147,8 @@ export const make = (from: string): ChatResponse => {
   })
 
   return {
-    isFinished: () => finishReason !== undefined && !isEarly,
+    isFinished: () => finishReason !== undefined,
+    isEarly: () => isEarly,
     isComplete: () => isComplete,
     push(chunk, out) {
       if (!isAnnounced && (chunk.id !== undefined || chunk.model !== undefined)) {

@@ -2,7 +2,7 @@
  * Turns the body of a 200 response into arrays of parts, one array for what arrived together.
  *
  * Owns when a call is over: `[DONE]`, a finish reason with all of its usage, a finish reason followed by silence for a while, or the
- * end of the body; after a finish reason that content followed, only the first and the last of these. The stream then ends, which closes a connection that the server leaves open. Does not own the request
+ * end of the body. The stream then ends, which closes a connection that the server leaves open. Does not own the request
  * (`ChatModel`), nor what the body says (`ChatReader`).
  */
 import type * as AiError from "effect/ai/AiError"
@@ -25,10 +25,14 @@ type Part = Response.StreamPartEncoded
 /** How long, in milliseconds, to wait for usage after the finish reason and after the last thing read. */
 const usageWait = 2000
 
+/** The same where content has followed a finish reason: more of it may come. */
+const contentWait = 20_000
+
 /**
  * Parts come as they arrive; those read before a failure come before it. Tool calls come only when the model finished:
  * a body that ends or breaks off earlier fails with an error that `AdapterErrors.isTruncated` recognises. When the
- * connection breaks after the finish reason, or stays open, the answer is whole; only its usage may be missing.
+ * connection breaks after the finish reason, or stays open, the answer is whole; only its usage may be missing. One that breaks after
+ * content that followed a finish reason is not.
  */
 export const parts = (
   body: Stream.Stream<Uint8Array, HttpClientError.HttpClientError>,
@@ -49,7 +53,7 @@ export const parts = (
       const onward = Effect.suspend(() => {
         if (!reader.isFinished()) return pull
         quietSince ??= performance.now()
-        const left = quietSince + usageWait - performance.now()
+        const left = quietSince + (reader.isEarly() ? contentWait : usageWait) - performance.now()
         const leave = Effect.suspend(() => {
           isLeft = true
           return Cause.done()

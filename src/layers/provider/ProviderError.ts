@@ -186,6 +186,13 @@ const isError = (root: Json.JsonObject): boolean =>
 const isBare = (root: Json.JsonObject): boolean =>
   detail(root.detail) !== undefined
   || ((Json.text(root.message) ?? Json.text(root.Message)) !== undefined
-    && [root.code, root.status, root.status_code, root.statusCode, root.__type].some((value) =>
-      label(value) !== undefined
-    ))
+    && (isName(root.code) || isName(root.__type)
+      || [root.code, root.status, root.status_code, root.statusCode].some((value) =>
+        statusOf(label(value)) !== undefined
+      )))
+
+/** A name of an error, and neither a number nor the word that all is well. */
+const isName = (value: Json.Json | undefined): boolean => {
+  const name = Json.text(value)
+  return name !== undefined && !/^(?:\d+|ok|success(?:ful)?)?$/i.test(name)
+}

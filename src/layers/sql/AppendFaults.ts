@@ -10,8 +10,8 @@ export const isUnknown = ({ reason }: SqlError.SqlError): boolean =>
   reason._tag === "ConnectionError" || codeIn(reason.cause).startsWith("57P0")
 
 /**
- * The place of an event is taken: by another writer, which moved the fence. Constraints and triggers that somebody added to the tables
- * say nothing of writers.
+ * The place of an event is taken: by another writer, which moved the fence. Checks and triggers that somebody added to the tables say
+ * nothing of writers.
  */
 export const isConflict = ({ reason }: SqlError.SqlError): boolean =>
   reason._tag === "UniqueViolation" || (reason._tag === "ConstraintError" && isKeyTaken(reason.cause))

@@ -76,6 +76,8 @@ describe("a model of Anthropic", () => {
         `in session "${served}" the model "anthropic/claude-x" was asked of an OpenAI-compatible server, and would be asked of the ` +
           "provider anthropic now: unset ANTHROPIC_API_KEY, or choose with --model anthropic/claude-x\n"
       )
+      const gone = yield* place.run(["--session", served, "and?"], { env: {} })
+      assert.include(gone.stderr, "now: set OPENAI_BASE_URL, or choose with")
       assert.lengthOf(claude.requests, 0)
       const answered = idOf(yield* place.run([...flags, "hi"], { env: both }))
       const back = yield* place.run(["--session", answered, "and?"], { env: Replies.env(server) })

@@ -96,7 +96,7 @@ describe("reading", () => {
     Effect.gen(function*() {
       const { end, text } = yield* ask(yield* sandbox({ a: "\"".repeat(23_000) }), "show a")
       assert.strictEqual(end, "RunCompleted")
-      assert.strictEqual(text, "(Line 1 is longer than what can be shown.)")
+      assert.isAtLeast(text.lastIndexOf("\""), 13_000)
     }))
 
   it.effect("a length is given in lines and bytes", () =>
