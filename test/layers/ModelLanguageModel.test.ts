@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
 import * as ModelLanguageModel from "../../src/layers/ModelLanguageModel.ts"
 import { OutputSchema } from "../../src/layers/provider/OutputSchema.ts"
 import type * as Message from "../../src/run/Message.ts"
@@ -40,6 +41,22 @@ const partsOf = Effect.fnUntraced(function*(...parts: ReadonlyArray<Response.Str
   const { adapted } = yield* modelOf([{ parts }])
   return yield* Stream.runCollect(adapted.stream(request(hello)))
 })
+
+it.effect.each(["thrown by the call", "a part of the answer"])(
+  "a date at which the provider is to be asked again counts from now, in an error %s",
+  (how) =>
+    Effect.gen(function*() {
+      yield* TestClock.setTime(Date.parse("Wed, 21 Oct 2026 07:28:00 GMT"))
+      const response = { status: 429, headers: { "retry-after": "Wed, 21 Oct 2026 07:28:45 GMT" } }
+      const reason = AiError.reasonFromHttpStatus({ status: 429, http: { response } as never })
+      const error = AiError.make({ module: "Foreign", method: "streamText", reason })
+      const { adapted } = yield* modelOf([
+        how === "thrown by the call" ? { fail: error } : { parts: [{ type: "error", error }] }
+      ])
+      const failure = yield* Effect.flip(Stream.runCollect(adapted.stream(request(hello))))
+      assert.strictEqual(failure.reason.retryAfter, 45_000)
+    })
+)
 
 describe("a response", () => {
   it.effect("is whole once it has a finish: an error before it fails the run, one after it does not, however arrays are cut", () =>

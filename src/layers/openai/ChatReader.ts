@@ -73,11 +73,11 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
     }
   }
 
-  const isWhole = () => response.isFinished() && !response.isEarly()
+  const isOver = () => response.isFinished() && !response.isEarly()
 
   /** Ends with the error of an event, unless the answer before it is whole. */
   const fail = (error: AiError.AiError) => {
-    if (isWhole()) settle()
+    if (isOver()) settle()
     if (outcome !== "settled") outcome = error
   }
 
@@ -136,7 +136,7 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
       if (document !== undefined && error === undefined) return readDocument(document, true)
       events.end()
       if (outcome !== undefined) return
-      if (error !== undefined && !isWhole()) outcome = strayed() ?? error
+      if (error !== undefined && !isOver()) outcome = strayed() ?? error
       else if (hasEvents || contentType === "" || contentType.includes("event-stream")) settle()
       else outcome = notAStream(endpoint, contentType)
     },
