@@ -103,6 +103,23 @@ export const appends = (name: string, test: Test): void => {
     )
 
     test(
+      "a reader sees all events of an append, or none",
+      Effect.gen(function*() {
+        const session = yield* open("s")
+        yield* session.append(notices(1, 40))
+        const batches = Arr.range(1, 25).map((n) => notices(n * 40 + 1, n * 40 + 40))
+        const writing = yield* Effect.forkChild(
+          Effect.forEach(batches, (batch) => Effect.andThen(session.append(batch), Effect.yieldNow))
+        )
+        while (writing.pollUnsafe() === undefined) {
+          assert.strictEqual((yield* readAll("s")).length % 40, 0)
+          yield* Effect.yieldNow
+        }
+        yield* Fiber.join(writing)
+      })
+    )
+
+    test(
       "several sessions are written concurrently",
       Effect.gen(function*() {
         const ids = Arr.range(1, 20).map((n) => `s${n}`)
