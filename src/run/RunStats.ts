@@ -194,7 +194,11 @@ const count = (self: RunStats, run: RunTally.RunTally, event: RunEvent.Durable):
       }
     case "ContextCompacted":
     case "CompactionDiscarded":
-      return { ...self, usage: Usage.add(self.usage, event.usage) }
+      return {
+        ...self,
+        usage: Usage.add(self.usage, event.usage),
+        lostTime: self.lostTime + (event.lost?.lostTime ?? 0)
+      }
     default: {
       const cutOff = RunEvent.isEnd(event) ? RunEvent.cutOffOf(event) : undefined
       return cutOff === undefined ? self : { ...self, ...unanswered(self, cutOff) }

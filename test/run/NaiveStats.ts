@@ -119,6 +119,12 @@ const cost = (usages: Usages) => {
   return known.length === 0 ? null : sum(known)
 }
 
+/** Compactions, those in vain too. */
+const condensedIn = (log: Logs.Log) => [
+  ...RunLog.only(log, "ContextCompacted"),
+  ...RunLog.only(log, "CompactionDiscarded")
+]
+
 /** Of the runs in these sessions that were started at `since` or later. */
 export const of = (logs: ReadonlyArray<Logs.Log>, since = -Infinity): ReturnType<typeof RunStats.summarize> => {
   const sessions = logs.map((log) => runsOf(log).filter(([started]) => started!.at >= since)).filter((_) =>
@@ -135,7 +141,10 @@ export const of = (logs: ReadonlyArray<Logs.Log>, since = -Infinity): ReturnType
   const reasonOf = (end: RunEvent.End) => end._tag === "RunFailed" ? end.error.reason._tag : end.reason
   const per = (of: (run: Logs.Log) => number) => runs.map(of)
   const turns = per((run) => RunLog.only(run, "AssistantMessage").length)
-  const retries = per((run) => RunLog.only(run, "AttemptDiscarded").filter(({ delay }) => delay !== undefined).length)
+  const retries = per((run) =>
+    RunLog.only(run, "AttemptDiscarded").filter(({ delay }) => delay !== undefined).length
+    + sum(condensedIn(run).map(({ isOfRun, lost }) => isOfRun === false ? 0 : lost?.retries ?? 0))
+  )
   const compactions = per((run) =>
     RunLog.only(run, "ContextCompacted").filter(({ isOfRun }) => isOfRun !== false).length
   )
@@ -146,8 +155,7 @@ export const of = (logs: ReadonlyArray<Logs.Log>, since = -Infinity): ReturnType
   const timed = runs.flatMap(timedTurnsOf)
   const waits = runs.flatMap(waitsOf)
   const cutOff = runs.flat().filter(RunEvent.isEnd).flatMap((end) => RunEvent.cutOffOf(end) ?? [])
-  const usages = [...discarded, ...cutOff, ...answers, ...only("ContextCompacted"), ...only("CompactionDiscarded")]
-    .flatMap(({ usage }) => usage ?? [])
+  const usages = [...discarded, ...cutOff, ...answers, ...condensedIn(events)].flatMap(({ usage }) => usage ?? [])
   const asked = [
     ...answers.map(({ model, usage }) => ({ model, usage, calls: 1 })),
     ...cutOff.map(({ model, usage }) => ({ model, usage, calls: 0 })),
@@ -178,6 +186,7 @@ export const of = (logs: ReadonlyArray<Logs.Log>, since = -Infinity): ReturnType
       ...spread(retries),
       runs: retries.filter((n) => n > 0).length,
       lostTime: sum(discarded.map(({ delay = 0, duration = 0 }) => delay + duration))
+        + sum(condensedIn(events).map(({ lost }) => lost?.lostTime ?? 0))
     },
     compactions: {
       ...spread(compactions),

@@ -124,6 +124,20 @@ describe("a run", () => {
     assert.deepStrictEqual([stats.tokens.input, stats.cost, stats.compactions.total], [100, 0.5, 0])
   })
 
+  it("counts what its compactions lost to failed calls, but not the retries of those by hand as its own", () => {
+    const lost = (retries: number, lostTime: number) => ({ lost: { retries, lostTime } })
+    const failed = { _tag: "CompactionDiscarded", message: "it failed", usage: Usage.zero } as const
+    const { retries } = statsOf([Draft.log(
+      Draft.started("go"),
+      { ...Draft.compacted(1, []), ...lost(2, 100) },
+      { ...failed, ...lost(1, 20) },
+      Draft.completed(),
+      { ...Draft.compacted(1, []), isOfRun: false, ...lost(4, 3) },
+      { ...failed, isOfRun: false, ...lost(5, 4) }
+    )])
+    assert.deepInclude(retries, { total: 3, runs: 1, lostTime: 127 })
+  })
+
   it("with several drives is one run, with the end of the last", () => {
     const { drives, ends, runs, successRate } = statsOf([
       Draft.log(Draft.started("go"), Draft.limited(), Draft.resumed(2), Draft.completed())

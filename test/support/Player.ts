@@ -193,7 +193,9 @@ export class Player {
     this.#count({ compactions: this.#totals.compactions + 1, usage: add(this.#totals.usage, usage) })
     this.#phase = "between"
     const replacement = Parts.replacement(this.#taste, `${upTo}`)
-    this.#write({ _tag: "ContextCompacted", strategy: "test", upTo, replacement, before: 9, after: 3, usage })
+    // by the place, so that the numbers that follow are the same with it and without
+    const lost = this.log.length % 3 === 0 ? { lost: { retries: this.log.length % 2, lostTime: 7 } } : {}
+    this.#write({ _tag: "ContextCompacted", strategy: "test", upTo, replacement, before: 9, after: 3, usage, ...lost })
   }
 
   #answer(): void {

@@ -48,7 +48,9 @@ export const evolve = (self: RunTally, event: RunEvent.Durable): RunTally => {
     case "ToolStarted":
       return { ...self, started: new Set(self.started).add(event.callId) }
     case "ContextCompacted":
-      return event.isOfRun === false ? self : { ...self, compactions: self.compactions + 1 }
+      return event.isOfRun === false ? self : { ...lose(self, event), compactions: self.compactions + 1 }
+    case "CompactionDiscarded":
+      return event.isOfRun === false ? self : lose(self, event)
     case "RunCompleted":
     case "RunLimited":
     case "RunSuspended":
@@ -59,6 +61,10 @@ export const evolve = (self: RunTally, event: RunEvent.Durable): RunTally => {
       return self
   }
 }
+
+/** With the retries of a strategy's calls. */
+const lose = (self: RunTally, { lost }: DurableEvent.Of<"ContextCompacted" | "CompactionDiscarded">): RunTally =>
+  lost === undefined ? self : { ...self, retries: self.retries + lost.retries }
 
 /** The same model is tried again. */
 const isRetried = ({ delay }: DurableEvent.Of<"AttemptDiscarded">): boolean => delay !== undefined

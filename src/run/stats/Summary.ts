@@ -60,7 +60,10 @@ export interface Summary {
   readonly successRate: number | null
   /** settled model calls of a run */
   readonly turns: Spread
-  /** per run; `runs`: how many had one, `lostTime`: time in attempts that do not count and the waits after them */
+  /**
+   * per run, with those of its compactions; `runs`: how many had one, `lostTime`: time in attempts that do not count and the
+   * waits after them
+   */
   readonly retries: Spread & { readonly runs: number; readonly lostTime: number }
   /** per run; `runs`: how many had one, `perHundredTurns`: how frequent they are */
   readonly compactions: Spread & { readonly runs: number; readonly perHundredTurns: number | null }
