@@ -20,7 +20,10 @@ export type Result = Omit<Tool.HandlerResult<Tool.Any>, "preliminary">
 type Codec = (value: unknown) => Effect.Effect<unknown, SchemaIssue.Issue>
 
 interface ToolCodecs {
-  /** Treats `null` for an optional property that does not take it as if the property were left out. */
+  /**
+   * Reads the JSON that the model was told of, whatever the schema's own encoded side is. Treats `null` for an optional property
+   * that does not take it as if the property were left out.
+   */
   readonly decode: Codec
   /** The arguments with such properties left out, for those who decode them otherwise. */
   readonly fitting: (params: unknown) => Effect.Effect<unknown>
@@ -51,6 +54,7 @@ export const of = (tool: Tool.Any): ToolCodecs => {
 const make = (tool: Tool.Any): ToolCodecs => {
   const { name, parametersSchema } = tool
   const parse = Schema.isSchema(parametersSchema) ? SchemaParser.decodeUnknownEffect(parametersSchema) : Effect.succeed
+  const decode = NullsLeftOut.decoding(parse as Codec)
   const encodeSuccess = SchemaParser.encodeUnknownEffect(tool.successSchema) as Codec
   // made for the first failure that is a result, because it covers all that an `AiError` can be
   let encodeFailure: Codec | undefined
@@ -76,7 +80,7 @@ const make = (tool: Tool.Any): ToolCodecs => {
     return AiError.isAiErrorReason(error) ? failure(error) : error
   }
   return {
-    decode: NullsLeftOut.decoding(parse as Codec),
+    decode: Schema.isSchema(parametersSchema) ? orAsTold(decode, parametersSchema) : decode,
     fitting: NullsLeftOut.fitting(parse as Codec),
     unfit: (cause) => Effect.failCause(Cause.map(cause, unfit)),
     encoded: (result, then) => by(encodeSuccess, result, then),
@@ -103,6 +107,19 @@ const make = (tool: Tool.Any): ToolCodecs => {
       )
     }
   }
+}
+
+/** Reads what does not fit as the JSON that the model was told of: for a `Schema.Date`, which takes a `Date`, that is a text. */
+const orAsTold = (decode: Codec, schema: Schema.Top): Codec => {
+  // made for the first arguments that do not fit
+  let decodeTold: Codec | undefined
+  return (value) =>
+    Effect.catch(decode(value), (issue) => {
+      const told = Schema.toCodecJson(schema)
+      if (told.ast === schema.ast) return Effect.fail(issue)
+      decodeTold ??= NullsLeftOut.decoding(SchemaParser.decodeUnknownEffect(told) as Codec)
+      return decodeTold(value)
+    })
 }
 
 /** The arguments that a handler would get; fails where it would get none. */

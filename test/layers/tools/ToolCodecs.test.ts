@@ -1,6 +1,7 @@
 /** A tool decodes and encodes by its own schemas, whatever other tools of its name do. */
 import { assert, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
@@ -26,6 +27,32 @@ it.effect("tools of the same name each have their own schemas", () =>
       assert.strictEqual((yield* first.settled(at)).encodedResult, "2026-01-02T00:00:00.000Z")
       assert.strictEqual((yield* second.settled(5)).encodedResult, "5")
     }
+  }))
+
+it.effect("arguments are read from the JSON that the model was told of", () =>
+  Effect.gen(function*() {
+    const parameters = Schema.Struct({
+      on: Schema.Date,
+      at: Schema.URL,
+      cents: Schema.BigInt,
+      for: Schema.Duration,
+      file: Schema.Uint8Array,
+      by: Schema.ReadonlyMap(Schema.String, Schema.Date),
+      note: Schema.optionalKey(Schema.String)
+    })
+    const { decode } = ToolCodecs.of(Tool.make("book", { parameters }))
+    const given = {
+      on: new Date(0),
+      at: new URL("https://a.example/b"),
+      cents: 12n,
+      for: Duration.seconds(3),
+      file: new Uint8Array([1, 2]),
+      by: new Map([["Ada", new Date(1)]])
+    }
+    const told = Schema.encodeUnknownSync(Schema.toCodecJson(parameters))(given) as object
+    assert.deepStrictEqual(yield* decode({ ...JSON.parse(JSON.stringify(told)), note: null }), given)
+    const wrong = yield* Effect.flip(decode({ ...told, at: "nowhere" }))
+    assert.include(SchemaIssue.makeFormatterDefault()(wrong), `["at"]`)
   }))
 
 it("a tool's codecs are made once", () => {
