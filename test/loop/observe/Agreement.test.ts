@@ -253,7 +253,8 @@ const readLogs = (logs: ReadonlyArray<ReadonlyArray<RunEvent.Durable>>): Said =>
     cost: stats.cost ?? 0,
     attempts: count("AssistantMessage") + count("AttemptDiscarded"),
     discarded: count("AttemptDiscarded"),
-    retries: stats.retries.total,
+    // metrics count those of turns
+    retries: RunLog.only(events, "AttemptDiscarded").filter(({ delay }) => delay !== undefined).length,
     durations: count("AssistantMessage") + count("AttemptDiscarded"),
     calls: count("ToolSettled"),
     approvals: count("ApprovalResolved"),
