@@ -11,6 +11,7 @@ import { Durable } from "./DurableEvent.ts"
 import * as RunError from "./RunError.ts"
 import type { Totals } from "./Totals.ts"
 import { Transient } from "./TransientEvent.ts"
+import type { Usage } from "./Usage.ts"
 
 export { Durable } from "./DurableEvent.ts"
 export { HookTime } from "./HookTime.ts"
@@ -70,7 +71,31 @@ export const keptBy = (end: End): ReadonlyArray<number> => "kept" in end ? end.k
 /** The model call that an end cut off, and what it had used by then, where that is known. */
 export const cutOffOf = (end: End): CutOff | undefined => "cutOff" in end ? end.cutOff : undefined
 
+/** What models used that no other event says: other usage is a sum of this, or that of runs below, whose own logs have it. */
+export const spentBy = (event: RunEvent): Usage | undefined => {
+  if ("usage" in event) return counts[event._tag] ? event.usage : undefined
+  return "cutOff" in event ? event.cutOff?.usage : undefined
+}
+
+type WithUsage<E> = E extends { readonly _tag: string } ? "usage" extends keyof E ? E["_tag"] : never : never
+
+const counts: Record<WithUsage<RunEvent>, boolean> = {
+  AttemptDiscarded: true,
+  AssistantMessage: true,
+  ContextCompacted: true,
+  CompactionDiscarded: true,
+  TurnFinished: false,
+  ToolSettled: false
+}
+
 /** Why a drive ended, in a word: the tag of its error, if it failed. */
 export const reasonOf = (end: End): string => end._tag === "RunFailed" ? end.error.reason._tag : end.reason
 
-const ends: ReadonlySet<string> = new Set(["RunCompleted", "RunLimited", "RunSuspended", "RunFailed", "RunAborted"])
+const endTags: Record<End["_tag"], true> = {
+  RunCompleted: true,
+  RunLimited: true,
+  RunSuspended: true,
+  RunFailed: true,
+  RunAborted: true
+}
+const ends: ReadonlySet<string> = new Set(Object.keys(endTags))

@@ -10,7 +10,7 @@ import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
 import * as Message from "../../run/Message.ts"
 import type * as Pointer from "../../run/Pointer.ts"
-import type * as RunEvent from "../../run/RunEvent.ts"
+import * as RunEvent from "../../run/RunEvent.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as RecordContent from "../../services/RecordContent.ts"
 import * as Chat from "./Chat.ts"
@@ -101,10 +101,8 @@ const see = (span: Tracer.Span, drive: Sink.Drive, clock: Clock.Clock): Sink.See
     span.event(`fiberloop.${name}`, clock.currentTimeNanosUnsafe(), attributes)
 
   const one = (event: RunEvent.RunEvent) => {
-    if ("usage" in event && event._tag !== "TurnFinished" && event._tag !== "ToolSettled") {
-      usage = Usage.add(usage, event.usage)
-    }
-    if ("cutOff" in event && event.cutOff !== undefined) usage = Usage.add(usage, event.cutOff.usage)
+    const spent = RunEvent.spentBy(event)
+    if (spent !== undefined) usage = Usage.add(usage, spent)
     switch (event._tag) {
       case "RetryScheduled":
         return tell("retry", {
