@@ -32,8 +32,8 @@ const prunable = (view: ContextManager.View, keep: number): number | undefined =
   const { size, transcript } = view
   const entries = Transcript.entries(transcript)
   const last = entries.at(-1)
-  // output is old when it precedes the last thing said; a notice of the runtime does not count as said
-  const lastExchange = last?.message.role === "user" && last.isNotice !== true
+  // output is old when it precedes the last thing said
+  const lastExchange = last !== undefined && Transcript.isSaid(last)
     ? entries.length - 1
     : entries.findLastIndex(({ message }) => message.role === "assistant")
   const openSeq = Transcript.openSeq(transcript) ?? Infinity

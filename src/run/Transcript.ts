@@ -37,6 +37,7 @@ import * as Vector from "./Vector.ts"
 
 export { empty, type Transcript } from "./transcript/Building.ts"
 export { type Change, compact } from "./transcript/Compact.ts"
+export { isSaid } from "./transcript/Entries.ts"
 
 /** The transcript with what an event adds. */
 export const append = (self: Transcript, event: RunEvent.Durable): Transcript => {
@@ -184,14 +185,9 @@ export const memory = (self: Transcript): Memory.Memory | undefined => {
   return undefined
 }
 
-/**
- * What a person said last, without earlier unanswered input in the same message; the runtime's notices, in the user's place
- * too, are skipped.
- */
+/** What a person said last, without earlier unanswered input in the same message. */
 export const latestSaid = (self: Transcript): Message.UserMessage | undefined => {
-  const found = all(self).findLast(({ isNotice, memory, message }) =>
-    message.role === "user" && isNotice !== true && memory === undefined
-  )
+  const found = all(self).findLast(Entries.isSaid)
   if (found?.message.role !== "user") return undefined
   return found.latest === undefined
     ? found.message

@@ -75,11 +75,8 @@ const withinLatest = (entries: Entries, at: number): Entries => {
   return entries.toSpliced(at, 1, part(message.content.slice(0, latest)), part(message.content.slice(latest)))
 }
 
-/** Notices of the runtime have the user's role but are not what a person said; a replacement cannot tell the two apart. */
-const latestSaid = (entries: Entries): number =>
-  entries.findLastIndex(({ isNotice, memory, message }) =>
-    message.role === "user" && memory === undefined && isNotice !== true
-  )
+/** A replacement cannot tell what a person said from notices of the runtime. */
+const latestSaid = (entries: Entries): number => entries.findLastIndex(Transcript.isSaid)
 
 /** The index of the last message that is not the results of calls. */
 const lastExchange = (entries: Entries): number =>

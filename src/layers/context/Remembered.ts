@@ -36,9 +36,7 @@ const firstOf = (memory: Memory.Memory | undefined): string | undefined => {
 const longestFirst = 500
 
 const firstSaid = ({ size, transcript }: ContextManager.View): string => {
-  const said = Transcript.entries(transcript).find(({ isNotice, memory, message }) =>
-    message.role === "user" && isNotice !== true && memory === undefined
-  )
+  const said = Transcript.entries(transcript).find(Transcript.isSaid)
   return said?.message.role === "user"
     ? MessageText.fit(Message.textOf(said.message.content), longestFirst, size.ofText)
     : ""

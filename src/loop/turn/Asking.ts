@@ -39,10 +39,8 @@ export const of = (
   return Transcript.isPausedFor(transcript, model.info)
     ? { model, messages: sent, continues: true }
     // another model has nothing to go on with
-    : { model, messages: [...sent, goOn], continues: false }
+    : { model, messages: [...sent, Notice.goOnMessage], continues: false }
 }
-
-const goOn = Message.user(Notice.goOn)
 
 /** Makes an attempt. */
 export const ask = function*(

@@ -97,10 +97,8 @@ export const tellToGoOn = (self: Transcript): Transcript => {
   // a message that says nothing was not sent, and what was sent ended with what it answers
   if (paused === undefined || ended.settled.length === self.settled.length) return ended
   const { from = paused.seq, seq } = paused
-  return push(ended, { seq, from, isNotice: true, message: goOn })
+  return push(ended, { seq, from, isNotice: true, message: Notice.goOnMessage })
 }
-
-const goOn = Message.user(Notice.goOn)
 
 const gather = (tail: Input | undefined, input: Input): Input | undefined => {
   if (input.content.length === 0) return tail

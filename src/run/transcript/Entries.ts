@@ -35,6 +35,10 @@ export interface Entry extends Origin {
   readonly reasoned?: { readonly by: Message.ModelRef | undefined; readonly without: Message.Message }
 }
 
+/** Whether a person said it: notices of the runtime, and what is remembered, have the user's role too. */
+export const isSaid = ({ isNotice, memory, message }: Entry): boolean =>
+  message.role === "user" && isNotice !== true && memory === undefined
+
 type Result = Pick<Message.ToolResultPart, "result" | "isFailure" | "content">
 
 /** An assistant message and what is known of its calls. */

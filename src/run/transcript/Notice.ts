@@ -1,7 +1,11 @@
 /** What the runtime says in the user's place when a model would otherwise have nothing to answer. */
+import * as Message from "../Message.ts"
 
 /** After an answer that the run continues from. */
 export const goOn = "Go on."
+
+/** The same as a message. */
+export const goOnMessage: Message.UserMessage = Message.user(goOn)
 
 /** Before a conversation that begins with an answer because what came before it was left out. */
 export const earlier = "(The conversation began earlier.)"

@@ -32,11 +32,13 @@ export const legal = (
     }
   })
   const out: Array<Message.Message> = []
-  const goesOn = isPaused && isLeft(messages.at(-1), before.at(-1))
+  const goesOn = isPaused && isUnchanged(messages.at(-1), before.at(-1))
   const { entries } = Entries.fromMessages(given, 0, 0, HashSet.empty(), goesOn)
   for (const { message } of entries) Entries.addMessage(out, message)
   const last = out.at(-1)?.role
-  if (last !== "user" && last !== "tool" && !(goesOn && last === "assistant")) Entries.addMessage(out, goOn)
+  if (last !== "user" && last !== "tool" && !(goesOn && last === "assistant")) {
+    Entries.addMessage(out, Notice.goOnMessage)
+  }
   return out
 }
 
@@ -49,10 +51,8 @@ const fresh = (part: Message.ToolResultPart, shown: ReadonlyMap<string, Message.
 }
 
 /** Whether a message that its model is to go on with stayed as it is. */
-const isLeft = (given: Message.Message | undefined, before: Message.Message | undefined): boolean =>
+const isUnchanged = (given: Message.Message | undefined, before: Message.Message | undefined): boolean =>
   before?.role === "assistant" && JSON.stringify(given) === JSON.stringify(before)
-
-const goOn = Message.user(Notice.goOn)
 
 const reasoning = (message: Message.Message): ReadonlyArray<Message.AssistantPart> =>
   message.role === "assistant" ? message.content.filter((part) => part.type === "reasoning") : []
