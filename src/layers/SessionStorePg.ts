@@ -68,17 +68,15 @@ export const make = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<SessionStore.SessionStore["Service"], SessionStore.StoreError, Scope.Scope> {
   const others = InputCheck.noOthers("SessionStorePg", options, optionNames)
-  if (Result.isFailure(others)) return yield* Effect.fail(SessionErrors.refused(others.failure.message))
+  if (Result.isFailure(others)) return yield* SessionErrors.refused(others.failure.message)
   // untyped code, or an environment, may have none
   const { url: given }: Partial<Options> = options ?? {}
   const url = Redacted.isRedacted(given) ? given : Redacted.make(String(given))
   const place = PgPlace.ofUrl(url)
   if (place === undefined) {
-    return yield* Effect.fail(
-      SessionErrors.refused(
-        "The URL of the session database is not a Postgres URL: write postgres://user@host:5432/database, " +
-          "with %2F, %3F, %23 and %40 for / ? # and @ in a user, a password or a name"
-      )
+    return yield* SessionErrors.refused(
+      "The URL of the session database is not a Postgres URL: write postgres://user@host:5432/database, " +
+        "with %2F, %3F, %23 and %40 for / ? # and @ in a user, a password or a name"
     )
   }
   const explain = PgErrors.explain(place)

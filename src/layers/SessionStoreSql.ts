@@ -97,7 +97,7 @@ export const make = Effect.fnUntraced(function*(
 
   const take = Effect.fnUntraced(function*(sessionId: string, options: SessionStore.OpenOptions) {
     const badId = SessionErrors.checkIds(sessionId, options.runId)
-    if (badId !== undefined) return yield* Effect.fail(badId)
+    if (badId !== undefined) return yield* badId
     yield* asked(log.check(sessionId))
     yield* inUse.hold
     const { claim, writer } = yield* Effect.acquireRelease(acquire(sessionId, options), ({ writer }) => writer.close)
@@ -129,7 +129,7 @@ export const make = Effect.fnUntraced(function*(
 
   const fork = Effect.fn("SessionStore.fork")(function*(sessionId: string, options: SessionStore.ForkOptions) {
     const badId = SessionErrors.checkIds(options.to)
-    if (badId !== undefined) return yield* Effect.fail(badId)
+    if (badId !== undefined) return yield* badId
     const info = yield* asked(copy(sessionId, options))
     signals.notify(options.to)
     return info

@@ -91,10 +91,10 @@ export const make = Effect.fnUntraced(function*(
       const now = yield* Clock.currentTimeMillis
       const row = yield* statements.look(sessionId, now)
       if (!options.create && (row === undefined || row.head === 0)) {
-        return yield* Effect.fail(SessionErrors.notFound(sessionId))
+        return yield* SessionErrors.notFound(sessionId)
       }
       const owner = row === undefined || options.takeOver === true ? undefined : ownerOf(row)
-      if (owner !== undefined) return yield* Effect.fail(SessionErrors.busy(sessionId, owner.runId))
+      if (owner !== undefined) return yield* SessionErrors.busy(sessionId, owner.runId)
       const taking = row === undefined
         ? statements.insert(sessionId, name, now)
         : statements.raise(row, name, now)
@@ -114,9 +114,9 @@ export const make = Effect.fnUntraced(function*(
     while (true) {
       const row = yield* statements.look(sessionId, now)
       if (row !== undefined) {
-        if (row.head > 0) return yield* Effect.fail(SessionErrors.taken(sessionId))
+        if (row.head > 0) return yield* SessionErrors.taken(sessionId)
         const owner = ownerOf(row)
-        if (owner !== undefined) return yield* Effect.fail(SessionErrors.busy(sessionId, owner.runId))
+        if (owner !== undefined) return yield* SessionErrors.busy(sessionId, owner.runId)
         yield* statements.removeEmpty(row)
       }
       const added = yield* statements.insert(sessionId, null, now)

@@ -60,7 +60,7 @@ export const make = (
   /** The copied log has a gap or is of a newer version: fails as a reader of the log does. */
   const refuse = Effect.fnUntraced(function*(row: SessionRows.SessionRow, place: number) {
     const found = yield* claims.find(row.id)
-    if (found?.session !== row.session) return yield* Effect.fail(SessionErrors.notFound(row.id))
+    if (found?.session !== row.session) return yield* SessionErrors.notFound(row.id)
     const cursor = log.cursor(row, 1)
     for (let read = 1; read > 0;) read = (yield* cursor(place)).length
     return yield* Effect.die(new Error(`Session "${row.id}" can be read, but was not copied in full`))

@@ -42,7 +42,7 @@ export const make = (
     const before = yield* places.upTo(session, Fork.placeTypes, limit)
     if (before !== undefined && (at === undefined || at === before)) return before
     const after = yield* places.after(session, Fork.placeTypes, limit)
-    return yield* Effect.fail(SessionErrors.noPlace(id, at, [before, after].filter((seq) => seq !== undefined)))
+    return yield* SessionErrors.noPlace(id, at, [before, after].filter((seq) => seq !== undefined))
   })
 
   const fork = Effect.fnUntraced(function*(sessionId: string, { at, to }: SessionStore.ForkOptions) {

@@ -95,10 +95,10 @@ export const make = (sql: SqlClient.SqlClient, claims: SessionClaims.SessionClai
   const remove = Effect.fnUntraced(function*(sessionId: string) {
     const row = yield* claims.get(sessionId)
     const owner = claims.ownerOf(row)
-    if (owner !== undefined) return yield* Effect.fail(SessionErrors.busy(sessionId, owner.runId))
+    if (owner !== undefined) return yield* SessionErrors.busy(sessionId, owner.runId)
     const removed = yield* sql`
       DELETE FROM fiberloop_sessions WHERE session = ${row.session} AND epoch = ${row.epoch} RETURNING session`
-    if (removed.length === 0) return yield* Effect.fail(SessionErrors.busy(sessionId))
+    if (removed.length === 0) return yield* SessionErrors.busy(sessionId)
     yield* sql`DELETE FROM ${events} WHERE ${within(row.session, 0, SessionDialect.lastSeq)}`
     yield* sql`DELETE FROM fiberloop_sent WHERE session = ${row.session}`
   })

@@ -60,7 +60,7 @@ export const make = (sql: SqlClient.SqlClient, steps: EventMigrations.Steps): Se
       SELECT seq, version FROM ${events} WHERE ${within(sessionOf(sessionId), 1, SessionDialect.lastSeq)}
       ORDER BY ${order} DESC LIMIT 1`
     if (last !== undefined && last.version > RunEvent.version) {
-      return yield* Effect.fail(SessionErrors.newerVersion(sessionId, last))
+      return yield* SessionErrors.newerVersion(sessionId, last)
     }
   })
 
@@ -93,7 +93,7 @@ export const make = (sql: SqlClient.SqlClient, steps: EventMigrations.Steps): Se
       SELECT count(*) AS events FROM ${events} WHERE ${within(session, from, seq - 1)}`
     return holder !== undefined && Number(found!.events) === seq - from
       ? holder.run
-      : yield* Effect.fail(SessionErrors.damaged(id, seq, "has lost its run"))
+      : yield* SessionErrors.damaged(id, seq, "has lost its run")
   })
 
   const cursor: SessionLog["cursor"] = ({ id, session }, from) => {

@@ -35,7 +35,7 @@ export const make = (options: {
       asked(cursor(to)),
       Effect.fnUntraced(function*(error) {
         const found = yield* asked(claims.get(row.id))
-        return yield* Effect.fail(found.session === row.session ? error : SessionErrors.notFound(row.id))
+        return yield* found.session === row.session ? error : SessionErrors.notFound(row.id)
       })
     )
 
@@ -58,7 +58,7 @@ export const make = (options: {
           latch.closeUnsafe()
           const row = yield* asked(claims.find(sessionId))
           if (watched !== undefined && row?.session !== watched.session) {
-            return yield* Effect.fail(SessionErrors.notFound(sessionId))
+            return yield* SessionErrors.notFound(sessionId)
           }
           if (row !== undefined) {
             watched ??= { session: row.session, cursor: log.cursor(row, Ranges.first(from)) }

@@ -73,7 +73,7 @@ export const make = (
       const owner = row && claims.ownerOf(row)
       if (row === undefined || row.owner === null || owner === undefined) return false
       if (owner.runId !== runId || owner.hearsSent !== true) {
-        return yield* Effect.fail(SessionErrors.busy(sessionId, owner.runId))
+        return yield* SessionErrors.busy(sessionId, owner.runId)
       }
       const onSent = listening.get(row.owner)
       if (onSent !== undefined) {

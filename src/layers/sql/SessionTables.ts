@@ -43,7 +43,7 @@ export const migrate: Opening = (explain, answered) =>
       yield* Passing.waited(bring(known))
       found = yield* versionOf(sql)
     }
-    if (found > latest) return yield* Effect.fail(newer(found, latest))
+    if (found > latest) return yield* newer(found, latest)
   }).pipe(
     answered,
     Effect.catchTag("SqlError", (error) => Effect.fail(explain(error)))
@@ -62,8 +62,8 @@ export const check: Opening = (explain, answered) =>
     const sql = yield* SqlClient.SqlClient
     const latest = latestOf(SessionMigrations.of(sql))
     const found = yield* versionNow(sql)
-    if (found > latest) return yield* Effect.fail(newer(found, latest))
-    if (found < latest) return yield* Effect.fail(older(found, latest))
+    if (found > latest) return yield* newer(found, latest)
+    if (found < latest) return yield* older(found, latest)
   }).pipe(
     answered,
     Effect.catchTag("SqlError", (error) => Effect.fail(explain(error)))
@@ -86,7 +86,7 @@ export const checkIdle = ({ isDead }: Pick<OwnerLiveness.Liveness, "isDead">): O
     })
     // the program may be one of this version, which has brought them up to date meanwhile
     if (held !== undefined && (yield* versionNow(sql)) === found) {
-      return yield* Effect.fail(inUse(found, latest, held.id))
+      return yield* inUse(found, latest, held.id)
     }
   }).pipe(
     answered,
@@ -103,10 +103,10 @@ const holdsEveryText = Effect.fnUntraced(function*(
   })
   // SQL_ASCII takes texts as they come
   if (found === undefined || ["UTF8", "SQL_ASCII"].includes(found.encoding)) return
-  return yield* Effect.fail(SessionErrors.refused(
+  return yield* SessionErrors.refused(
     `The database "${found.database}" has the encoding ${found.encoding}, which lacks characters that models and people ` +
       "write; nothing was changed. Make one with the encoding UTF8 for sessions."
-  ))
+  )
 })
 
 interface Encoded {

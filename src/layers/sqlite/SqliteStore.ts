@@ -48,13 +48,13 @@ const open = Effect.fnUntraced(function*(
   { isReadOnly, isVisitor }: Required<Pick<SessionStoreSql.Options, "isReadOnly" | "isVisitor">>
 ): Effect.fn.Return<SessionStore.SessionStore["Service"], SessionStore.StoreError, Scope.Scope> {
   const others = InputCheck.noOthers("SessionStoreSqlite", options, optionNames)
-  if (Result.isFailure(others)) return yield* Effect.fail(SessionErrors.refused(others.failure.message))
+  if (Result.isFailure(others)) return yield* SessionErrors.refused(others.failure.message)
   // untyped code may give none
   const { filename }: Partial<Options> = options ?? {}
-  if (typeof filename !== "string" || filename.trim() === "") return yield* Effect.fail(unnamed)
+  if (typeof filename !== "string" || filename.trim() === "") return yield* unnamed
   if (!["os", "fsync"].includes(options.durability ?? "os")) {
-    return yield* Effect.fail(
-      SessionErrors.refused(`durability must be "os" or "fsync", not ${JSON.stringify(options.durability)}.`)
+    return yield* SessionErrors.refused(
+      `durability must be "os" or "fsync", not ${JSON.stringify(options.durability)}.`
     )
   }
   const explain = (isReadOnly ? SqliteSnapshot : SqliteErrors).explain(options.filename)
