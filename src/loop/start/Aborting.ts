@@ -6,7 +6,6 @@
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as Stream from "effect/Stream"
 import type * as RunError from "../../run/RunError.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
@@ -15,6 +14,7 @@ import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
 import * as Fold from "../log/Fold.ts"
 import * as Unsettled from "../round/Unsettled.ts"
+import * as Elsewhere from "./Elsewhere.ts"
 import type * as SessionLocks from "./SessionLocks.ts"
 import * as Visit from "./Visit.ts"
 
@@ -82,17 +82,11 @@ const endElsewhere = Effect.fnUntraced(function*(
   if (store.askToAbort === undefined || !(yield* store.askToAbort(sessionId, runId))) return "refused"
   if (state.end !== undefined) {
     // a run that has ended will release its session
-    yield* Effect.sleep("100 millis")
+    yield* Elsewhere.pause
     return "again"
   }
-  const end = yield* store.watch(sessionId, state.seq + 1).pipe(
-    Stream.filter(RunEvent.isEnd),
-    Stream.runHead,
-    Effect.timeoutOption("5 seconds"),
-    Effect.map((end) => Option.getOrUndefined(Option.flatten(end))),
-    (end) => Fold.ifThere(end, undefined)
-  )
-  return end !== undefined && isOver({ ...state, end }) ? "over" : "again"
+  const end = yield* Fold.ifThere(Elsewhere.awaitEvent(store, sessionId, state.seq, RunEvent.isEnd), Option.none())
+  return Option.isSome(end) && isOver({ ...state, end: end.value }) ? "over" : "again"
 })
 
 /** Waits until the run begins: it follows the run that is to end, is refused, or replays one that is over. */

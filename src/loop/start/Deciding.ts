@@ -18,6 +18,7 @@ import * as CallAbove from "../log/CallAbove.ts"
 import * as Fold from "../log/Fold.ts"
 import * as Questions from "../log/Questions.ts"
 import * as Answering from "../round/Answering.ts"
+import * as Elsewhere from "./Elsewhere.ts"
 import type * as SessionLocks from "./SessionLocks.ts"
 import * as Visit from "./Visit.ts"
 
@@ -37,7 +38,7 @@ export const decide = Effect.fnUntraced(function*(
   let wasRefused = false
   while (true) {
     const run = yield* runs.inSession(decision.sessionId)
-    const answer: Effect.Effect<true | false | Elsewhere, RunError.RunError> = run === undefined
+    const answer: Effect.Effect<true | false | HeldElsewhere, RunError.RunError> = run === undefined
       ? locks.with(decision.sessionId, stored(visitor, decision))
       : run.decide(decision)
     const recorded = yield* Effect.catchReason(
@@ -65,7 +66,7 @@ export const decide = Effect.fnUntraced(function*(
       return
     }
     // another answer, or an abort, has the session for a moment
-    if (isRefused) yield* Effect.sleep("100 millis")
+    if (isRefused) yield* Elsewhere.pause
     wasRefused = isRefused
   }
 })
@@ -98,7 +99,7 @@ const elsewhere = Effect.fnUntraced(function*(
 })
 
 /** A session that somebody else has, and its last run. */
-interface Elsewhere {
+interface HeldElsewhere {
   readonly busy: Visit.Busy
   readonly state: RunState.RunState
 }
@@ -141,16 +142,15 @@ const passOn = Effect.fnUntraced(function*(
   if (isTold !== true) return isTold === false ? "again" : "refused"
   if (state.end !== undefined) {
     // a run that has ended will release its session, and one that goes on says so in the log
-    yield* Effect.sleep("100 millis")
+    yield* Elsewhere.pause
     return "again"
   }
-  const became = yield* store.watch(sessionId, seq + 1).pipe(
-    Stream.filter((event) =>
+  const became = yield* Elsewhere.awaitEvent(
+    store,
+    sessionId,
+    seq,
+    (event): event is RunEvent.Durable =>
       RunEvent.isEnd(event) || (event._tag === "ApprovalResolved" && event.approvalId === approvalId)
-    ),
-    Stream.runHead,
-    Effect.timeoutOption("5 seconds"),
-    Effect.map(Option.flatten)
   )
   return Option.isSome(became) && isThis(became.value, sent) ? "recorded" : "again"
 })
@@ -159,7 +159,7 @@ const passOn = Effect.fnUntraced(function*(
 const stored = Effect.fnUntraced(function*(
   visitor: Visit.Visitor,
   decision: RunInput.DecideInput
-): Effect.fn.Return<true | Elsewhere, RunError.RunError> {
+): Effect.fn.Return<true | HeldElsewhere, RunError.RunError> {
   const { definition: { handlers }, services: { executor, store } } = visitor
   const { sessionId } = decision
   const before = yield* Fold.lastRun(store, sessionId)

@@ -16,6 +16,7 @@ import type * as Inbox from "../env/Inbox.ts"
 import * as Fold from "../log/Fold.ts"
 import * as SentInput from "../log/SentInput.ts"
 import * as TooLarge from "../log/TooLarge.ts"
+import * as Elsewhere from "./Elsewhere.ts"
 import * as Visit from "./Visit.ts"
 
 type Store = SessionStore.SessionStore["Service"]
@@ -79,7 +80,7 @@ const sendElsewhere = Effect.fnUntraced(function*(
       wasTold = true
       wasBusy = false
       // whoever has the session may die with it
-      const fate = yield* Effect.timeoutOption(SentInput.watch(store, sessionId, sent), "5 seconds")
+      const fate = yield* Effect.timeoutOption(SentInput.watch(store, sessionId, sent), Elsewhere.answerTime)
       if (Option.isSome(fate)) return fate.value
       continue
     }
@@ -94,7 +95,7 @@ const sendElsewhere = Effect.fnUntraced(function*(
       if (wasBusy) return yield* Visit.inUse(answer, "steer", ", and its holder cannot be sent a message")
       wasBusy = true
     }
-    yield* Effect.sleep("100 millis")
+    yield* Elsewhere.pause
   }
 })
 
