@@ -70,7 +70,11 @@ const isResult = (outcome: ToolOutcome.ToolOutcome): boolean =>
   outcome._tag !== "Interrupted" && (outcome._tag !== "NotExecuted" || outcome.reason === "limit")
 
 /** Adds a call, with the arguments that the model gave. */
-export const add = (trail: Trail, call: OpenCall.OpenCall, { edited, outcome }: Settled): Trail => {
+export const add = (
+  trail: Trail,
+  call: Pick<OpenCall.OpenCall, "callId" | "params" | "tool" | "turn">,
+  { edited, outcome }: Settled
+): Trail => {
   if (!isResult(outcome)) return trail
   const { callId, params, tool, turn } = call
   // kept only for comparison, and in every snapshot

@@ -10,7 +10,7 @@ import { HookTime } from "./HookTime.ts"
 import * as CompactionCost from "./log/CompactionCost.ts"
 import * as Memory from "./Memory.ts"
 import * as Message from "./Message.ts"
-import { belowCall, Parent, Run, Trace } from "./Pointer.ts"
+import { belowCall, call, Parent, Run, Trace } from "./Pointer.ts"
 import {
   AbortedReason,
   CompactionCause,
@@ -25,7 +25,6 @@ import * as RunInput from "./RunInput.ts"
 import * as RunPolicy from "./RunPolicy.ts"
 import * as ToolOutcome from "./ToolOutcome.ts"
 import { Totals } from "./Totals.ts"
-import { call } from "./TransientEvent.ts"
 import * as Usage from "./Usage.ts"
 
 const durable = <const Tag extends string, const Fields extends Schema.Struct.Fields>(tag: Tag, fields: Fields) =>

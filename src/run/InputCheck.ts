@@ -190,7 +190,7 @@ export const badId = (field: string, value: string, instead?: string): RunError.
 }
 
 /** The first of these fields that is not a text, since untyped code may pass anything; `undefined` if all are. */
-export const badText = (fields: Readonly<Record<string, unknown>>): RunError.NonRetryableError | undefined => {
+const badText = (fields: Readonly<Record<string, unknown>>): RunError.NonRetryableError | undefined => {
   const bad = Object.keys(fields).find((field) => typeof fields[field] !== "string")
   return bad === undefined ? undefined : noText(bad)
 }

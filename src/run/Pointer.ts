@@ -16,6 +16,9 @@ export type Parent = typeof Parent.Type
 
 export const isSameCall = (a: Parent, b: Parent): boolean => isSameRun(a, b) && a.callId === b.callId
 
+/** Which call of a run an event is about. */
+export const call = { turn: Schema.Finite, callId: Schema.String, tool: Schema.String }
+
 /** The runs that work for a call that pauses, or had worked for it by then. */
 export const belowCall = {
   /** those that wait for people to answer */

@@ -3,11 +3,9 @@
  * that settles it (`RunEvent`).
  */
 import * as Schema from "effect/Schema"
+import { call } from "./Pointer.ts"
 import { Status } from "./Reason.ts"
 import * as RunError from "./RunError.ts"
-
-/** Which call an event is about. */
-export const call = { turn: Schema.Finite, callId: Schema.String, tool: Schema.String }
 
 const transient = <const Tag extends string, const Fields extends Schema.Struct.Fields>(tag: Tag, fields: Fields) =>
   Schema.TaggedStruct(tag, { runId: Schema.String, ...fields })

@@ -20,7 +20,7 @@ const succeeded = (result: Schema.Json): ToolOutcome.ToolOutcome => ({ _tag: "Su
 
 const settle = (trail: DoomLoop.Trail, turn: number, index: number, made: Made): DoomLoop.Trail => {
   const { outcome = succeeded("ok"), params = {}, tool = "work" } = made
-  return DoomLoop.add(trail, { turn, callId: OpenCall.callId(turn, index), tool, params, phase: "started" }, {
+  return DoomLoop.add(trail, { turn, callId: OpenCall.callId(turn, index), tool, params }, {
     outcome
   })
 }

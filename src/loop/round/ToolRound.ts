@@ -60,13 +60,13 @@ const enter = ({ journal }: Env.Env, when: "settledWithCalls" | "settledWithoutT
 }
 
 /** What is left of the open calls, and the limit that keeps others from running. */
-interface Left {
+interface Remaining {
   readonly open: ReadonlyArray<OpenCall.OpenCall>
   readonly cutBy: RunEvent.LimitedReason | undefined
 }
 
 /** Runs calls until none can run, and settles those beyond a quota. */
-const runOpen = function*(env: Env.Env, progress: RoundProgress): Effect.fn.Return<Left, RunError.RunError> {
+const runOpen = function*(env: Env.Env, progress: RoundProgress): Effect.fn.Return<Remaining, RunError.RunError> {
   const { journal } = env
   const { allowed, beyond, cutBy } = withinLimits(env)
   enter(env, cutBy === "turns" ? "settledWithoutTurnLeft" : "settledWithCalls")
@@ -90,7 +90,7 @@ const runOpen = function*(env: Env.Env, progress: RoundProgress): Effect.fn.Retu
 const close = function*(
   env: Env.Env,
   { spent, toolError }: RoundProgress,
-  { cutBy, open }: Left
+  { cutBy, open }: Remaining
 ): Effect.fn.Return<RoundEnd, RunError.RunError> {
   const { journal, waitingCalls } = env
   if (open.length > 0 && toolError === undefined && spent === undefined) {

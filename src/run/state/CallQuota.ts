@@ -43,7 +43,7 @@ export const beyond = (
   calls: ReadonlyArray<OpenCall.OpenCall>
 ): ReadonlyArray<OpenCall.OpenCall> => {
   const left = new Map(entries(narrow(quota) ?? {}))
-  const isLeft = (name: string) => (left.get(name) ?? Infinity) > 0
+  const hasRoom = (name: string) => (left.get(name) ?? Infinity) > 0
   const take = (name: string, count: number) => left.set(name, (left.get(name) ?? Infinity) - count)
   for (const [tool, count] of Object.entries(started)) {
     take(tool, count)
@@ -52,7 +52,7 @@ export const beyond = (
   return calls.filter((call) => {
     const { tool } = call
     if (OpenCall.hasStarted(call)) return false
-    if (!isLeft(tool) || !isLeft(all)) return true
+    if (!hasRoom(tool) || !hasRoom(all)) return true
     take(tool, 1)
     take(all, 1)
     return false

@@ -99,7 +99,7 @@ export const settleCall = (next: RunState.Next, event: DurableEvent.Of<"ToolSett
   const isMade = hasStarted || isAnswered
   next.hasRun ||= isMade
   if (isAnswered) next.started = CallQuota.start(next.started, tool)
-  next.trail = DoomLoop.add(next.trail, { turn, callId, tool, phase, params: givenBy(answer, call) }, event)
+  next.trail = DoomLoop.add(next.trail, { turn, callId, tool, params: givenBy(answer, call) }, event)
   if (answer !== undefined) {
     next.answer = { ...answer, settled: [...answer.settled, { callId, tool, params, outcome: event.outcome }] }
   }
