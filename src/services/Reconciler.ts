@@ -24,7 +24,7 @@ export interface Question {
 /** `result` is what the model reads, as the tool's success schema encodes it; default `null`. */
 export type Answer =
   | { readonly _tag: "Done"; readonly result?: Schema.Json }
-  /** It had no effect: the call runs again, with the same idempotency key, when the run goes on. */
+  /** It had no effect: the call runs again, with the same idempotency key, when the run goes on; else it is `NotExecuted`. */
   | { readonly _tag: "NotDone" }
   | { readonly _tag: "Unknown" }
 
@@ -34,7 +34,8 @@ export interface Reconciler {
    * Asked once for each such call of a tool that is neither `Tool.Readonly` nor `Tool.Idempotent`, before the run goes
    * on or a new one begins. A failure, a defect, its own interruption, and no answer within the time limit of tools all
    * count as `Unknown`. A `result` that is not JSON, or larger than a store holds, makes the outcome `NotEncodable`.
-   * Nobody is asked when a limit, `crashLoop` included, ends the run before it goes on.
+   * It is asked where a limit keeps the run from going on, too, but not about a run that ends with `crashLoop`. An abort, or a limit
+   * on time that is reached meanwhile, cuts it off: `Unknown`.
    */
   readonly reconcile: (question: Question) => Effect.Effect<Answer, unknown>
 }

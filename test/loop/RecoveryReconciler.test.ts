@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
+import type * as RunPolicy from "../../src/run/RunPolicy.ts"
 import * as LeaveBehind from "../../src/services/LeaveBehind.ts"
 import * as Reconciler from "../../src/services/Reconciler.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
@@ -59,6 +60,46 @@ describe("a reconciler", () => {
           questions.map(({ callId, idempotencyKey, runId, sessionId }) => [sessionId, runId, callId, idempotencyKey]),
           [["s", "run-1", "1.0", "s/run-1/1.0"]]
         )
+      }))
+  }
+
+  const limits: Record<string, RunPolicy.Limits> = {
+    turns: { maxTurns: 1 },
+    toolCalls: { maxToolCalls: 0 },
+    tokens: { maxTokens: 1 },
+    duration: { maxDuration: 1 }
+  }
+  for (const [reason, reached] of Object.entries(limits)) {
+    it.effect(`is asked about all calls at once, and its answers count, where a limit keeps the run from going on: ${reason}`, () =>
+      Effect.gen(function*() {
+        const usage = { inputTokens: 10, outputTokens: 5 }
+        const log = DeadRun.inTools("work", "work", "work", "look")
+        const store = yield* DeadRun.of(
+          log.map((draft) => draft._tag === "AssistantMessage" ? { ...draft, usage } : draft)
+        )
+        const { agent } = yield* TestAgent.make([], { store })
+        const asked: Array<string> = []
+        const allAsked = yield* Deferred.make<void>()
+        const reconcile = ({ callId }: Reconciler.Question) =>
+          Effect.gen(function*() {
+            if (asked.push(callId) === 3) yield* Deferred.succeed(allAsked, undefined)
+            yield* Deferred.await(allAsked)
+            return callId === "1.0"
+              ? { _tag: "Done", result: "paid" } as const
+              : { _tag: callId === "1.1" ? "NotDone" : "Unknown" } as const
+          })
+        yield* Stream.runDrain(agent.resume({ sessionId: "s", limits: reached })).pipe(
+          Effect.provideService(Reconciler.Reconciler, { reconcile })
+        )
+        const after = yield* store.log("s")
+        assert.sameMembers(RunLog.outcomes(after), [
+          "1.0 Succeeded",
+          "1.1 NotExecuted(limit)",
+          "1.2 OutcomeUnknown",
+          "1.3 Interrupted"
+        ])
+        assert.deepStrictEqual([RunLog.endOf(after), asked], [`RunLimited(${reason})`, ["1.0", "1.1", "1.2"]])
+        assert.deepStrictEqual(RunLog.violations(after), [])
       }))
   }
 

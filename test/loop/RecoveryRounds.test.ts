@@ -1,5 +1,6 @@
 /** Rounds of several calls that a drive died in: each call is taken up as it stands. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
@@ -77,6 +78,38 @@ describe("a round whose drive died, with a policy that does not continue on erro
       const log = yield* store.log("s")
       assert.sameMembers(RunLog.outcomes(log), ["1.0 Succeeded", "1.1 Failed"])
       assert.strictEqual(RunLog.endOf(log), "RunFailed(ToolFailed)")
+    }))
+
+  it.effect("fails its run when a call had failed, after its reconciler is asked about the others, whose answers count", () =>
+    Effect.gen(function*() {
+      const log = [...turn(policy, "work", "work", "work"), ...[0, 1, 2].map((n) => started("work", n)), failed(0)]
+      const reconcile = ({ callId }: Reconciler.Question) =>
+        Effect.succeed(callId === "1.1" ? { _tag: "Done", result: "paid" } as const : { _tag: "NotDone" } as const)
+      const after = yield* Effect.provideService(resume(log), Reconciler.Reconciler, { reconcile })
+      assert.deepStrictEqual(after.outcomes, ["1.0 Failed", "1.1 Succeeded", "1.2 NotExecuted(failed)"])
+      assert.deepStrictEqual([after.end, after.ran], ["RunFailed(ToolFailed)", []])
+      assert.deepStrictEqual(RunLog.violations(after.log), [])
+    }))
+
+  it.effect("does not make a call that took no effect if another fails while its reconciler is asked, once, and says so", () =>
+    Effect.gen(function*() {
+      const store = yield* DeadRun.of([...turn(policy, "work", "again"), started("work", 0), started("again", 1)])
+      const failing = yield* Deferred.make<void>()
+      const { agent } = yield* TestAgent.make([], { store, tool: () => Effect.fail("no") })
+      let asked = 0
+      const reconcile = () =>
+        Effect.gen(function*() {
+          asked++
+          yield* Deferred.await(failing)
+          return { _tag: "NotDone" } as const
+        })
+      const events = agent.resume({ sessionId: "s" }).pipe(
+        Stream.tap((event) => event._tag === "ToolSettled" ? Deferred.succeed(failing, undefined) : Effect.void)
+      )
+      yield* Effect.provideService(Effect.exit(Stream.runDrain(events)), Reconciler.Reconciler, { reconcile })
+      const log = yield* store.log("s")
+      assert.deepStrictEqual(RunLog.outcomes(log), ["1.1 Failed", "1.0 NotExecuted(failed)"])
+      assert.deepStrictEqual([RunLog.endOf(log), asked], ["RunFailed(ToolFailed)", 1])
     }))
 
   it.effect("continues when the failed run is resumed", () =>

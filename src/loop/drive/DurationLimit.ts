@@ -11,20 +11,25 @@ import * as Detached from "../../services/fibers/Detached.ts"
 import type * as Journal from "../log/Journal.ts"
 import * as Live from "./Live.ts"
 
-/** Interrupting the fiber lifts the limit; `undefined` where the run has none. Called on a fiber of the drive. */
+/**
+ * Interrupting the fiber lifts the limit; `undefined` where the run has none, or has reached it before: that is for the turns to see,
+ * which then only ask what becomes of open calls. Called on a fiber of the drive.
+ */
 export const start = (journal: Journal.Journal, live: Live.Live): Fiber.Fiber<void> | undefined => {
   const { maxDuration } = journal.state.limits
-  if (maxDuration === undefined) return undefined
-  // a limit that is already reached is for the turns to see
-  return Detached.startHere(Effect.andThen(Effect.yieldNow, hold(journal, live, maxDuration)))
+  if (maxDuration === undefined || leftOf(journal, maxDuration) <= 0) return undefined
+  return Detached.startHere(hold(journal, live, maxDuration))
 }
 
 /** The shortest pause, in milliseconds, between two looks at a run that waits for people: its time may stand still meanwhile. */
 const shortestPause = 1000
 
+const leftOf = (journal: Journal.Journal, maxDuration: number): number =>
+  maxDuration - RunState.totalsAt(journal.state, journal.now()).duration
+
 const hold = (journal: Journal.Journal, live: Live.Live, maxDuration: number): Effect.Effect<void> =>
   Effect.suspend(() => {
-    const left = maxDuration - RunState.totalsAt(journal.state, journal.now()).duration
+    const left = leftOf(journal, maxDuration)
     if (left <= 0) return Effect.sync(() => Live.cutOff(live, { _tag: "Duration" }))
     const pause = journal.state.waitingSince === undefined ? left : Math.max(left, shortestPause)
     return Effect.andThen(Effect.sleep(Duration.millis(pause)), hold(journal, live, maxDuration))

@@ -43,7 +43,7 @@ export const perform = function*(
   { _tag, call }: Runnable
 ): Effect.fn.Return<void, SessionStore.StoreError> {
   if (_tag === "Run") {
-    if (!progress.mayRun()) return
+    if (!progress.mayRun()) return leave(env, progress, call)
     start(env, call)
     yield* env.journal.commit
   }
@@ -53,6 +53,12 @@ export const perform = function*(
   const outcome = yield* run(env, call)
   if (outcome === undefined) progress.paused()
   else progress.ended(call, outcome)
+}
+
+/** Leaves a call that may no longer run for the round to settle; but where a reconciler has said that it took no effect, that counts. */
+const leave = (env: Env.Env, { reason }: RoundProgress, call: Call): void => {
+  if (call.phase !== "started" || env.executor.isRepeatable(env.handlers, call.tool)) return
+  settle(env, call, { _tag: "NotExecuted", reason })
 }
 
 /**

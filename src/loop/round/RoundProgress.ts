@@ -37,6 +37,11 @@ export class RoundProgress {
     if (failed !== undefined) this.#failed(failed)
   }
 
+  /** why calls that may not start any more do not run */
+  get reason(): "failed" | "limit" {
+    return this.toolError === undefined ? "limit" : "failed"
+  }
+
   /** Completes when a call has ended after which no other may run. */
   get halted(): Effect.Effect<void> {
     return Effect.suspend(() => this.#isHalted ? Effect.void : Deferred.await(this.#halted ??= Deferred.makeUnsafe()))

@@ -89,7 +89,7 @@ const runOpen = function*(env: Env.Env, progress: RoundProgress): Effect.fn.Retu
 /** Leaves the calls open that wait for people; else settles what is left, and the round is over. */
 const close = function*(
   env: Env.Env,
-  { spent, toolError }: RoundProgress,
+  { reason, spent, toolError }: RoundProgress,
   { cutBy, open }: Remaining
 ): Effect.fn.Return<RoundEnd, RunError.RunError> {
   const { journal, waitingCalls } = env
@@ -98,7 +98,8 @@ const close = function*(
     return { ...none, cutBy, isWaiting: true }
   }
   if (open.length > 0) yield* settleAnswered(env)
-  Unsettled.settle(env, toolError === undefined ? "limit" : "failed")
+  if (journal.state.openCalls.length > 0) yield* Unsettled.settleFound(env, reason)
+  Unsettled.settle(env, reason)
   // nobody is waited for any more
   if (journal.status === "awaiting_human") journal.move("answered")
   if (journal.status === "tool_running") journal.move(toolError === undefined ? "everyCallSettled" : "toolFailed")

@@ -10,6 +10,7 @@ import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as RunDrive from "../../run/state/RunDrive.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as LeaveBehind from "../../services/LeaveBehind.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
 import * as LeftBehind from "../env/LeftBehind.ts"
 import * as CallStep from "./CallStep.ts"
@@ -27,6 +28,23 @@ export const settle = (env: Env.Env, reason: Reason): void => {
   for (const call of env.journal.state.openCalls) {
     CallStep.settle(env, call, call.phase === "started" ? ofStarted(env, call) : ofUnheard(env, call, reason))
   }
+}
+
+/**
+ * The same for calls that a dead drive started, while their run goes on: the application, which may know more of them, is asked about
+ * all of them at once, and their outcomes are stored as they come. Calls that may be made again are left out.
+ */
+export const settleFound = (env: Env.Env, reason: Reason): Effect.Effect<void, SessionStore.StoreError> => {
+  const found = env.journal.state.openCalls.filter((call) =>
+    call.phase === "started" && !CallStep.isOurs(env.journal, call) &&
+    !env.executor.isRepeatable(env.handlers, call.tool)
+  )
+  const settleOne = (call: Call) =>
+    Effect.flatMap(Reconciling.ask(env, call), (known) => {
+      CallStep.settle(env, call, known ?? { _tag: "NotExecuted", reason })
+      return env.journal.commit
+    })
+  return Effect.forEach(found, settleOne, { concurrency: "unbounded", discard: true })
 }
 
 /** The application is not asked unprompted about a run that has died twice in a row: asking may be what kills it. */

@@ -393,7 +393,7 @@ describe("a run that died", () => {
       ])
     }))
 
-  it.effect("keeps a call unknown when a limit comes before anybody asks about it", () =>
+  it.effect("keeps a call unknown that nobody knows of when a limit ends it before it goes on", () =>
     Effect.gen(function*() {
       const store = yield* died([TestAgent.work(1), TestAgent.look(2)])
       const { agent, ran } = yield* make({ turns: [] }, store)
