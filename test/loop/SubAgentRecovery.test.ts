@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import type * as Usage from "../../src/run/Usage.ts"
+import { ToolCall } from "../../src/services/ToolCall.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Family from "../support/Family.ts"
 import * as RunLog from "../support/RunLog.ts"
@@ -28,6 +29,19 @@ const die = Effect.fnUntraced(function*(plan: Family.Plan, handler: Family.Handl
   return yield* Family.leftBy(store)
 })
 
+type Input = Parameters<Family.Client["run"]>[0]
+type Run = ReturnType<Family.Client["run"]>
+
+/** Works for each call by several runs, two at once: two that do nothing, and then what its plan says; `begin` may keep one away. */
+const severally = (begin: (input: Input, run: Run) => Run): Family.Handler => (agent, plan, call) => {
+  const inputs = [{}, {}, plan].map((plan) => ({ input: JSON.stringify(plan) }))
+  const kept = { run: (input: Input) => begin(input, agent.run(input)) }
+  return Effect.map(ToolCall.runAgents(kept, inputs, { concurrency: 2 }), (answers) => answers.join()).pipe(
+    Effect.mapError((message) => ({ message })),
+    Effect.provideService(ToolCall, call)
+  )
+}
+
 describe("a process that dies while a run works for a call", () => {
   const hangs: Family.Plan = { first: "hangs" }
 
@@ -49,6 +63,27 @@ describe("a process that dies while a run works for a call", () => {
       const result = yield* agent.resumeRun({ sessionId: "root" })
       assert.deepStrictEqual(settled(yield* logs), [["OutcomeUnknown", spent(4)]])
       assert.deepStrictEqual(result.usage, spent(6))
+    }))
+
+  it.effect("leaves a call whose outcome nobody knows, with what was spent for it by each of several runs, even two deep", () =>
+    Effect.gen(function*() {
+      const handler = severally((input, run) => input.runId === "root//1.0/0" ? Effect.never : run)
+      const store = yield* die({ turns: [[{ by: "order", turns: [[hangs]] }]] }, handler)
+      const { agent, logs } = yield* Family.make({ store })
+      const result = yield* agent.resumeRun({ sessionId: "root" })
+      const found = yield* logs
+      assert.deepStrictEqual(settled(found), [["OutcomeUnknown", spent(4)]])
+      assert.deepStrictEqual([result.usage, found.has("root//1.0/0")], [spent(6), false])
+    }))
+
+  it.effect("leaves a call that is made again, and counts each of several runs once", () =>
+    Effect.gen(function*() {
+      const store = yield* die({ turns: [[{ turns: [[hangs]] }]] }, severally((_, run) => run))
+      const { agent, logs } = yield* Family.make({ store, handler: severally((_, run) => run) })
+      yield* agent.resumeRun({ sessionId: "root" })
+      const found = yield* logs
+      assert.deepStrictEqual(settled(found), [["Succeeded", spent(7)]])
+      assert.deepStrictEqual(Family.violations(found), [])
     }))
 
   it.effect("leaves a call that a new message settles, with what was spent for it", () =>

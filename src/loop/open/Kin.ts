@@ -5,6 +5,7 @@
  * Does not own what follows from it (`Budget`).
  */
 import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
 import * as Pointer from "../../run/Pointer.ts"
 import type * as RunState from "../../run/RunState.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
@@ -14,6 +15,7 @@ import type * as Budget from "../env/Budget.ts"
 import * as CallAround from "../env/CallAround.ts"
 import type * as DriveRequest from "../env/DriveRequest.ts"
 import * as Fold from "../log/Fold.ts"
+import * as Listing from "../log/Listing.ts"
 import type * as Opening from "./Opening.ts"
 
 type Store = SessionStore.SessionStore["Service"]
@@ -44,7 +46,7 @@ export const tie = (
 
 /**
  * Tells the budget what the runs spent that worked for calls which began and have no outcome: runs that are known since a call
- * paused, and runs in the same store whose ids are the calls' keys.
+ * paused, and runs in the same store whose ids are the calls' keys, or a key with a slash and more, as `runAgents` names them.
  */
 export const recall = Effect.fnUntraced(function*(
   store: Store,
@@ -53,7 +55,7 @@ export const recall = Effect.fnUntraced(function*(
   { openCalls, runId }: RunState.RunState
 ): Effect.fn.Return<void, SessionStore.StoreError> {
   if (runId === undefined) return
-  for (const { call, run } of runsBelow({ sessionId, runId }, openCalls)) {
+  for (const { call, run } of yield* runsBelow(store, { sessionId, runId }, openCalls)) {
     const usage = yield* spentFor(store, call, run)
     if (usage !== undefined) budget.tell(call, run, usage)
   }
@@ -83,7 +85,7 @@ const spentOf = Effect.fnUntraced(function*(
   const state = yield* Fold.run(store, self.sessionId, self.runId)
   if (state?.parent === undefined || !Pointer.isSameCall(state.parent, call)) return undefined
   let { usage } = state.totals
-  for (const { call, run } of runsBelow(self, state.openCalls)) {
+  for (const { call, run } of yield* runsBelow(store, self, state.openCalls)) {
     const more = yield* spentFor(store, call, run, seen)
     if (more !== undefined) usage = Usage.add(usage, more)
   }
@@ -91,10 +93,26 @@ const spentOf = Effect.fnUntraced(function*(
 })
 
 /** Runs that may work for calls which have started and have no outcome; one that is listed twice counts once. */
-const runsBelow = ({ runId, sessionId }: Pointer.Run, openCalls: ReadonlyArray<OpenCall.OpenCall>) =>
-  openCalls.filter(OpenCall.hasStarted).flatMap(({ beside = [], callId, waitsFor = [] }) => {
-    const call: Pointer.Parent = { sessionId, runId, callId }
-    const key = OpenCall.idempotencyKey(sessionId, runId, callId)
-    const own: Pointer.Run = { sessionId: key, runId: key }
-    return [...waitsFor, ...beside, own].map((run) => ({ call, run }))
-  })
+const runsBelow = (store: Store, self: Pointer.Run, openCalls: ReadonlyArray<OpenCall.OpenCall>) =>
+  Effect.map(
+    Effect.forEach(openCalls.filter(OpenCall.hasStarted), (call) => runsOf(store, self, call)),
+    (found) => found.flat()
+  )
+
+const runsOf = Effect.fnUntraced(function*(
+  store: Store,
+  { runId, sessionId }: Pointer.Run,
+  { beside = [], callId, phase, waitsFor = [] }: OpenCall.OpenCall
+): Effect.fn.Return<
+  ReadonlyArray<{ readonly call: Pointer.Parent; readonly run: Pointer.Run }>,
+  SessionStore.StoreError
+> {
+  const call: Pointer.Parent = { sessionId, runId, callId }
+  const key = OpenCall.idempotencyKey(sessionId, runId, callId)
+  // a call that paused has named them all
+  const several = phase === "paused"
+    ? []
+    : yield* Stream.runCollect(Listing.all(store, { parents: [sessionId], prefix: `${key}/` }))
+  const own = [key, ...several.map((info) => info.sessionId)].map((id): Pointer.Run => ({ sessionId: id, runId: id }))
+  return [...waitsFor, ...beside, ...own].map((run) => ({ call, run }))
+})
