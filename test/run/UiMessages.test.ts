@@ -139,6 +139,33 @@ describe("a run on a page", () => {
       assert.deepStrictEqual([second?.id, UiPage.brief(second)], [last!.id, UiPage.brief(last)])
     }))
 
+  it.effect.each(["waits", "suspended"])(
+    "that is aborted while a person is asked is a message that the AI SDK accepts: %s",
+    (how) =>
+      Effect.gen(function*() {
+        const desk = Approvals.desk()
+        const { agent, store } = yield* Approvals.make([ScriptedModel.call("work", { n: 1 })], {
+          ...(how === "waits" ? { approver: desk } : {})
+        })
+        const run = yield* agent.start({ sessionId: "s", runId: "r", input: "go" })
+        yield* how === "waits" ? desk.asked("1.0") : run.result
+        yield* agent.abort("s")
+        const log = yield* store.log("s")
+        const { errors, last } = yield* UiPage.read(yield* UiPage.chunksOf(Stream.fromIterable(log)))
+        assert.deepStrictEqual(errors, [])
+        yield* UiPage.accepted(last)
+        const [, kept] = yield* UiPage.opened(log)
+        assert.deepStrictEqual(UiPage.plain(kept), UiPage.plain(last))
+        assert.deepStrictEqual(UiPage.plain(last!.parts.at(-1)), {
+          type: "tool-work",
+          toolCallId: "r/1.0",
+          input: { n: 1 },
+          state: "output-denied",
+          approval: { id: "r/1.0", approved: false, reason: "Not executed: the run was aborted before this call." }
+        })
+      })
+  )
+
   it.effect("that is joined in the middle of an answer shows all of it", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate

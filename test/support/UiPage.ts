@@ -24,6 +24,10 @@ export const read = (chunks: ReadonlyArray<UiMessages.Chunk>, message?: UIMessag
     return { states, last: states.at(-1), errors }
   })
 
+/** Fails the test if the AI SDK does not accept a message that a page has. */
+export const accepted = (message: UIMessage | undefined): Effect.Effect<void> =>
+  message === undefined ? Effect.void : Effect.promise(() => validateUIMessages({ messages: [message] }))
+
 /** The chunks of a run's events, collected. */
 export const chunksOf = (
   events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>,

@@ -154,15 +154,15 @@ export class UiWriter {
     return isShown ? [{ type: "reset-step" }] : []
   }
 
-  /** A page that was not shown the question already knows the answer: it gave it. */
+  /** A page that was not shown the question already knows the answer: it gave it. The first answer counts. */
   #resolved({ approvalId, approved, callId, reason }: Resolved): Array<Chunk> {
     const question = this.#questions.get(callId)
-    return question?.approvalId === approvalId ? this.#answer(question, approved, reason) : []
+    const isOpen = question?.approvalId === approvalId && question.approved === undefined
+    return isOpen ? this.#answer(question, approved, reason) : []
   }
 
-  /** The first answer counts. */
-  #answer(question: Question, approved: boolean, reason: string | undefined): Array<Chunk> {
-    if (question.approved !== undefined) return []
+  #answer(question: Question | undefined, approved: boolean, reason?: string): Array<Chunk> {
+    if (question === undefined || question.approved === approved) return []
     question.approved = approved
     const { approvalId, needsResult } = question
     if (needsResult) return []
@@ -176,34 +176,38 @@ export class UiWriter {
     return input === undefined ? [] : [{ type: "tool-input-available", toolCallId: idOf(event), toolName, input }]
   }
 
-  /** What became of a call; one that ran with other arguments than the model's is shown with those. */
+  /**
+   * What became of a call; one that ran with other arguments than the model's is shown with those. The AI SDK accepts no outcome
+   * beside a question without its answer: the outcome is the answer then.
+   */
   #settled(event: Settled): Array<Chunk> {
     const { callId, edited, outcome, tool } = event
     const toolCallId = idOf(event)
+    const question = this.#questions.get(callId)
     this.#inputs.delete(callId)
     const input: Array<Chunk> = edited === undefined
       ? []
       : [{ type: "tool-input-available", toolCallId, toolName: tool, input: edited }]
     if (outcome._tag === "Succeeded") {
-      return [...input, { type: "tool-output-available", toolCallId, output: outcome.result }]
-    }
-    if (outcome._tag === "Denied" && this.#isNo(event)) {
-      const question = this.#questions.get(callId)
-      const answered = question === undefined ? [] : this.#answer(question, false, outcome.reason)
-      return [...answered, { type: "tool-output-denied", toolCallId }]
+      const answered = this.#answer(question, true)
+      return [...answered, ...input, { type: "tool-output-available", toolCallId, output: outcome.result }]
     }
     const errorText = UiContent.inWords(ToolOutcome.toResult(outcome).result)
+    if (this.#isNo(event)) {
+      const answered = this.#answer(question, false, outcome._tag === "Denied" ? outcome.reason : errorText)
+      return [...answered, { type: "tool-output-denied", toolCallId }]
+    }
     return [...input, { type: "tool-output-error", toolCallId, errorText }]
   }
 
   /**
-   * Whether the page shows the call as denied: when a person was asked about it. It shows it as failed when a hook said no, or
-   * nobody gave the result that it needs. If the turn was not shown here, the page was asked before.
+   * Whether the page shows the call as denied: when a person was asked about it, and nobody said yes. It shows it as failed when
+   * nobody was asked, or nobody gave the result that it needs. If the turn was not shown here, the page was asked before.
    */
-  #isNo({ callId, hook, turn }: Settled): boolean {
+  #isNo({ callId, hook, outcome, turn }: Settled): boolean {
     const question = this.#questions.get(callId)
-    if (question?.needsResult === true) return false
-    return hook === undefined && (question === undefined ? !this.#turns.has(turn) : question.approved !== true)
+    if (question !== undefined) return !question.needsResult && question.approved !== true
+    return outcome._tag === "Denied" && hook === undefined && !this.#turns.has(turn)
   }
 
   #endOf(end: RunEvent.End): Array<Chunk> {

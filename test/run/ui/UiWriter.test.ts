@@ -5,6 +5,7 @@ import * as Stream from "effect/Stream"
 import * as Message from "../../../src/run/Message.ts"
 import * as RunError from "../../../src/run/RunError.ts"
 import type * as RunEvent from "../../../src/run/RunEvent.ts"
+import type * as ToolOutcome from "../../../src/run/ToolOutcome.ts"
 import type * as UiMessages from "../../../src/run/UiMessages.ts"
 import * as Drafts from "../../../src/testing/sessions/Drafts.ts"
 import * as UiPage from "../../support/UiPage.ts"
@@ -196,14 +197,50 @@ describe("the chunks of a run", () => {
       assert.deepStrictEqual<unknown>(chunks.at(-1), { type: "reset-step" })
     }))
 
-  it.effect("show a call that was asked about but cut off without an answer as failed, not as denied", () =>
+  it.effect.each<readonly [outcome: ToolOutcome.ToolOutcome, hook: string | undefined, reason: string]>([
+    [{ _tag: "NotExecuted", reason: "aborted" }, undefined, "Not executed: the run was aborted before this call."],
+    [{ _tag: "UnknownTool", available: [] }, undefined, "There is no such tool; this agent has no tools."],
+    [{ _tag: "Denied", reason: "closed" }, "hours", "closed"]
+  ])(
+    "show a call that was asked about and ended without an answer as denied, and say why: %j",
+    ([outcome, hook, reason]) =>
+      Effect.gen(function*() {
+        const [asked, settled] = Drafts.log(
+          Drafts.approvalRequested("1.0"),
+          Drafts.settled("1.0", outcome, hook === undefined ? {} : { hook })
+        )
+        const chunks = yield* chunksOf([...begin, says(call("a")), asked, settled])
+        assert.deepStrictEqual<unknown>(chunks.slice(-2), [
+          { type: "tool-approval-response", approvalId: "1.0", approved: false, reason },
+          { type: "tool-output-denied", toolCallId: "run-1/1.0" }
+        ])
+      })
+  )
+
+  it.effect("show a call that a hook answered while a person was asked about it as allowed", () =>
     Effect.gen(function*() {
       const [asked, settled] = Drafts.log(
         Drafts.approvalRequested("1.0"),
-        Drafts.settled("1.0", { _tag: "NotExecuted", reason: "limit" } as never)
+        Drafts.settled("1.0", "known", { hook: "cache", edited: { n: 2 } })
       )
-      const chunks = yield* chunksOf([...begin, says(call("a")), asked, settled])
-      assert.strictEqual(chunks.at(-1)?.type, "tool-output-error")
+      const events = [...begin, says(call("a")), asked, settled]
+      assert.deepStrictEqual<unknown>((yield* chunksOf(events)).slice(-3), [
+        { type: "tool-approval-response", approvalId: "1.0", approved: true },
+        available("run-1/1.0", { n: 2 }),
+        { type: "tool-output-available", toolCallId: "run-1/1.0", output: "known" }
+      ])
+    }))
+
+  it.effect("have the first answer to a question", () =>
+    Effect.gen(function*() {
+      const [asked, no, yes] = Drafts.log(
+        Drafts.approvalRequested("1.0"),
+        Drafts.approvalResolved("1.0", false),
+        Drafts.approvalResolved("1.0")
+      )
+      const chunks = yield* chunksOf([...begin, says(call("a")), asked, no, yes])
+      const answers = chunks.flatMap((chunk) => chunk.type === "tool-approval-response" ? [chunk.approved] : [])
+      assert.deepStrictEqual(answers, [false])
     }))
 
   it.effect("do not mention a call that pauses if its arguments were not shown", () =>
