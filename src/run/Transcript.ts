@@ -1,7 +1,8 @@
 /**
  * The projection of a log to the messages a model gets. Whatever the log holds, even with events missing, the strictest
  * provider accepts the result: calls and results paired and adjacent in call order, ids unique, user and assistant in
- * turn, no blank blocks, no lone surrogates, no NUL.
+ * turn, no blank blocks, no lone surrogates, no NUL. Calls that the provider executed itself stay with their results where
+ * it put them.
  *
  * Incremental: `append` costs O(event), and a transcript made by appending equals the fold of the log. Ids are derived
  * from `seq`, so the same log gives the same bytes and provider caches keep working. Does not own instructions, which

@@ -94,10 +94,26 @@ const checkAssistant = (
   }
   const expected = calls.filter((call) => call.providerExecuted !== true)
   pair(expected, after?.role === "tool" ? after.content : [], say)
-  const results = message.content.filter((part) => part.type === "tool-result")
-  const foreign = calls.filter((call) => call.providerExecuted === true)
-  const answered = isPaused ? foreign.filter(({ id }) => results.some((result) => result.id === id)) : foreign
-  pair(answered, results, say)
+  checkOwn(message.content, isPaused, say)
+}
+
+/** A provider's own calls have one result each, anywhere after the call, since what it said goes back as it came. */
+const checkOwn = (
+  content: ReadonlyArray<Message.AssistantPart>,
+  isPaused: boolean,
+  say: (what: string) => void
+): void => {
+  const open = new Map<string, string>()
+  for (const part of content) {
+    if (part.type === "tool-call" && part.providerExecuted === true) open.set(part.id, part.name)
+    if (part.type !== "tool-result") continue
+    const name = open.get(part.id)
+    if (name === undefined) say(`the provider's own result "${part.id}" follows no call without a result`)
+    else if (name !== part.name) say(`the provider's own result "${part.id}" has another name than its call`)
+    open.delete(part.id)
+  }
+  if (isPaused) return
+  for (const id of open.keys()) say(`the provider's own call "${id}" has no result`)
 }
 
 interface Named {

@@ -70,6 +70,36 @@ describe("an answer that its provider pauses in", () => {
       ])
     }))
 
+  it.effect("goes on with an id that it has used, and with results in another order than its calls", () =>
+    Effect.gen(function*() {
+      const { agent, script, store } = yield* TestAgent.make([
+        [searches("srv_1"), pause],
+        [
+          searches("srv_1"),
+          finds("srv_1"),
+          searches("srv_2"),
+          finds("srv_2"),
+          finds("srv_1"),
+          ScriptedModel.text("42")
+        ],
+        ScriptedModel.text("bye")
+      ])
+      yield* agent.run(go)
+      yield* agent.run({ ...go, runId: "r2", input: "and?" })
+      const shape = shapeOf((yield* script.requests).at(-1)?.messages[2])
+      const [again] = shape.flatMap((part) => part.startsWith("tool-call p") ? [part.slice("tool-call ".length)] : [])
+      assert.deepStrictEqual(shape, [
+        "tool-call srv_1",
+        `tool-call ${again}`,
+        "tool-result srv_1",
+        "tool-call srv_2",
+        "tool-result srv_2",
+        `tool-result ${again}`,
+        "text"
+      ])
+      assert.deepStrictEqual(RunLog.violations(yield* store.log("s")), [])
+    }))
+
   it.effect("may pause again, also before it says anything, and begin calls of ours in the end", () =>
     Effect.gen(function*() {
       const { agent, script, store } = yield* TestAgent.make([

@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Message from "../../src/run/Message.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as Transcript from "../../src/run/Transcript.ts"
+import * as LogRules from "../../src/testing/LogRules.ts"
 import * as Draft from "../support/Drafts.ts"
 import * as Logs from "../support/Logs.ts"
 import { dice, models } from "../support/Odd.ts"
@@ -101,6 +102,7 @@ describe("a model's content", () => {
     ["a provider's call of an odd name", [hosted("a", "web search")]],
     ["a provider's call whose arguments are no object", [hosted("a", "web_search", "cats")]],
     ["a NUL in a provider's call", [hosted("a", "web_search", { q: "\0" })]],
+    ["results of a provider's calls in another order", [[hosted("a")[0]!, ...hosted("b"), hosted("a")[1]!]]],
     ["a provider's call without its result", [[hosted("a")[0]!]]],
     ["a provider's result without its call", [[hosted("a")[1]!]]],
     ["a NUL in a provider's result", [[
@@ -147,6 +149,17 @@ it("a provider's call and its result keep one id, the provider's own if every pr
   assert.strictEqual(ids[0], "srvtoolu_1")
   assert.deepStrictEqual([ids[0], ids[2], ids[4]], [ids[1], ids[3], ids[5]])
   assert.strictEqual(new Set(ids).size, 3)
+})
+
+it("results of a provider's calls go back in the order in which they came", () => {
+  const log = answered([hosted("a")[0]!, hosted("b")[0]!, hosted("b")[1]!, hosted("a")[1]!])
+  const told = Transcript.messages(Transcript.fromLog(log)).flatMap((message) =>
+    message.role === "assistant"
+      ? message.content.flatMap((part) => "id" in part ? [`${part.type} ${part.id}`] : [])
+      : []
+  )
+  assert.deepStrictEqual(told, ["tool-call a", "tool-call b", "tool-result b", "tool-result a"])
+  assert.deepStrictEqual(LogRules.violations(log, true), [])
 })
 
 describe("a user's words", () => {

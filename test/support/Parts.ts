@@ -59,6 +59,16 @@ const call = (taste: Taste): Message.ToolCallPart => ({
   ...metadata(taste)
 })
 
+/** Calls that the provider ran itself, and usually their results, which need not come in the order of the calls. */
+const allHosted = (taste: Taste): ReadonlyArray<Message.AssistantPart> => {
+  const parts = Array.from({ length: 1 + taste.dice.int(2) }, () => hosted(taste)).flat()
+  if (!taste.dice.chance(0.3)) return parts
+  const [calls, results] = [parts.filter(isCall), parts.filter((part) => !isCall(part))]
+  return [...calls, ...results.reverse()]
+}
+
+const isCall = ({ type }: Message.AssistantPart) => type === "tool-call"
+
 /** A call that the provider ran itself, and usually its result. */
 const hosted = (taste: Taste): ReadonlyArray<Message.AssistantPart> => {
   const made: Message.ToolCallPart = { ...call(taste), providerExecuted: true }
@@ -73,7 +83,7 @@ export const assistantContent = (taste: Taste, mark: string): ReadonlyArray<Mess
   const out: Array<Message.AssistantPart> = []
   if (dice.chance(0.4)) out.push(reasoning(taste, mark))
   if (dice.chance(0.6)) out.push(text(taste, `answer ${mark}`))
-  if (dice.chance(0.15)) { for (let i = dice.int(2); i >= 0; i--) out.push(...hosted(taste)) }
+  if (dice.chance(0.15)) out.push(...allHosted(taste))
   if (isOdd(taste) && dice.chance(0.3)) out.push(file(taste))
   if (dice.chance(0.5)) { for (let i = dice.int(4); i >= 0; i--) out.push(call(taste)) }
   if (isOdd(taste) && dice.chance(0.3)) out.push(reasoning(taste, `${mark} late`), text(taste, `end ${mark}`))

@@ -30,6 +30,7 @@ const call = (id: string, name = "search", params: Message.ToolCallPart["params"
   name,
   params
 })
+const own = (id: string): Message.ToolCallPart => ({ ...call(id), providerExecuted: true })
 const results = (...ids: ReadonlyArray<string>): Message.ToolMessage => ({
   role: "tool",
   content: ids.map((id) => ({ type: "tool-result", id, name: "search", result: "ok", isFailure: false }))
@@ -58,7 +59,12 @@ describe("a legal request", () => {
     ]],
     ["a provider's own call", [
       hello,
-      assistant({ ...call("a"), providerExecuted: true }, results("a").content[0]!, Message.text("hi")),
+      assistant(own("a"), results("a").content[0]!, Message.text("hi")),
+      Message.user("more")
+    ]],
+    ["results of a provider's own calls in the order in which they came", [
+      hello,
+      assistant(...["a", "b"].map(own), ...results("b", "a").content, Message.text("hi")),
       Message.user("more")
     ]],
     ["a file", [{ role: "user", content: [{ type: "file", mediaType: "image/png", data: "AA==" }] }]]
@@ -127,6 +133,19 @@ describe("a violation", () => {
     ["calls [a,b] are followed by results [b,a]", after(assistant(call("a"), call("b")), results("b", "a"))],
     ["calls [a] are followed by results [a,b]", after(assistant(call("a")), results("a", "b"))],
     ["calls [] are followed by results [a]", after(assistant(Message.text("x")), results("a"))],
+    ["the provider's own call \"b\" has no result", after(assistant(own("a"), own("b"), ...results("a").content))],
+    [
+      "the provider's own result \"b\" follows no call without a result",
+      after(assistant(own("b"), ...results("b", "b").content))
+    ],
+    [
+      "the provider's own result \"a\" follows no call without a result",
+      after(assistant(...results("a").content, own("a")))
+    ],
+    [
+      "the provider's own result \"a\" has another name than its call",
+      after(assistant({ ...own("a"), name: "pay" }, ...results("a").content))
+    ],
     [`the result of "a" shows nothing`, after(assistant(call("a")), showing())],
     [`the result of "a" has a blank text`, after(assistant(call("a")), showing(Message.text(" ")))],
     [

@@ -1,6 +1,6 @@
 /**
  * The calls of an assistant message as they may be sent: their ids have the narrowest form and are unique in the
- * conversation, and calls that the provider executed itself are paired with their results.
+ * conversation, and calls that the provider executed itself have a result each, where the provider put it.
  *
  * Does not own where the results of other calls go (`Entries`).
  */
