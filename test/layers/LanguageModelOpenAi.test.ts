@@ -1,11 +1,12 @@
 /** The stream of a chat completion: what becomes of its events, when it ends, and that leaving it closes the socket. */
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, vi } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Schema, Stream } from "effect"
 import { AiError, LanguageModel } from "effect/ai"
 import * as LanguageModelOpenAi from "../../src/layers/LanguageModelOpenAi.ts"
 import * as ChatStream from "../../src/layers/openai/ChatStream.ts"
 import * as Endpoint from "../../src/layers/openai/Endpoint.ts"
 import * as AdapterErrors from "../../src/layers/provider/AdapterErrors.ts"
+import { TimeLeft } from "../../src/services/attempts/TimeLeft.ts"
 import * as OpenAi from "../support/OpenAiServer.ts"
 
 const hello = OpenAi.data(OpenAi.delta({ role: "assistant", content: "Hel" }), OpenAi.delta({ content: "lo" }))
@@ -188,6 +189,34 @@ describe("the end", () => {
       const parts = yield* Stream.runCollect(ChatStream.parts(body, endpoint, "text/event-stream", "m-1"))
       assert.strictEqual(parts.at(-1)?.type, "finish")
     }))
+
+  /** The parts of a body that says this and then nothing, and goes on. Waits in real time end when the test says so. */
+  const silentAfter = Effect.fnUntraced(function*(said: string, timeLeft = Infinity) {
+    yield* Effect.acquireRelease(
+      Effect.sync(() => vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] })),
+      () => Effect.sync(() => vi.useRealTimers())
+    )
+    const body = Stream.concat(Stream.make(said), Stream.never).pipe(Stream.encodeText)
+    const endpoint = yield* Endpoint.make({ baseUrl: "http://silent.test/v1", apiKey: OpenAi.key })
+    const parts = yield* Stream.runCollect(ChatStream.parts(body, endpoint, "text/event-stream", "m-1")).pipe(
+      Effect.provideService(TimeLeft, () => timeLeft),
+      Effect.forkChild({ startImmediately: true })
+    )
+    assert.strictEqual(vi.getTimerCount(), 1)
+    return parts
+  })
+
+  it.effect.each<readonly [number, number]>([[Infinity, 2000], [10_000, 2000], [2000, 1800], [100, 90]])(
+    "an attempt with %s ms left waits %s ms for the usage of an answer that is whole",
+    ([timeLeft, wait]) =>
+      Effect.gen(function*() {
+        const parts = yield* silentAfter(hello + OpenAi.data(OpenAi.finish("stop")), timeLeft)
+        vi.advanceTimersByTime(wait - 1)
+        assert.strictEqual(vi.getTimerCount(), 1)
+        vi.advanceTimersByTime(1)
+        assert.strictEqual((yield* Fiber.join(parts)).at(-1)?.type, "finish")
+      })
+  )
 
   it.effect.each<readonly [string, string]>([
     ["[DONE]", OpenAi.data(OpenAi.finish("stop")) + OpenAi.done],

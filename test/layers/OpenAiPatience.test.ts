@@ -38,3 +38,15 @@ it.live("the HTTP client has no time limits of its own", () =>
     assert.strictEqual((yield* agent.run({ input: "go" })).text, "Hi.")
     assert.deepStrictEqual(asked.map(({ bodyTimeout, headersTimeout }) => [headersTimeout, bodyTimeout]), [[0, 0]])
   }))
+
+it.live("an answer that is whole counts, although its usage does not come within the gap", () =>
+  Effect.gen(function*() {
+    const server = yield* OpenAi.make(
+      OpenAi.open(OpenAi.data(OpenAi.delta({ content: "Hi." }), OpenAi.finish("stop")))
+    )
+    const { agent } = yield* TestAgent.make([], {
+      model: Layer.orDie(ModelOpenAi.layer({ model: "m", baseUrl: server.baseUrl, apiKey: OpenAi.key })),
+      agent: { timeouts: { gap: "1500 millis" } }
+    })
+    assert.strictEqual((yield* agent.run({ input: "go" })).text, "Hi.")
+  }))

@@ -14,6 +14,7 @@ import type * as HttpClientError from "effect/http/HttpClientError"
 import * as Pull from "effect/Pull"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
+import { TimeLeft } from "../../services/attempts/TimeLeft.ts"
 import * as AdapterErrors from "../provider/AdapterErrors.ts"
 import * as Closing from "../provider/Closing.ts"
 import * as NetworkErrors from "../provider/NetworkErrors.ts"
@@ -28,11 +29,14 @@ const usageWait = 2000
 /** The same where content has followed a finish reason: more of it may come. */
 const contentWait = 20_000
 
+/** How much of the time that is left such a wait may take: an answer that is whole is not to fail for want of its usage. */
+const share = 0.9
+
 /**
  * Parts come as they arrive; those read before a failure come before it. Tool calls come only when the model finished:
  * a body that ends or breaks off earlier fails with an error that `AdapterErrors.isTruncated` recognises. When the
  * connection breaks after the finish reason, or stays open, the answer is whole; only its usage may be missing. One that breaks after
- * content that followed a finish reason is not.
+ * content that followed a finish reason is not. One that stays open is left before the attempt's time is over (`TimeLeft`).
  */
 export const parts = (
   body: Stream.Stream<Uint8Array, HttpClientError.HttpClientError>,
@@ -45,15 +49,17 @@ export const parts = (
     Stream.mapError((error) => AdapterErrors.inAnswer(endpoint, NetworkErrors.fromHttpClient(endpoint, error)))
   )
   return Stream.transformPull(texts, (pull) =>
-    Effect.sync(() => {
+    Effect.map(TimeLeft, (timeLeft) => {
       const reader = ChatReader.make(endpoint, contentType, model)
-      let quietSince: number | undefined
+      /** since when nothing has come, and for how long that may go on at most */
+      let quiet: { readonly since: number; readonly most: number } | undefined
       let isLeft = false
       /** Ends the body a while after the finish reason: the answer is whole, whatever else the server sends. */
       const onward = Effect.suspend(() => {
         if (!reader.isFinished()) return pull
-        quietSince ??= performance.now()
-        const left = quietSince + (reader.isEarly() ? contentWait : usageWait) - performance.now()
+        const now = performance.now()
+        quiet ??= { since: now, most: timeLeft() * share }
+        const left = quiet.since + Math.min(reader.isEarly() ? contentWait : usageWait, quiet.most) - now
         const leave = Effect.suspend(() => {
           isLeft = true
           return Cause.done()
@@ -64,7 +70,7 @@ export const parts = (
         const taken = reader.take()
         const outcome = reader.outcome()
         if (Arr.isArrayNonEmpty(taken)) {
-          quietSince = undefined
+          quiet = undefined
           return outcome === "settled" && !isLeft ? Effect.as(Closing.drain(pull), taken) : Effect.succeed(taken)
         }
         if (outcome === "settled") return Cause.done()

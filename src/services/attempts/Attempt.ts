@@ -6,6 +6,7 @@
  */
 import * as Cause from "effect/Cause"
 import * as Channel from "effect/Channel"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Pull from "effect/Pull"
@@ -19,6 +20,7 @@ import * as Grace from "../Grace.ts"
 import type * as Model from "../Model.ts"
 import type { Incoming } from "./Incoming.ts"
 import type * as Patience from "./Patience.ts"
+import { TimeLeft } from "./TimeLeft.ts"
 import * as TimeLimit from "./TimeLimit.ts"
 
 type Answer = ReturnType<Model.Model["Service"]["stream"]>
@@ -39,7 +41,8 @@ export const of = (
         onSuccess: () => resultOf(incoming),
         onFailure: (error) => Cause.isDone(error) ? resultOf(incoming) : failed(error, incoming)
       }))
-    const fiber = Detached.startHere(read(stream, incoming, onLeftBehind))
+    const context = Context.add(Detached.contextHere(), TimeLeft, () => TimeLimit.left(incoming, patience))
+    const fiber = Detached.start(read(stream, incoming, onLeftBehind), context)
     const exit = fiber.pollUnsafe()
     if (exit === undefined) {
       return Leavable.awaiting(fiber, tell, tell, onLeftBehind, () => TimeLimit.of(incoming, patience))

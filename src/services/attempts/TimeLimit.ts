@@ -15,22 +15,34 @@ const shortestWait = 100
 /** Fails when the whole call, the first part or the gap between two parts takes too long. */
 export const of = (
   incoming: Incoming,
-  { call, firstPart, gap }: Patience.Patience
+  patience: Patience.Patience
 ): Leavable.Limit<never, RunError.ModelError> => {
+  const { call, firstPart, gap } = patience
   const over = () => {
-    const { collector, firstPartAt, lastPartAt, startedAt } = incoming
-    if (collector.finish !== undefined) return Infinity
-    const at = incoming.now()
-    const scope = firstPartAt === undefined ? "firstPart" as const : "gap" as const
-    const limit = scope === "firstPart" ? firstPart : gap
-    const left = limit - (at - lastPartAt)
-    const callLeft = call - (at - startedAt)
+    if (incoming.collector.finish !== undefined) return Infinity
+    const { callLeft, partLeft, scope } = leftOf(incoming, patience)
     if (callLeft <= 0) return () => Effect.fail(timedOut("call", call))
-    if (left <= 0) return () => Effect.fail(timedOut(scope, limit))
+    if (partLeft <= 0) return () => Effect.fail(timedOut(scope, patience[scope]))
     // the first part may come meanwhile, and nothing else looks at the gap that begins with it
-    return Math.min(left, callLeft, Math.max(gap, shortestWait))
+    return Math.min(partLeft, callLeft, Math.max(gap, shortestWait))
   }
   return { millis: Math.min(firstPart, gap, call), over }
+}
+
+/** Milliseconds until it fails, if no part comes. */
+export const left = (incoming: Incoming, patience: Patience.Patience): number => {
+  const { callLeft, partLeft } = leftOf(incoming, patience)
+  return Math.min(callLeft, partLeft)
+}
+
+const leftOf = (incoming: Incoming, patience: Patience.Patience) => {
+  const at = incoming.now()
+  const scope = incoming.firstPartAt === undefined ? "firstPart" as const : "gap" as const
+  return {
+    scope,
+    partLeft: patience[scope] - (at - incoming.lastPartAt),
+    callLeft: patience.call - (at - incoming.startedAt)
+  }
 }
 
 const scopes = {

@@ -10,6 +10,7 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as RunError from "../../../src/run/RunError.ts"
+import { TimeLeft } from "../../../src/services/attempts/TimeLeft.ts"
 import * as Model from "../../../src/services/Model.ts"
 import * as RetryPolicy from "../../../src/services/RetryPolicy.ts"
 import * as TestAgent from "../../support/TestAgent.ts"
@@ -54,6 +55,23 @@ describe("the scope of a model's stream is closed with", () => {
       assert.deepStrictEqual(yield* exitsOf(Stream.concat(said, refused)), ["Failure"])
     }))
 })
+
+it.effect("a model's stream knows how much time is left: until the next part is too late, or the whole answer", () =>
+  Effect.gen(function*() {
+    const left: Array<number> = []
+    const look = Stream.fromEffectDrain(Effect.andThen(
+      Effect.sleep("500 millis"),
+      Effect.map(TimeLeft, (timeLeft) => left.push(timeLeft()))
+    ))
+    const answer = [look, said, look, look, said, look, finish].reduce((all, part) => Stream.concat(all, part))
+    const model = { info: { provider: "test", name: "timed" }, stream: () => answer }
+    const timeouts = { firstPart: "2 seconds", gap: "3 seconds", call: "4 seconds" } as const
+    const { agent } = yield* TestAgent.make([], { model: Layer.succeed(Model.Model, model), agent: { timeouts } })
+    const run = yield* Effect.forkChild(agent.run({ input: "go" }))
+    yield* TestClock.adjust("2 seconds")
+    assert.strictEqual((yield* Fiber.join(run))._tag, "Completed")
+    assert.deepStrictEqual(left, [1500, 2500, 2000, 2000])
+  }))
 
 describe("a scope that does not finish closing", () => {
   it.effect("delays an abort by the grace period, and is named once", () =>
