@@ -218,6 +218,24 @@ describe("the end", () => {
       })
   )
 
+  /** As gateways send it that put a finish reason on every chunk. */
+  const early = (content: string, finish_reason: string | null = "stop", more: object = {}) =>
+    OpenAi.data({ choices: [{ index: 0, delta: { content }, finish_reason }], ...more })
+
+  it.effect.each<readonly [number, number]>([[Infinity, 20_000], [10_000, 9000]])(
+    "an answer that went on after a finish reason, in an attempt with %s ms left, ends after %s ms of silence",
+    ([timeLeft, wait]) =>
+      Effect.gen(function*() {
+        const parts = yield* silentAfter(early("Hel") + early("lo"), timeLeft)
+        vi.advanceTimersByTime(wait - 1)
+        assert.strictEqual(vi.getTimerCount(), 1)
+        vi.advanceTimersByTime(1)
+        const ended = yield* Fiber.join(parts)
+        assert.strictEqual(ended.map((part) => part.type === "text-delta" ? part.delta : "").join(""), "Hello")
+        assert.strictEqual(ended.at(-1)?.type, "finish")
+      })
+  )
+
   it.effect.each<readonly [string, string]>([
     ["[DONE]", OpenAi.data(OpenAi.finish("stop")) + OpenAi.done],
     ["a finish reason with usage", OpenAi.data(OpenAi.finish("stop", counts))]
@@ -229,10 +247,6 @@ describe("the end", () => {
       assert.strictEqual(OpenAi.text(parts), "Hello")
       assert.strictEqual(OpenAi.types(parts).at(-1), "finish")
     }))
-
-  /** As gateways send it that put a finish reason on every chunk. */
-  const early = (content: string, finish_reason: string | null = "stop", more: object = {}) =>
-    OpenAi.data({ choices: [{ index: 0, delta: { content }, finish_reason }], ...more })
 
   it.effect.each<readonly [string, object]>([["without usage", {}], ["with usage", counts]])(
     "content after a finish reason is read, %s on every chunk, and the last reason counts",
