@@ -51,6 +51,16 @@ describe("an answer", () => {
       )
     ],
     [
+      "with events of other names between its own",
+      "event: ping\ndata: keep-alive\n\n"
+      + "event: queue\ndata: 123\n\n"
+      + `event: message\n${hello}`
+      + "event: metrics\ndata: [1]\n\n"
+      + "event: log\ndata: one\ndata: two\n\n"
+      + "event: status\ndata: \"done\"\n\n"
+      + data(finish("stop", counts))
+    ],
+    [
       "with an empty error in every event",
       data(
         { ...delta({ role: "assistant", content: "H" }), error: { message: null, code: null } },
@@ -131,6 +141,24 @@ describe("an error", () => {
       `${hello}error: {"code":400,"message":"boom","type":"invalid_request_error"}\n\n`,
       "InvalidRequest",
       "boom"
+    ],
+    [
+      "in a word instead of an event",
+      `${hello}data: boom\n\n${data(finish("stop"))}`,
+      "InvalidResponse",
+      "not a JSON object"
+    ],
+    [
+      "in an event that is called an error",
+      `${hello}event: upstream_error\ndata: boom\n\n${data(finish("stop"))}`,
+      "InvalidResponse",
+      "not a JSON object"
+    ],
+    [
+      "in the middle of an event, which has a name of its own",
+      `${hello}event: chunk\ndata: {"choices":[{"del\n\n${data(finish("stop"))}`,
+      "InvalidResponse",
+      "not a JSON object"
     ],
     ["of its gateway, on a web page", `${hello}<html><body>502</body></html>\n`, "StreamTruncated", undefined],
     ["absent from a line without a field", `${hello}{"done":true}\n`, "StreamTruncated", undefined],

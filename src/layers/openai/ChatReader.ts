@@ -42,6 +42,10 @@ const notAStream = (endpoint: Endpoint, what: string): AiError.AiError =>
 /** Whether a text is the data of several events without blank lines between them. */
 const isUnparted = (data: string): boolean => Json.object(Json.parse(data.split("\n", 1)[0]!)) !== undefined
 
+/** Whether an event is no part of the API: it has a name of its own, and not even the beginning of an object as its data. */
+const isForeign = (name: string, data: string): boolean =>
+  name !== "" && name !== "message" && !/error/i.test(name) && !data.startsWith("{")
+
 /** The reader of a body of this content type, answered by the model of this name. */
 export const make = (endpoint: Endpoint, contentType: string, model: string): ChatReader => {
   const response = ChatResponse.make(Attached.source(endpoint.hostname, model))
@@ -98,7 +102,7 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
     } else if (payload !== undefined) {
       response.push(ChatChunk.read(payload), parts)
       if (response.isComplete()) settle()
-    } else if (!isAtEnd && json !== null) {
+    } else if (!isAtEnd && json !== null && !isForeign(name, said)) {
       fail(AdapterErrors.invalidResponse(endpoint, "sent an event that is not a JSON object; check the base URL"))
     }
   }
