@@ -77,7 +77,7 @@ const stats: Sections = {
     "  approvals                        asked, approved, answered, denied",
     "  errors                           attempts, tools and runs, by kind",
     "  promptTokens, events             input tokens of a model call, stored events of a session",
-    "  tokens, cost, unpriced, models   what was spent, model calls without a known price, the same by model"
+    "  tokens, cost, unpriced, models   what was spent, model calls without a known cost, the same by model"
   ]
 }
 

@@ -76,7 +76,7 @@ export interface RunStats {
   readonly models: ModelStats.Models
   /** of models; the `usage` of a call is counted in the runs that worked for it */
   readonly usage: Usage.Usage
-  /** model calls whose price was not known */
+  /** settled model calls whose cost was not known */
   readonly unpriced: number
 }
 

@@ -3,7 +3,7 @@ import * as Schema from "effect/Schema"
 
 /**
  * Token counts: `inputTokens` includes cached ones, `outputTokens` includes reasoning. `cost` is in the unit of the
- * application's price table and absent if no price is known.
+ * application's price table and absent if it is not known.
  */
 export const Usage = Schema.Struct({
   inputTokens: Schema.Finite,

@@ -147,10 +147,10 @@ const spent = ({ cost, events, models, promptTokens, tokens, unpriced }: RunStat
       label: "cost",
       cells: [cost === null ? "-" : money(cost)],
       note: cost === null
-        ? "no price is known"
+        ? "no cost is known"
         : unpriced === 0
         ? ""
-        : `without ${count(unpriced, "call")} of no known price`
+        : `without ${count(unpriced, "call")} of no known cost`
     },
     {
       label: "events",

@@ -128,6 +128,13 @@ export class Budget implements Below.Spender {
     return RunDecision.budgetSpent(this.#counted(), this.#at(now))
   }
 
+  /** Which limits count what models use, by this run or one around it. */
+  usageLimits(): ReadonlyArray<"maxTokens" | "maxCost"> {
+    const limits = [this.#limits()]
+    for (let run = this.#holder(); run !== undefined; run = run.#holder()) limits.push(run.#limits())
+    return usageLimits.filter((name) => limits.some((limits) => limits[name] !== undefined))
+  }
+
   /** The id of a run around this one whose cost is limited, if any. */
   costLimitAround(): string | undefined {
     let run = this.#holder()
@@ -194,6 +201,8 @@ export class Budget implements Below.Spender {
     return sessionId === this.sessionId && runId === this.#log?.state.runId
   }
 }
+
+const usageLimits = ["maxTokens", "maxCost"] as const
 
 /** What most runs have: it costs them nothing. */
 const none: ReadonlyArray<Below.Below> = []

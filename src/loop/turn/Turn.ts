@@ -11,9 +11,9 @@ import type * as Message from "../../run/Message.ts"
 import type * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as Model from "../../services/Model.ts"
-import * as Prices from "../../services/Prices.ts"
 import type * as Env from "../env/Env.ts"
 import * as Inbox from "../env/Inbox.ts"
+import * as AnswerUsage from "./AnswerUsage.ts"
 import * as Concluding from "./Concluding.ts"
 import * as CurrentModel from "./CurrentModel.ts"
 import * as Ended from "./Ended.ts"
@@ -58,18 +58,21 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
     const result = yield* ModelCall.run(turn, model, messages)
     if (result._tag === "Settled") {
       const asked = result.tools === turn.tools ? turn : { ...turn, tools: result.tools }
-      settle(asked, result)
+      const uncounted = settle(asked, result)
+      if (uncounted !== undefined) yield* uncounted
       ended = yield* Concluding.conclude(asked, { firstPart: result.firstPart, model: result.duration })
     } else ended = yield* unanswered(turn, result, messages)
   }
   return ended
 })
 
-/** Records the settled answer. */
+/** Records the settled answer; returns the warning that its usage calls for, if any. */
 const settle = (
-  { journal, prices }: Env.Env,
-  { attempt, content, finishReason, model, usage }: Extract<ModelCall.Result, { _tag: "Settled" }>
-): void =>
+  env: Env.Env,
+  { attempt, content, finishReason, model, usage: used }: Extract<ModelCall.Result, { _tag: "Settled" }>
+): Effect.Effect<void> | undefined => {
+  const { journal, prices } = env
+  const usage = AnswerUsage.costed(prices, model, used)
   journal.record({
     _tag: "AssistantMessage",
     turn: journal.state.turn,
@@ -77,8 +80,10 @@ const settle = (
     message: { role: "assistant", content },
     finishReason,
     model: Model.refOf(model),
-    usage: Prices.costed(prices, model, usage)
+    usage
   })
+  return AnswerUsage.warning(env, usage)
+}
 
 /** What follows a call that has no answer: how the run ends, or nothing where another turn is tried. */
 const unanswered = function*(

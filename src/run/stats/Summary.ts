@@ -94,8 +94,8 @@ export interface Summary {
   readonly events: Spread
   readonly tokens: Tokens
   /**
-   * in the unit of the application's prices; `null` if no price was known. `unpriced`: settled model calls without a
-   * price
+   * in the unit of the application's prices; `null` if none was known. `unpriced`: settled model calls of no known cost, for want of a
+   * price or of usage
    */
   readonly cost: number | null
   readonly unpriced: number

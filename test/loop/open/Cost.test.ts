@@ -7,6 +7,8 @@ import type * as RunError from "../../../src/run/RunError.ts"
 import type * as RunEvent from "../../../src/run/RunEvent.ts"
 import type * as RunInput from "../../../src/run/RunInput.ts"
 import type * as RunPolicy from "../../../src/run/RunPolicy.ts"
+import * as RunStats from "../../../src/run/RunStats.ts"
+import * as Usage from "../../../src/run/Usage.ts"
 import * as Prices from "../../../src/services/Prices.ts"
 import * as RetryPolicy from "../../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
@@ -107,6 +109,27 @@ describe("the cost of a run", () => {
       const { log } = yield* play([TestAgent.work(1), ScriptedModel.text("ok")])
       assert.notInclude(JSON.stringify(log), "\"cost\"")
     }))
+
+  it.effect("is absent from an answer that came without usage, which statistics count as unpriced", () =>
+    Effect.gen(function*() {
+      const { costs, log } = yield* play([
+        [TestAgent.work(1), ScriptedModel.finish("tool-calls", Usage.zero)],
+        ScriptedModel.text("ok")
+      ])
+      assert.deepStrictEqual(costs.filter((line) => !line.startsWith("Turn")), [
+        "AssistantMessage undefined",
+        "AssistantMessage 25",
+        "RunCompleted 25"
+      ])
+      const stats = RunStats.summarize(log.reduce(RunStats.evolve, RunStats.make()))
+      assert.deepStrictEqual([stats.cost, stats.unpriced], [25, 1])
+    }).pipe(priced))
+
+  it.effect("is nothing without usage where the model is free", () =>
+    Effect.gen(function*() {
+      const { costs } = yield* play([[ScriptedModel.text("ok"), ScriptedModel.finish("stop", Usage.zero)]])
+      assert.include(costs, "RunCompleted 0")
+    }).pipe(Effect.provideService(Prices.Prices, () => ({ input: 0, output: 0 }))))
 
   it.effect("is absent when the prices throw, and the answer and its tokens are kept", () =>
     Effect.gen(function*() {
