@@ -22,18 +22,23 @@ type Effects = ReadonlyArray<Done> | undefined
  * What the killed process left: the log keeps `LogRules`, nothing was done without a stored intent, and nothing is said to have
  * succeeded that was not done.
  */
-export const afterDeath = (log: Log, effects: Effects): ReadonlyArray<string> => [
+export const afterDeath = (sessionId: string, log: Log, effects: Effects): ReadonlyArray<string> => [
   ...LogRules.violations(log, true),
-  ...effectsWithoutIntent(log, effects),
-  ...outcomesWithoutEffect(log, effects)
+  ...effectsWithoutIntent(sessionId, log, effects),
+  ...outcomesWithoutEffect(sessionId, log, effects)
 ]
 
 /** A session that went on: what was stored is unchanged, every run has its end, nothing was done twice. */
-export const afterRecovery = (before: Log, after: Log, effects: Effects): ReadonlyArray<string> => [
+export const afterRecovery = (
+  sessionId: string,
+  before: Log,
+  after: Log,
+  effects: Effects
+): ReadonlyArray<string> => [
   ...LogRules.violations(after),
   ...lost(before, after),
-  ...effectsWithoutIntent(after, effects),
-  ...outcomesWithoutEffect(after, effects),
+  ...effectsWithoutIntent(sessionId, after, effects),
+  ...outcomesWithoutEffect(sessionId, after, effects),
   ...doneTwice(effects)
 ]
 
@@ -45,15 +50,14 @@ export const lost = (events: Log, log: Log): ReadonlyArray<string> =>
       : [`event ${event.seq} (${event._tag}) is not as it was stored`]
   )
 
-/** Whether something was done with the key that the handler of this call gets. */
-const isOf = (event: { readonly runId: string; readonly callId: string }) => (done: Done) =>
-  done.key.endsWith(`/${encodeURIComponent(event.runId)}/${encodeURIComponent(event.callId)}`) ||
-  done.key === OpenCall.idempotencyKey(event.runId, event.runId, event.callId)
+/** The key that the handler of this call gets. */
+const keyOf = (sessionId: string, event: { readonly runId: string; readonly callId: string }): string =>
+  OpenCall.idempotencyKey(sessionId, event.runId, event.callId)
 
-const effectsWithoutIntent = (log: Log, effects: Effects = []) =>
-  effects
-    .filter((done) => !log.some((event) => event._tag === "ToolStarted" && isOf(event)(done)))
-    .map(({ key }) => `${key} was done without a stored intent`)
+const effectsWithoutIntent = (sessionId: string, log: Log, effects: Effects = []) => {
+  const intended = new Set(log.flatMap((event) => event._tag === "ToolStarted" ? [keyOf(sessionId, event)] : []))
+  return effects.flatMap(({ key }) => intended.has(key) ? [] : [`${key} was done without a stored intent`])
+}
 
 /** A call whose result a person gave needs nothing done. */
 const answersIn = (log: Log): ReadonlySet<string> =>
@@ -63,15 +67,17 @@ const answersIn = (log: Log): ReadonlySet<string> =>
       : []
   ))
 
-const outcomesWithoutEffect = (log: Log, effects: Effects, answers = answersIn(log)) =>
-  effects === undefined ?
-    [] :
-    log.flatMap((event) =>
-      event._tag === "ToolSettled" && event.outcome._tag === "Succeeded" && event.hook === undefined &&
-        !answers.has(`${event.runId} ${event.callId}`) && !effects.some(isOf(event))
-        ? [`call ${event.callId} of ${event.tool} is said to have succeeded, and was not done`]
-        : []
-    )
+const outcomesWithoutEffect = (sessionId: string, log: Log, effects: Effects) => {
+  if (effects === undefined) return []
+  const answers = answersIn(log)
+  const done = new Set(effects.map(({ key }) => key))
+  return log.flatMap((event) =>
+    event._tag === "ToolSettled" && event.outcome._tag === "Succeeded" && event.hook === undefined &&
+      !answers.has(`${event.runId} ${event.callId}`) && !done.has(keyOf(sessionId, event))
+      ? [`call ${event.callId} of ${event.tool} is said to have succeeded, and was not done`]
+      : []
+  )
+}
 
 const doneTwice = (effects: Effects = []) => {
   const times = new Map<string, number>()

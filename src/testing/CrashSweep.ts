@@ -180,7 +180,7 @@ const look = (subject: Subject, { sessionId }: Place, goOn: GoOn): Effect.Effect
   const found: Array<string> = []
   return Effect.gen(function*() {
     const before = yield* log
-    found.push(...CrashRules.afterDeath(before, yield* effects))
+    found.push(...CrashRules.afterDeath(sessionId, before, yield* effects))
     const said = yield* subject.use(Effect.fnUntraced(function*(client) {
       // a session may be compacted by hand after its last end
       const { crashes, end, runId } = before.reduce(RunState.evolve, RunState.empty)
@@ -197,6 +197,6 @@ const look = (subject: Subject, { sessionId }: Place, goOn: GoOn): Effect.Effect
       return yield* client.run({ input: "hello", sessionId })
     }))
     if (said._tag !== "Completed") found.push(`"hello" was not answered: ${said.explain}`)
-    return [...found, ...CrashRules.afterRecovery(before, yield* log, yield* effects)]
+    return [...found, ...CrashRules.afterRecovery(sessionId, before, yield* log, yield* effects)]
   }).pipe(Effect.catchCause((cause) => Effect.succeed([...found, `it does not go on: ${CrashRules.words(cause)}`])))
 }

@@ -121,7 +121,7 @@ const attempt = Effect.fnUntraced(function*(
     const said = yield* Effect.exit(greet(client))
     if (Exit.isFailure(said)) found.push(`${who} does not answer "hello": ${CrashRules.words(said.cause)}`)
     else if (said.value._tag !== "Completed") found.push(`${who} does not answer "hello": ${said.value.explain}`)
-    found.push(...CrashRules.afterRecovery(before, yield* log, yield* effects))
+    found.push(...CrashRules.afterRecovery(sessionId, before, yield* log, yield* effects))
   })
 
   const used = yield* Effect.exit(subject.use(
@@ -137,7 +137,7 @@ const attempt = Effect.fnUntraced(function*(
       const acknowledged = faults.acknowledged()
       const left = yield* log
       found.push(
-        ...CrashRules.afterDeath(left, yield* effects),
+        ...CrashRules.afterDeath(sessionId, left, yield* effects),
         ...CrashRules.lost(acknowledged, left),
         ...unended(left, faults)
       )

@@ -13,13 +13,13 @@ const done = { key: "s/run-1/1.0", mayRepeat: false }
 
 it("a call that has succeeded was done, after a death as after recovery", () => {
   const [said] = ["call 1.0 of search is said to have succeeded, and was not done"]
-  assert.deepStrictEqual(CrashRules.afterDeath(settled, [done]), [])
-  assert.deepStrictEqual(CrashRules.afterDeath(settled, []), [said])
-  assert.include(CrashRules.afterRecovery(settled, settled, []), said)
+  assert.deepStrictEqual(CrashRules.afterDeath("s", settled, [done]), [])
+  assert.deepStrictEqual(CrashRules.afterDeath("s", settled, []), [said])
+  assert.include(CrashRules.afterRecovery("s", settled, settled, []), said)
 })
 
 it("nothing was done before its intent was stored", () => {
-  assert.deepStrictEqual(CrashRules.afterDeath(Drafts.log(...began), [done]), [
+  assert.deepStrictEqual(CrashRules.afterDeath("s", Drafts.log(...began), [done]), [
     "s/run-1/1.0 was done without a stored intent"
   ])
 })
