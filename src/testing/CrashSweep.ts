@@ -81,21 +81,35 @@ export interface Report {
  * Plays every subject again and again, in a process that is killed at its first point, its second, and so on until it
  * ends by itself. Looks at what each death left and at how the session goes on, and reports what does not hold. It also
  * reports a process that ended with an error of its own, and then tries no further point of that subject and way to go
- * on. A module that cannot be loaded, and a number that is no whole one of at least 1, are defects.
+ * on. A module that cannot be loaded or exports no subjects, a number that is no whole one of at least 1, and a name or way that
+ * there is not, are defects.
  */
 export const sweep = Effect.fnUntraced(function*(options: Sweep): Effect.fn.Return<Report> {
   yield* SweepOptions.check("CrashSweep", { every: options.every, concurrency: options.concurrency })
-  const { subjects } = yield* Effect.promise(() =>
-    UserModule.load<{ readonly subjects: Subjects }>(options.module.href)
-  )
-  const { argument = "", every = 1, goOn: ways = ["resume", "hello"], module } = options
+  yield* SweepOptions.among("CrashSweep", "goOn", options.goOn, ways)
+  const { argument = "", every = 1, goOn = ["resume", "hello"], module } = options
+  const subjects = yield* subjectsOf(module)
+  yield* SweepOptions.among("CrashSweep", "only", options.only, Object.keys(subjects))
   const reports = yield* Effect.forEach(
     options.only ?? Object.keys(subjects),
-    (name) => sweepOne({ module, name, ways, make: subjects[name]!, every, argument }),
+    (name) => sweepOne({ module, name, ways: goOn, make: subjects[name]!, every, argument }),
     { concurrency: options.concurrency ?? 2 }
   )
   return { points: reports.reduce((n, { points }) => n + points, 0), failures: reports.flatMap((_) => _.failures) }
 })
+
+const ways: ReadonlyArray<GoOn> = ["resume", "recover", "hello"]
+
+/** What the module exports; it has at least one. */
+const subjectsOf = (module: URL): Effect.Effect<Subjects> =>
+  Effect.flatMap(Effect.promise(() => UserModule.load<{ readonly subjects?: Subjects }>(module.href)), (exported) => {
+    const { subjects } = exported
+    if (typeof subjects === "object" && subjects !== null && Object.keys(subjects).length > 0) {
+      return Effect.succeed(subjects)
+    }
+    const has = Object.keys(exported).join(", ") || "nothing"
+    return SweepOptions.refuse("CrashSweep", `${module.href} must export subjects by their names; it exports ${has}`)
+  })
 
 interface One {
   readonly module: URL

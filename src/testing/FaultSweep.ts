@@ -68,10 +68,11 @@ export interface Report {
 /**
  * Plays every subject again and again in this process. For every fault, makes the first operation of the store fail, then
  * the second, and so on until there are no more. Reports what does not hold. An `every` that is no
- * whole number of at least 1 is a defect.
+ * whole number of at least 1, and a fault that there is not, are defects.
  */
 export const sweep = Effect.fnUntraced(function*(options: Sweep): Effect.fn.Return<Report> {
   yield* SweepOptions.check("FaultSweep", { every: options.every })
+  yield* SweepOptions.among("FaultSweep", "faults", options.faults, StoreFaults.faults, options.outages !== undefined)
   const { every = 1, faults = StoreFaults.faults, outages = () => [], subjects } = options
   const failures: Array<Failure> = []
   let points = 0
