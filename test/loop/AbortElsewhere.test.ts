@@ -10,6 +10,7 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as RunsLocal from "../../src/layers/RunsLocal.ts"
+import * as RunError from "../../src/run/RunError.ts"
 import * as Runs from "../../src/services/Runs.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as RunLog from "../support/RunLog.ts"
@@ -99,16 +100,21 @@ describe("an abort of a run that lives elsewhere", () => {
   it.effect("returns when the session is removed meanwhile", () =>
     Effect.gen(function*() {
       const { gate, run, store, there } = yield* elsewhere
+      const [watching, removed] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const gone = Effect.andThen(
+        Deferred.succeed(watching, undefined),
+        Effect.andThen(Deferred.await(removed), Effect.fail(RunError.sessionNotFound("s")))
+      )
       // it hears nothing, not even the end
-      const deaf = with_(store, { askToAbort: () => Effect.succeed(true), watch: () => Stream.never })
+      const deaf = with_(store, { askToAbort: () => Effect.succeed(true), watch: () => Stream.fromEffect(gone) })
       const { agent } = yield* TestAgent.make([], { store: deaf })
-      const aborting = yield* Effect.forkChild(agent.abort("s"), { startImmediately: true })
-      yield* Effect.repeat(Effect.yieldNow, { times: 50 })
+      const aborting = yield* Effect.forkChild(agent.abort("s"))
+      yield* Deferred.await(watching)
       yield* gate.release
       yield* run.result
       yield* there.close
       yield* store.service.remove("s")
-      yield* TestClock.adjust("5 seconds")
+      yield* Deferred.succeed(removed, undefined)
       yield* Fiber.join(aborting)
     }))
 
