@@ -55,10 +55,11 @@ export interface Client<A> {
   /**
    * Takes up the runs of this agent that ended with their process, which died or was shut down, or with their store, which did not
    * answer. They continue as by `resumeStart`, except those that an abort was requested for, and those that died so five times in a
-   * row. A run that died twice in a row waits a minute, and four times as long after each further death. A run is taken up only in the
-   * state in which it was found: one that ends or is aborted meanwhile does not continue. A run that works for a tool call is left to
-   * the run that made the call, and a run that another process drives is left to that process. Fails only when nothing was taken up:
-   * as `SessionStore.list` does, with `ShuttingDown`, or with `InvalidInput`.
+   * row. While a reconciler is asked about the calls of a run that is to be aborted, this does not wait; `result` of the run does. A
+   * run that died twice in a row waits a minute, and four times as long after each further death. A run is taken up only in the state
+   * in which it was found: one that ends or is aborted meanwhile does not continue. A run that works for a tool call is left to the
+   * run that made the call, and a run that another process drives is left to that process. Fails only when nothing was taken up: as
+   * `SessionStore.list` does, with `ShuttingDown`, or with `InvalidInput`.
    */
   readonly recover: (input?: RunInput.RecoverInput) => Effect.Effect<Recovered<A>, RunError.RunError>
   /** The open questions of a session, in call order, without expired ones. `SessionNotFound` when unknown. */

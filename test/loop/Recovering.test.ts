@@ -9,6 +9,7 @@ import { join } from "node:path"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import * as SessionErrors from "../../src/layers/store/SessionErrors.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
+import * as Reconciler from "../../src/services/Reconciler.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as DeadRun from "../support/DeadRun.ts"
 import * as Drafts from "../support/Drafts.ts"
@@ -219,6 +220,27 @@ describe("what is taken up", () => {
       assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunAborted(requested)")
       assert.deepStrictEqual((yield* agent.recover()).runs, [])
       assert.lengthOf(yield* script.requests, 0)
+    }))
+
+  it.effect("a run that was being aborted, and all others while its reconciler is asked what became of its calls", () =>
+    Effect.gen(function*() {
+      const store = yield* DeadRun.left({ wasAborted: true })
+      for (const id of ["s1", "s2"]) yield* DeadRun.write(store, id, DeadRun.unanswered("test/Tested", id))
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("done"), ScriptedModel.text("done")], { store })
+      const [asked, answers] = [yield* Deferred.make<void>(), yield* Deferred.make<Reconciler.Answer>()]
+      const reconcile = () => Effect.andThen(Deferred.succeed(asked, undefined), Deferred.await(answers))
+      const { runs } = yield* Effect.provideService(agent.recover(), Reconciler.Reconciler, { reconcile })
+      assert.sameMembers(idsOf(runs), ["s", "s1", "s2"])
+      const ended = (id: string) =>
+        Effect.map(runs.find(({ sessionId }) => sessionId === id)!.result, ({ _tag }) => _tag)
+      assert.deepStrictEqual([yield* ended("s1"), yield* ended("s2")], ["Completed", "Completed"])
+      yield* Deferred.await(asked)
+      assert.deepStrictEqual(yield* agent.recover(), { runs: [], refused: [] })
+      yield* Deferred.succeed(answers, { _tag: "Done", result: "paid" })
+      assert.strictEqual(yield* ended("s"), "Aborted")
+      const log = yield* store.log("s")
+      assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Succeeded", "1.1 Succeeded"])
+      assert.deepStrictEqual(RunLog.violations(log), [])
     }))
 })
 

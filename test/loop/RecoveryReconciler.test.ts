@@ -63,6 +63,27 @@ describe("a reconciler", () => {
       }))
   }
 
+  for (const next of ["an abort", "a new message"]) {
+    it.effect(`is asked about all calls at once, and their outcomes are in call order, at ${next}`, () =>
+      Effect.gen(function*() {
+        const store = yield* DeadRun.of([...DeadRun.inTools("work", "look", "work"), abort])
+        const { agent } = yield* TestAgent.make([ScriptedModel.text("hello!")], { store })
+        const lastAsked = yield* Deferred.make<void>()
+        const reconcile = ({ callId }: Reconciler.Question) =>
+          Effect.as(
+            callId === "1.2" ? Deferred.succeed(lastAsked, undefined) : Deferred.await(lastAsked),
+            callId === "1.2" ? { _tag: "NotDone" } as const : { _tag: "Done", result: "paid" } as const
+          )
+        const going = next === "an abort"
+          ? agent.abort("s")
+          : Effect.asVoid(agent.run({ sessionId: "s", input: "hello" }))
+        yield* Effect.provideService(going, Reconciler.Reconciler, { reconcile })
+        const log = yield* store.log("s")
+        assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Succeeded", "1.1 Interrupted", "1.2 NotExecuted(aborted)"])
+        assert.deepStrictEqual(RunLog.violations(log), [])
+      }))
+  }
+
   const limits: Record<string, RunPolicy.Limits> = {
     turns: { maxTurns: 1 },
     toolCalls: { maxToolCalls: 0 },

@@ -5,6 +5,7 @@
  * Does not own turns (`Turn`), nor which runs live in this process (`Runs`).
  */
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
@@ -137,15 +138,19 @@ const work = (driving: Driving): Effect.Effect<Worked, RunError.RunError> => {
 
 /** What was found; by now the run is tied to its kin, its cost can be known, and a drive that died before this one has its end. */
 const prepared = (
-  { live: { budget }, request, services }: Driving,
+  { live: { aborting, budget }, request, services }: Driving,
   found: Opening.Opened
 ): Effect.Effect<Opening.Opened, RunError.RunError> =>
   Effect.flatMapEager(
     Effect.flatMapEager(Kin.tie(services.store, request, budget, found), () => Cost.check(services, found, budget)),
-    (): ReturnType<typeof prepared> =>
-      found._tag === "Ready" && RunState.isOpen(found.state)
-        ? AfterCrash.recovered(services, request, found, budget)
-        : Effect.succeed(found)
+    (): ReturnType<typeof prepared> => {
+      if (found._tag !== "Ready" || !RunState.isOpen(found.state)) return Effect.succeed(found)
+      const { abortRequested, openCalls } = found.state
+      if (aborting !== undefined && abortRequested !== undefined && openCalls.length > 0) {
+        Deferred.doneUnsafe(aborting, Exit.void)
+      }
+      return AfterCrash.recovered(services, request, found, budget)
+    }
   )
 
 /** Stores the first event and takes turns; all of it is observed. */

@@ -54,6 +54,8 @@ export class Live implements Runs.LiveRun {
   readonly budget: Budget.Budget
   /** completes once the drive's first event is stored, or fails with why there is none */
   readonly firstEvent = Deferred.makeUnsafe<void, RunError.RunError>()
+  /** of a run that was found: completes once its session is taken, where a dead drive had accepted an abort and left calls open */
+  readonly aborting: Deferred.Deferred<void> | undefined
   readonly ended = Deferred.makeUnsafe<RunResult.RunResult<unknown>, RunError.RunError>()
   /** hold the run until its end is told */
   readonly agentRuns: AgentRuns.AgentRuns
@@ -92,6 +94,7 @@ export class Live implements Runs.LiveRun {
     this.agent = brief.agent
     this.input = begin.input
     this.#isFound = DriveRequest.isFound(begin)
+    this.aborting = this.#isFound ? Deferred.makeUnsafe() : undefined
   }
 
   get begun() {

@@ -50,7 +50,7 @@ export const settleFound = (env: Env.Env, reason: Reason): Effect.Effect<void, S
 /** The application is not asked unprompted about a run that has died twice in a row: asking may be what kills it. */
 export const mayAsk = (state: RunState.RunState): boolean => RunDrive.deaths(state) < RunDrive.suspicious.waits
 
-/** The same after the end of a drive: the application may know more of its calls, and is asked where `isAsked`. */
+/** The same after the end of a drive: the application may know more of its calls, and where `isAsked` it is asked about all at once. */
 export const settleAfter = (env: Env.Env, reason: Reason, isAsked: boolean): Effect.Effect<void> =>
   Effect.provideService(asking(env, reason, isAsked), LeaveBehind.LeaveBehind, LeftBehind.listener(env.leftBehind))
 
@@ -61,17 +61,17 @@ const asking = Effect.fnUntraced(function*(
 ): Effect.fn.Return<void> {
   const { agent, openCalls, runId } = env.journal.state
   const isOurs = env.agent === agent
-  for (const call of openCalls) {
-    const outcome = call.phase === "started"
-      ? yield* ofStartedBefore(env, call, reason, isAsked)
-      : !OpenCall.isAnswered(call)
-      ? ofIdle(call, reason)
+  const outcomes = yield* Effect.forEach(
+    openCalls,
+    (call) => {
+      if (call.phase === "started") return ofStartedBefore(env, call, reason, isAsked)
+      if (!OpenCall.isAnswered(call)) return Effect.succeed(ofIdle(call, reason))
       // another agent's hooks do not know what is to be withheld
-      : isAsked && isOurs
-      ? yield* ToolHooks.answered(env, call)
-      : ofUnheard(env, call, reason, isOurs)
-    CallStep.settle(env, call, outcome, { ofRun: runId })
-  }
+      return isAsked && isOurs ? ToolHooks.answered(env, call) : Effect.succeed(ofUnheard(env, call, reason, isOurs))
+    },
+    { concurrency: "unbounded" }
+  )
+  for (const [at, call] of openCalls.entries()) CallStep.settle(env, call, outcomes[at]!, { ofRun: runId })
 })
 
 /**

@@ -3,6 +3,7 @@
  *
  * Does not own how it is driven (`Drive`), which runs live here (`Runs`), nor what becomes of it in the end (`Started`).
  */
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as RunError from "../../run/RunError.ts"
 import type * as Runs from "../../services/Runs.ts"
@@ -11,7 +12,7 @@ import * as Drive from "../drive/Drive.ts"
 import * as Live from "../drive/Live.ts"
 import * as Telling from "../drive/Telling.ts"
 import * as CallAround from "../env/CallAround.ts"
-import * as DriveRequest from "../env/DriveRequest.ts"
+import type * as DriveRequest from "../env/DriveRequest.ts"
 import type * as Env from "../env/Env.ts"
 import * as Kin from "../open/Kin.ts"
 import * as Opening from "../open/Opening.ts"
@@ -40,7 +41,7 @@ const startNow = (
   const started = Effect.flatMap(
     services.runs.start(run, (forget) => Drive.drive(services, request, run, forget)),
     (known): Started.Starting => {
-      if (known === run) return begun(run, DriveRequest.isFound(request.begin))
+      if (known === run) return begun(run)
       return attach(known, request)
     }
   )
@@ -64,17 +65,18 @@ const attach = (live: Runs.LiveRun, request: DriveRequest.DriveRequest): Started
   })
 }
 
-/** The run, once it has begun. A run that was found does not end when its caller leaves. */
-const begun = (run: Live.Live, isFound: boolean): Started.Starting => {
+/**
+ * The run, once it has begun. A run that was found does not end when its caller leaves; where an abort of it is carried out, nor is its
+ * caller kept waiting while the application is asked what became of its calls.
+ */
+const begun = (run: Live.Live): Started.Starting => {
   const started = { run, isAttached: false } as const
   // a store that answers at once leaves nothing to wait for
-  const { effect } = run.firstEvent
-  return effect === undefined
-    ? Effect.onInterrupt(
-      Effect.interruptible(Effect.as(run.begun, started)),
-      () => isFound ? Effect.void : Started.leave(started)
-    )
-    : Effect.mapEager(effect, () => started)
+  const { aborting, firstEvent: { effect } } = run
+  if (effect !== undefined) return Effect.mapEager(effect, () => started)
+  return aborting === undefined
+    ? Effect.onInterrupt(Effect.interruptible(Effect.as(run.begun, started)), () => Started.leave(started))
+    : Effect.interruptible(Effect.as(Effect.raceFirst(run.begun, Deferred.await(aborting)), started))
 }
 
 /** Replays a run that has ended, even while another run has the session. */
