@@ -16,6 +16,7 @@ import type * as ToolOutcome from "../run/ToolOutcome.ts"
 import * as Detached from "../services/fibers/Detached.ts"
 import * as Leavable from "../services/fibers/Leavable.ts"
 import { NeedsResult } from "../services/NeedsResult.ts"
+import { ResultLimit } from "../services/ResultLimit.ts"
 import * as ToolExecutor from "../services/ToolExecutor.ts"
 import * as Warning from "../services/Warning.ts"
 import * as ApprovalRule from "./tools/ApprovalRule.ts"
@@ -24,10 +25,7 @@ import * as HandlerCall from "./tools/HandlerCall.ts"
 import * as NoEffect from "./tools/NoEffect.ts"
 import * as Settling from "./tools/Settling.ts"
 
-/** Longer results are cut to this many characters, head and tail. Default 30,000. */
-export const ResultLimit = Context.Reference<number>("fiberloop/layers/ToolExecutorToolkit/ResultLimit", {
-  defaultValue: () => 30_000
-})
+export { ResultLimit }
 
 const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = (handlers, call, observer) => {
   const tool = toolOf(handlers, call.name)

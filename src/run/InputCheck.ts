@@ -15,7 +15,7 @@ import * as RunPolicy from "./RunPolicy.ts"
 
 export { callable, type Checked, decoded, json, list, names, noOthers, refuse, text } from "./input/Checked.ts"
 export { said } from "./input/MessageCheck.ts"
-export { doomLoop, limits, policy, timeouts } from "./input/PolicyCheck.ts"
+export { doomLoop, limits, policy, resultLimit, timeouts } from "./input/PolicyCheck.ts"
 
 /** What the agent brings to a run's input, as `RunPolicy` merges and narrows it. */
 export interface Defaults {

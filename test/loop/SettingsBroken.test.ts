@@ -1,6 +1,7 @@
 /** Settings of the application that break, or are none: what a caller gets is typed, and nothing is stored. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { ResultLimit } from "../../src/layers/ToolExecutorToolkit.ts"
 import type * as RunError from "../../src/run/RunError.ts"
 import { Hooks } from "../../src/services/Hooks.ts"
 import { Ids } from "../../src/services/Ids.ts"
@@ -38,6 +39,18 @@ const scenarios: Record<string, readonly [broken: (run: Run) => Run, says: strin
   "observers that are nothing": [
     Effect.provideService(Observers, undefined as never),
     "observers must be a list of observers"
+  ],
+  "a limit of results below nothing": [
+    Effect.provideService(ResultLimit, -5),
+    "ResultLimit must be a whole number of at least 0, or Infinity; it is -5"
+  ],
+  "a limit of results that is no number": [
+    Effect.provideService(ResultLimit, NaN),
+    "ResultLimit must be a whole number of at least 0, or Infinity; it is NaN"
+  ],
+  "a limit of results in a text": [
+    Effect.provideService(ResultLimit, "30000" as never),
+    "ResultLimit must be a whole number of at least 0, or Infinity; it is \"30000\""
   ]
 }
 

@@ -16,6 +16,7 @@ import * as Ids from "../../services/Ids.ts"
 import * as Limits from "../../services/Limits.ts"
 import * as Observers from "../../services/Observers.ts"
 import * as Prices from "../../services/Prices.ts"
+import { ResultLimit } from "../../services/ResultLimit.ts"
 import * as RetryPolicy from "../../services/RetryPolicy.ts"
 import * as Timeouts from "../../services/Timeouts.ts"
 import * as Tokenizer from "../../services/Tokenizer.ts"
@@ -45,7 +46,7 @@ type Own = Pick<Definition.Definition, "limits" | "name" | "timeouts">
 
 /**
  * The settings of an agent in the context of the fiber that asks, looked up once for each context. Fails with `InvalidInput` where
- * hooks or observers are not lists of such, or the policy for failed calls is none.
+ * hooks or observers are not lists of such, the policy for failed calls is none, or the limit of results is no size.
  */
 export const shared = (own: Own): Effect.Effect<Settings, RunError.RunError> => {
   const known = new WeakMap<Context.Context<never>, Settings>()
@@ -64,9 +65,11 @@ const make = ({ limits, name, timeouts }: Own): Effect.Effect<Settings, RunError
     const hooks = HookCheck.hooks(fiber.getRef(Hooks.Hooks))
     const observers = InputCheck.list("observers", fiber.getRef(Observers.Observers), "observers")
     const retry = RetryCheck.retry(fiber.getRef(RetryPolicy.RetryPolicy))
+    const resultLimit = InputCheck.resultLimit(fiber.getRef(ResultLimit))
     if (Result.isFailure(hooks)) return Effect.fail(hooks.failure)
     if (Result.isFailure(observers)) return Effect.fail(observers.failure)
     if (Result.isFailure(retry)) return Effect.fail(retry.failure)
+    if (Result.isFailure(resultLimit)) return Effect.fail(resultLimit.failure)
     return Effect.map(Telemetry.make(name), (telemetry): Settings => ({
       clock: fiber.getRef(Clock.Clock),
       ids: fiber.getRef(Ids.Ids),

@@ -26,6 +26,12 @@ export const limits = (given: RunPolicy.LimitsInput): Checked<RunPolicy.Limits> 
   return Result.succeed(out)
 }
 
+/** How many characters of a tool's result are kept; `Infinity` for all. */
+export const resultLimit = (given: number): Checked<number> =>
+  given === Infinity || (Number.isInteger(given) && given >= 0)
+    ? Result.succeed(given)
+    : refuse("ResultLimit", `ResultLimit must be a whole number of at least 0, or Infinity; it is ${shown(given)}`)
+
 /** Untyped code may pass anything. */
 const isObject = (given: object | null): boolean => typeof given === "object" && given !== null && !Array.isArray(given)
 
