@@ -29,21 +29,26 @@ const startOfUnit = (text: string, at: number): number => unitAt(text, at)[1]
 
 /** Where the unit around `at` begins and ends; `at` twice between two units. */
 const unitAt = (text: string, at: number): readonly [number, number] => {
-  for (let start = Math.max(0, at - longestSequence); start < at; start++) {
-    const end = start + (sequenceLength(text, start) || escapeLength(text, start))
+  const first = Math.max(0, at - longestSequence)
+  let isEscaped = backslashesBefore(text, first) % 2 === 1
+  for (let start = first; start < at; start++) {
+    const end = start + (sequenceLength(text, start) || (isEscaped ? 0 : escapeLength(text, start)))
     if (end > at) return [start, end]
+    isEscaped = text[start] === "\\" && !isEscaped
   }
   return isLow(text, at) && isHigh(text, at - 1) ? [at - 1, at + 1] : [at, at]
 }
 
-/** The length of the JSON escape that begins at `start`; 0 where none does. A backslash after an odd number is escaped. */
-const escapeLength = (text: string, start: number): number => {
-  if (text[start] !== "\\") return 0
-  let before = start
-  while (text[before - 1] === "\\") before--
-  if ((start - before) % 2 === 1) return 0
-  return escape.exec(text.slice(start, start + 6))?.[0].length ?? 0
+/** How many follow one another there: the character at `at` is escaped after an odd number. The text may hold nothing else. */
+const backslashesBefore = (text: string, at: number): number => {
+  let start = at
+  while (text[start - 1] === "\\") start--
+  return at - start
 }
+
+/** The length of the JSON escape that begins at `start`, where the character is not escaped itself; 0 where none does. */
+const escapeLength = (text: string, start: number): number =>
+  text[start] === "\\" ? escape.exec(text.slice(start, start + 6))?.[0].length ?? 0 : 0
 
 const escape = /^\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/
 

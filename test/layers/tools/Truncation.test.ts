@@ -101,6 +101,20 @@ describe("a long text", () => {
     }
   })
 
+  it("of nothing but backslashes is cut in linear time", () => {
+    let reads = 0
+    const counted = new Proxy(new String("\\".repeat(10_000)), {
+      get: (text, key) => {
+        reads++
+        const found: unknown = Reflect.get(text, key, text)
+        return typeof found === "function" ? found.bind(text) : found
+      }
+    })
+    truncate(counted as string, 100)
+    // each is read once for the tail, and a few around the cuts
+    assert.isAtMost(reads, 11_000)
+  })
+
   it("with a backslash before an emoji keeps the emoji whole", () => {
     for (const limit of [8, 9, 10, 11, 12, 13]) {
       const { head, tail } = cut(`${"a".repeat(20)}\\\u{1f600}bc`, limit)
