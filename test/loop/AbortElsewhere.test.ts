@@ -73,10 +73,9 @@ describe("an abort of a run that lives elsewhere", () => {
         yield* Stream.runDrain(ended)
         const on = yield* Effect.retry(there.agent.resumeStart({ sessionId: "s" }), { schedule: Schedule.forever })
         yield* resumed.started
-        yield* Effect.repeat(Effect.yieldNow, { times: 100 })
+        yield* Fiber.join(aborting)
         yield* resumed.release
         assert.strictEqual((yield* on.result)._tag, "Completed")
-        yield* Fiber.join(aborting)
       })
   )
 
@@ -129,10 +128,11 @@ describe("an abort of a run that lives elsewhere", () => {
     Effect.gen(function*() {
       const { agent, store, there } = yield* elsewhere
       // nobody hears the request: the run stops first
-      const deaf = with_(store, { askToAbort: () => Effect.succeed(true) })
+      const asked = yield* Deferred.make<void>()
+      const deaf = with_(store, { askToAbort: () => Effect.as(Deferred.succeed(asked, undefined), true) })
       const other = yield* TestAgent.make([], { store: deaf })
       const aborting = yield* Effect.forkChild(other.agent.abort("s"))
-      yield* Effect.repeat(Effect.yieldNow, { times: 50 })
+      yield* Deferred.await(asked)
       yield* there.close
       yield* TestClock.adjust("100 millis")
       yield* Fiber.join(aborting)

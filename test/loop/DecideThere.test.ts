@@ -40,10 +40,10 @@ const asked = Effect.fnUntraced(function*(
   return { approver, decide, here, log: there.store.log("s"), ran: there.ran, run, store: there.store, there }
 })
 
-/** The same for a store with some methods replaced. */
+/** The same for a store, with some methods replaced. */
 const through = Effect.fnUntraced(function*(
   { store }: { readonly store: TestStore.TestStore },
-  service: Partial<TestStore.TestStore["service"]>
+  service: Partial<TestStore.TestStore["service"]> = {}
 ) {
   const { agent } = yield* Approvals.make([], { store: TestStore.over({ ...store.service, ...service }) })
   return agent.decide({ ...question, approved: true })
@@ -59,8 +59,6 @@ const trimming = Tool.make("work", {
 
 const answers = (log: Parameters<typeof RunLog.only>[0]) =>
   RunLog.only(log, "ApprovalResolved").map(({ approved, by = "" }) => `${approved ? "yes" : "no"} ${by}`)
-
-const idle = Effect.repeat(Effect.yieldNow, { times: 100 })
 
 describe("an answer to a question of a run that lives elsewhere", () => {
   it.effect("is recorded there before the sender is told, and the run goes on at once", () =>
@@ -89,13 +87,16 @@ describe("an answer to a question of a run that lives elsewhere", () => {
 
   it.effect("counts while other calls of its round run", () =>
     Effect.gen(function*() {
-      const gate = Deferred.makeUnsafe<void>()
+      const [gate, worked] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()]
       const { decide, ran, run } = yield* asked([work(1), look(2)], {
         agent: { toolPolicy: { maxParallel: 4 } },
-        tool: ({ n }) => n === 2 ? Effect.as(Deferred.await(gate), "looked") : Effect.succeed("done")
+        tool: ({ n }) =>
+          n === 2
+            ? Effect.as(Deferred.await(gate), "looked")
+            : Effect.as(Deferred.succeed(worked, undefined), "done")
       })
       yield* decide()
-      yield* idle
+      yield* Deferred.await(worked)
       assert.sameMembers([...ran], [1, 2])
       yield* Deferred.succeed(gate, undefined)
       assert.strictEqual((yield* run.result)._tag, "Completed")
@@ -129,7 +130,10 @@ describe("an answer to a question of a run that lives elsewhere", () => {
         // the approver is faster
         send: (...sent) =>
           Effect.andThen(
-            Effect.andThen(made.approver.answer("1.0", Approvals.no("no")), idle),
+            Effect.andThen(
+              made.approver.answer("1.0", Approvals.no("no")),
+              TestStore.logged(store, "s", "ApprovalResolved")
+            ),
             store.service.send!(...sent)
           )
       })
@@ -178,24 +182,22 @@ describe("an answer to a question of a run that lives elsewhere", () => {
       const next = yield* Approvals.make([ok], { store: made.store, approver: desk })
       const resuming = yield* Effect.forkChild(next.agent.resumeRun({ sessionId: "s" }))
       yield* held.reached
-      const deciding = yield* Effect.forkChild(made.decide())
-      yield* idle
+      const passing = TestStore.sending(made.store)
+      const deciding = yield* Effect.flatMap(through(passing), Effect.forkChild)
+      yield* passing.sent
       yield* held.release
-      yield* idle
+      assert.strictEqual((yield* Fiber.join(resuming))._tag, "Completed")
       yield* TestClock.adjust("100 millis")
       yield* Fiber.join(deciding)
-      assert.strictEqual((yield* Fiber.join(resuming))._tag, "Completed")
       assert.deepStrictEqual(answers(yield* made.log), ["yes "])
     }))
 
   it.effect("is appended to the log where the run is suspended before it is heard", () =>
     Effect.gen(function*() {
       const made = yield* asked()
-      const deciding = yield* Effect.flatMap(
-        through(made, { send: () => Effect.as(made.approver.answer("1.0", undefined), true) }),
-        Effect.forkChild
-      )
-      yield* idle
+      const passing = TestStore.sending(made.store, () => Effect.as(made.approver.answer("1.0", undefined), true))
+      const deciding = yield* Effect.flatMap(through(passing), Effect.forkChild)
+      yield* passing.sent
       yield* TestClock.adjust("100 millis")
       yield* Fiber.join(deciding)
       assert.strictEqual((yield* made.run.result)._tag, "Suspended")
@@ -229,8 +231,9 @@ describe("an answer to a question of a run that lives elsewhere", () => {
       yield* made.run.result
       const moment = yield* Scope.make()
       yield* Scope.provide(made.store.service.open("s", { runId: "r", create: false }), moment)
-      const deciding = yield* Effect.forkChild(made.decide())
-      yield* idle
+      const passing = TestStore.sending(made.store)
+      const deciding = yield* Effect.flatMap(through(passing), Effect.forkChild)
+      yield* passing.sent
       yield* Scope.close(moment, Exit.void)
       yield* TestClock.adjust("100 millis")
       yield* Fiber.join(deciding)
@@ -243,7 +246,6 @@ describe("an answer to a question of a run that lives elsewhere", () => {
       const { send: _, ...without } = made.store.service
       const unable = yield* Approvals.make([], { store: TestStore.over(without) })
       const refusing = yield* Effect.forkChild(Effect.flip(unable.agent.decide({ ...question, approved: true })))
-      yield* idle
       yield* TestClock.adjust("100 millis")
       assert.strictEqual((yield* Fiber.join(refusing)).reason._tag, "SessionBusy")
 
@@ -259,7 +261,6 @@ describe("an answer to a question of a run that lives elsewhere", () => {
 
       yield* made.store.service.open("s", { runId: "r", create: false, takeOver: true })
       const taken = yield* Effect.forkChild(Effect.flip(made.decide()))
-      yield* idle
       yield* TestClock.adjust("100 millis")
       const untold = yield* Fiber.join(taken)
       assert.strictEqual(untold.reason._tag, "SessionBusy")
@@ -283,7 +284,6 @@ describe("an answer to a question of a run that lives elsewhere", () => {
       }
       const deaf = yield* through(made, { send: () => Effect.succeed(true) })
       const frozen = yield* Effect.forkChild(Effect.flip(Effect.provideService(deaf, Clock.Clock, back)))
-      yield* idle
       yield* TestClock.adjust("11 seconds")
       assert.strictEqual((yield* Fiber.join(frozen)).reason._tag, "SessionBusy")
     }))

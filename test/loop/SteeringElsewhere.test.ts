@@ -37,11 +37,9 @@ const say = (agent: Agent.Client<string>, kind: "steer" | "followUp", message: s
 const replaced = (store: TestStore.TestStore, service: Partial<TestStore.TestStore["service"]>) =>
   TestStore.over({ ...store.service, ...service })
 
-/** Whoever has the session hears nothing of it, while `isDeaf()`. */
+/** A store that passes nothing on to whoever has the session, while `isDeaf()`. */
 const deafening = (store: TestStore.TestStore, isDeaf: () => boolean) =>
-  replaced(store, {
-    send: (...sent) => isDeaf() ? Effect.succeed(true) : store.service.send!(...sent)
-  })
+  TestStore.sending(store, (...sent) => isDeaf() ? Effect.succeed(true) : store.service.send!(...sent))
 
 /** Takes sessions over, as from a process that has died. */
 const ofDead = (store: TestStore.TestStore) =>
@@ -51,17 +49,18 @@ const ofDead = (store: TestStore.TestStore) =>
 const unheard = Effect.gen(function*() {
   const { store } = yield* elsewhere()
   let isDeaf = true
-  const { agent } = yield* TestAgent.make([], { store: deafening(store, () => isDeaf) })
+  const deaf = deafening(store, () => isDeaf)
+  const { agent } = yield* TestAgent.make([], { store: deaf.store })
   const steering = yield* Effect.forkChild(agent.steer("s", "shorter"), { startImmediately: true })
-  yield* idle
+  yield* deaf.sent
   const hear = () => {
     isDeaf = false
   }
   return { hear, steering, store }
 })
 
-/** Lets what was begun go on until it waits. */
-const idle = Effect.repeat(Effect.yieldNow, { times: 100 })
+/** Waits until the session's log has `n` messages that were accepted. */
+const accepted = (store: TestStore.TestStore, n = 1) => TestStore.logged(store, "s", "InputQueued", n)
 
 const reasonOf = (told: { readonly _tag: string; readonly reason?: string }) => `${told._tag} ${told.reason ?? ""}`
 
@@ -90,10 +89,10 @@ describe("what is said to a run that lives elsewhere", () => {
 
   it.effect("by `steer` and `followUp` returns what became of it", () =>
     Effect.gen(function*() {
-      const { agent, gate } = yield* elsewhere([ScriptedModel.text("two"), ScriptedModel.text("three")])
+      const { agent, gate, store } = yield* elsewhere([ScriptedModel.text("two"), ScriptedModel.text("three")])
       const steering = yield* Effect.forkChild(agent.steer("s", "now"), { startImmediately: true })
       const following = yield* Effect.forkChild(agent.followUp("s", [Message.user("then")]), { startImmediately: true })
-      yield* idle
+      yield* accepted(store, 2)
       yield* gate.release
       assert.deepStrictEqual(yield* Fiber.join(steering), delivered(2))
       assert.deepStrictEqual(yield* Fiber.join(following), delivered(3))
@@ -107,7 +106,7 @@ describe("what is said to a run that lives elsewhere", () => {
       const following = yield* Effect.forkChild(alone(Sessions.followUp("s", "then", { id: "two" })), {
         startImmediately: true
       })
-      yield* idle
+      yield* accepted(store, 2)
       yield* gate.release
       assert.deepStrictEqual([yield* Fiber.join(steering), yield* Fiber.join(following)], [delivered(2), delivered(3)])
       assert.deepStrictEqual(yield* alone(Sessions.steer("s", "then", { id: "two" })), delivered(3))
@@ -122,10 +121,9 @@ describe("what is said to a run that lives elsewhere", () => {
         const say = (text: string) =>
           Effect.forkChild(agent.steer("s", text, { id: "one" }), { startImmediately: true })
         const first = yield* say("shorter")
-        yield* idle
+        yield* accepted(store)
         // with another text, it is still the first one
         const again = yield* say("longer")
-        yield* idle
         yield* gate.release
         assert.deepStrictEqual([yield* Fiber.join(first), yield* Fiber.join(again)], [delivered(2), delivered(2)])
         yield* run.result
@@ -142,7 +140,7 @@ describe("what is said to a run that lives elsewhere", () => {
       const { agent, gate, run, store, there } = yield* elsewhere()
       const saying = [agent, there, agent].map((agent) => agent.followUp("s", "and then?", { id: "one" }))
       const all = yield* Effect.forkChild(Effect.all(saying, { concurrency: 3 }), { startImmediately: true })
-      yield* idle
+      yield* accepted(store)
       yield* gate.release
       assert.deepStrictEqual(yield* Fiber.join(all), [delivered(2), delivered(2), delivered(2)])
       yield* run.result
@@ -153,7 +151,7 @@ describe("what is said to a run that lives elsewhere", () => {
     Effect.gen(function*() {
       const { agent, close, store } = yield* elsewhere()
       const told = yield* Effect.forkChild(agent.steer("s", "shorter", { id: "one" }), { startImmediately: true })
-      yield* idle
+      yield* accepted(store)
       yield* close
       assert.strictEqual((yield* Fiber.join(told))._tag, "Kept")
       assert.strictEqual((yield* agent.steer("s", "shorter", { id: "one" }))._tag, "Kept")
@@ -166,7 +164,7 @@ describe("what is said to a run that lives elsewhere", () => {
     Effect.gen(function*() {
       const { agent, run, store } = yield* elsewhere()
       const told = yield* Effect.forkChild(agent.steer("s", "late", { id: "one" }), { startImmediately: true })
-      yield* idle
+      yield* accepted(store)
       yield* run.abort
       assert.strictEqual(reasonOf(yield* Fiber.join(told)), "NotDelivered aborted")
       const later = yield* TestAgent.make([ScriptedModel.text("two")], { store })
@@ -235,9 +233,10 @@ describe("what is said to a run that lives elsewhere", () => {
   it.effect("is not delivered where the run ends before its process hears of it", () =>
     Effect.gen(function*() {
       const { gate, run, store } = yield* elsewhere()
-      const { agent } = yield* TestAgent.make([], { store: deafening(store, () => true) })
+      const deaf = deafening(store, () => true)
+      const { agent } = yield* TestAgent.make([], { store: deaf.store })
       const steering = yield* Effect.forkChild(agent.steer("s", "late"), { startImmediately: true })
-      yield* idle
+      yield* deaf.sent
       yield* gate.release
       yield* run.result
       assert.strictEqual(reasonOf(yield* Fiber.join(steering)), "NotDelivered completed")
@@ -336,7 +335,7 @@ describe("what is said to a run that lives elsewhere", () => {
       }
       const send = store.service.send!("s", "r", sent)
       for (const _ of [1, 2]) assert.isTrue(yield* send)
-      yield* idle
+      yield* accepted(store)
       assert.deepStrictEqual(Steering.queued(yield* store.log("s")), ["steer: shorter"])
       yield* close
       const again = yield* ScriptedModel.makeGate
@@ -347,7 +346,6 @@ describe("what is said to a run that lives elsewhere", () => {
       const run = yield* later.agent.resumeStart({ sessionId: "s" })
       yield* again.started
       assert.isTrue(yield* send)
-      yield* idle
       yield* again.release
       yield* run.result
       assert.deepStrictEqual(Steering.queued(yield* store.log("s")), ["steer: shorter"])
@@ -357,15 +355,19 @@ describe("what is said to a run that lives elsewhere", () => {
   it.effect("is heard by a drive that could not read its log at first, once it is sent again", () =>
     Effect.gen(function*() {
       let isDown = false
+      const refused = yield* Deferred.make<void>()
+      const refuse = Stream.unwrap(
+        Effect.as(Deferred.succeed(refused, undefined), Stream.fail(TestStore.unavailable))
+      )
       const base = yield* TestStore.make()
       const store = replaced(base, {
-        read: (...range) => isDown ? Stream.fail(TestStore.unavailable) : base.service.read(...range)
+        read: (...range) => isDown ? refuse : base.service.read(...range)
       })
       const { gate, run } = yield* Steering.held([ScriptedModel.text("one")], [ScriptedModel.text("two")], { store })
       const { agent } = yield* TestAgent.make([], { store: base })
       isDown = true
       const steering = yield* Effect.forkChild(agent.steer("s", "shorter"), { startImmediately: true })
-      yield* idle
+      yield* Deferred.await(refused)
       assert.deepStrictEqual(Steering.queued(yield* base.log("s")), [])
       isDown = false
       yield* TestClock.adjust("5 seconds")
@@ -406,14 +408,16 @@ describe("what is said to a run that lives elsewhere", () => {
         }
       })
       const { gate } = yield* Steering.held([ScriptedModel.text("one")], [ScriptedModel.text("two")], { store })
-      const { agent } = yield* TestAgent.make([], { store: base })
-      const steering = yield* Effect.forEach(
-        ["a", "b"],
-        (text) => Effect.forkChild(agent.steer("s", text), { startImmediately: true })
-      )
-      yield* idle
+      const steering = yield* Effect.forEach(["a", "b"], (text) =>
+        Effect.gen(function*() {
+          const passing = TestStore.sending(base)
+          const { agent } = yield* TestAgent.make([], { store: passing.store })
+          const told = yield* Effect.forkChild(agent.steer("s", text), { startImmediately: true })
+          yield* passing.sent
+          return told
+        }))
       yield* Deferred.succeed(reading, undefined)
-      yield* idle
+      yield* accepted(base, 2)
       yield* gate.release
       for (const fiber of steering) assert.deepStrictEqual(yield* Fiber.join(fiber), delivered(2))
       assert.deepStrictEqual(Steering.received(yield* base.log("s")), ["steer: a", "steer: b"])
@@ -448,14 +452,14 @@ describe("what is said to a run that lives elsewhere", () => {
     Effect.gen(function*() {
       const { gate, run, store } = yield* elsewhere()
       let isDead = false
-      const frozen = replaced(store, {
-        // it was told, and hears of that later
-        send: () => Effect.succeed(!isDead),
+      const isTaken = replaced(store, {
         open: (sessionId, options) => store.service.open(sessionId, { ...options, takeOver: isDead })
       })
-      const { agent } = yield* TestAgent.make([], { store: frozen })
+      // it was told, and hears of that later
+      const frozen = TestStore.sending(isTaken, () => Effect.succeed(!isDead))
+      const { agent } = yield* TestAgent.make([], { store: frozen.store })
       const steering = yield* Effect.forkChild(agent.steer("s", "shorter"), { startImmediately: true })
-      yield* idle
+      yield* frozen.sent
       isDead = true
       yield* TestClock.adjust("5 seconds")
       assert.strictEqual(reasonOf(yield* Fiber.join(steering)), "NotDelivered left")
@@ -494,7 +498,6 @@ describe("what is said to a run that lives elsewhere", () => {
         store: replaced(store, { send: (...sent) => answers.shift() ?? store.service.send!(...sent) })
       })
       const steering = yield* Effect.forkChild(agent.steer("s", "shorter"), { startImmediately: true })
-      yield* idle
       yield* TestClock.adjust("10 seconds")
       yield* gate.release
       assert.deepStrictEqual(yield* Fiber.join(steering), delivered(2))

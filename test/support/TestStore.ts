@@ -146,6 +146,29 @@ export const holding = (isHeld: (n: number, events: Batch) => boolean): Held => 
   }
 }
 
+/** Waits until the log of a session has `n` events of this type. */
+export const logged = ({ service }: TestStore, sessionId: string, tag: RunEvent.Durable["_tag"], n = 1) =>
+  service.watch(sessionId).pipe(
+    Stream.filter((event) => event._tag === tag),
+    Stream.take(n),
+    Stream.runDrain,
+    Effect.orDie
+  )
+
+type Send = NonNullable<SessionStore.SessionStore["Service"]["send"]>
+
+/** A store whose `send` is this one, and a wait until it has been called and has answered. */
+export const sending = ({ service }: TestStore, send: Send = service.send!) => {
+  const answered = Deferred.makeUnsafe<void>()
+  return {
+    store: over({
+      ...service,
+      send: (...sent) => Effect.ensuring(send(...sent), Deferred.succeed(answered, undefined))
+    }),
+    sent: Deferred.await(answered)
+  }
+}
+
 /** The next append fails, and nothing of it is stored. */
 export const failingOnce = (): OnAppend => {
   let isDown = true
