@@ -30,7 +30,7 @@ export class ToolCall extends Context.Service<ToolCall, {
   readonly attempt: number
   /** the run's `data` */
   readonly data: Schema.Json | undefined
-}>()("fiberloop/ToolCall") {
+}>()("fiberloop/services/ToolCall") {
   /**
    * Ends the handler: its call waits until people have answered these runs, which are results that are `Suspended`. The
    * run around it ends `Suspended` too, unless it has other calls to run first, and lists their questions. Once that run

@@ -15,7 +15,7 @@ export interface CallAround {
 }
 
 /** The budget of the drive that code runs in; each drive provides its own to all that it runs. */
-export const DriveBudget = Context.Reference<Budget.Budget | undefined>("fiberloop/loop/Budget", {
+export const DriveBudget = Context.Reference<Budget.Budget | undefined>("fiberloop/loop/DriveBudget", {
   defaultValue: () => undefined
 })
 
