@@ -32,9 +32,9 @@ export type Limits = typeof Limits.Type
 export interface LimitsInput {
   /** settled model calls, each with its tool round; the calls of the last one do not run. Default 20. */
   readonly maxTurns?: number | undefined
-  /** rounds in which a call ran. Default: no limit. */
+  /** rounds in which a call was started, or a person gave the result of one. Default: no limit. */
   readonly maxToolRounds?: number | undefined
-  /** calls that ran. Default: no limit. */
+  /** calls that were started, or whose result a person gave. Default: no limit. */
   readonly maxToolCalls?: number | undefined
   /**
    * attempts at model calls that do not count, and calls that failed or timed out; this many are tolerated. Default 20.

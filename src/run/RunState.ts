@@ -76,7 +76,7 @@ export interface RunState {
   readonly offered: ReadonlyArray<string> | undefined
   /** input to the run that has not reached its model yet */
   readonly queued: Queue.Queue
-  /** a call of the round under way has run, or a person gave its result */
+  /** a call of the round under way was started, or a person gave its result */
   readonly hasRun: boolean
   /** the limit that ended the drive before, unless limits given since leave room */
   readonly limitedBy: RunEvent.LimitedReason | undefined

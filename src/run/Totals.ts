@@ -5,9 +5,9 @@ import * as Usage from "./Usage.ts"
 export const Totals = Schema.Struct({
   /** settled model calls */
   turns: Schema.Finite,
-  /** rounds in which a call ran */
+  /** rounds in which a call was started, or a person gave the result of one */
   toolRounds: Schema.Finite,
-  /** calls that ran */
+  /** calls that were started, or whose result a person gave */
   toolCalls: Schema.Finite,
   /** attempts that do not count, and calls that failed or timed out */
   errors: Schema.Finite,

@@ -103,6 +103,21 @@ describe("a result", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.0 Succeeded", "2.0 NotExecuted(limit)"])
     }))
 
+  it.effect.each(["maxToolCalls", "maxToolRounds"])(
+    "counts towards %s, though nothing has run",
+    (limit) =>
+      Effect.gen(function*() {
+        const made = yield* Suspended.before(
+          [TestAgent.work(1), TestAgent.work(2)],
+          { approver: Approvals.answering(() => ({ approved: true, result })) }
+        )
+        const ended = yield* made.agent.run({ ...Suspended.go, limits: { [limit]: 1 } })
+        assert.deepInclude(ended, { _tag: "Limited", reason: limit === "maxToolCalls" ? "toolCalls" : "toolRounds" })
+        assert.deepStrictEqual(made.ran, [])
+        assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.0 Succeeded", "2.0 NotExecuted(limit)"])
+      })
+  )
+
   it.effect("is settled even if a limit leaves no other call", () =>
     Effect.gen(function*() {
       const calls = [TestAgent.work(1, "a"), TestAgent.work(2, "b")]

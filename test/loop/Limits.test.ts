@@ -172,6 +172,14 @@ describe("maxToolRounds", () => {
       assert.strictEqual(end, "RunLimited(toolRounds)")
       assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Succeeded", "1.1 Succeeded", "2.0 NotExecuted(limit)"])
     }))
+
+  it.effect("does not count a round in which no call was started, and nobody gave the result of one", () =>
+    Effect.gen(function*() {
+      const unknown = ["a", "b", "c"].map((id) => ScriptedModel.call("nope", {}, id))
+      const { end, log } = yield* Limited.play([...unknown, ScriptedModel.text("ok")], { maxToolRounds: 1 })
+      assert.strictEqual(end, "RunCompleted(stop)")
+      assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 UnknownTool", "2.0 UnknownTool", "3.0 UnknownTool"])
+    }))
 })
 
 describe("maxErrors", () => {
