@@ -9,7 +9,6 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import type * as Agent from "../Agent.ts"
 import type * as RunError from "../run/RunError.ts"
 import * as RunEvent from "../run/RunEvent.ts"
 import * as Approver from "../services/Approver.ts"
@@ -21,6 +20,7 @@ import { Output, type OutputClosed } from "./Output.ts"
 import { codes, Ended, Refusal } from "./Refusal.ts"
 import * as Paint from "./render/Paint.ts"
 import * as Screen from "./render/Screen.ts"
+import * as SessionRoot from "./SessionRoot.ts"
 import type { Settings } from "./Settings.ts"
 import { type Signal, Signals } from "./Signals.ts"
 import * as Worker from "./Worker.ts"
@@ -37,7 +37,7 @@ export const run = Effect.fnUntraced(function*(settings: Settings): Effect.fn.Re
       code: codes.usage
     })
   }
-  const worker = yield* Worker.open(settings)
+  const worker = yield* Worker.open(settings.task === undefined ? yield* SessionRoot.toResume(settings) : settings)
   const sessionId = settings.session ?? (yield* (yield* Ids.Ids).next)
   const { code } = yield* show(worker, settings, { sessionId })
   if (code !== codes.completed) return yield* new Ended({ code })
@@ -74,19 +74,19 @@ const screenOf = Effect.fnUntraced(function*(
 })
 
 const eventsOf = (
-  client: Agent.Client<string>,
+  { client, data }: Pick<Worker.Worker, "client" | "data">,
   { maxTurns, session, task }: Pick<Settings, "task" | "session" | "maxTurns">,
   sessionId: string
 ) => {
   const limits = maxTurns === undefined ? {} : { limits: { maxTurns } }
   return task === undefined
     ? client.resume({ sessionId, ...limits })
-    : client.stream({ input: task, sessionId, createSession: session === undefined, ...limits })
+    : client.stream({ input: task, sessionId, createSession: session === undefined, data, ...limits })
 }
 
 /** Shows the run to its end. The first signal aborts it; its end is then shown like any other. */
 export const drive = Effect.fnUntraced(function*(
-  { approver, client, notices }: Worker.Worker,
+  { approver, client, data, notices }: Worker.Worker,
   settings: Pick<Settings, "task" | "session" | "maxTurns" | "flags">,
   sessionId: string,
   screen: Screen.Screen
@@ -96,7 +96,7 @@ export const drive = Effect.fnUntraced(function*(
   let end: RunEvent.End | undefined
   let signal: Signal | undefined
 
-  const shown = yield* eventsOf(client, settings, sessionId).pipe(
+  const shown = yield* eventsOf({ client, data }, settings, sessionId).pipe(
     Stream.runForEachArray((events) => {
       const begin = events.find(isBegin)
       const isFirst = begin !== undefined && Deferred.doneUnsafe(began, Effect.succeed(begin.runId))

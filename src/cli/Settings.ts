@@ -23,6 +23,10 @@ export interface Settings {
   /** absent: goes on with the session's last run */
   readonly task: string | undefined
   readonly root: string
+  /** whether nobody named the root */
+  readonly hasOwnRoot: boolean
+  /** the folder of the session's last run, where that is not the one named, or not the current one: then `root` is it, too */
+  readonly sessionRoot: string | undefined
   /** a file, or the URL of a Postgres, which may hold a password */
   readonly db: string
   readonly hasOwnDb: boolean
@@ -52,7 +56,7 @@ const defaultDb = join(".fiberloop", "sessions.db")
 const missing: Record<string, string> = {
   task: "the task is empty: say what to do, as in fiberloop run \"which three files are the longest?\"",
   session: "--session is empty: give the id that an earlier run printed, or leave it out for a new session",
-  root: "--root is empty: name the folder to look at, or leave it out for the current one",
+  root: "--root is empty: name the folder to look at, or leave it out for the session's, or the current one",
   db: `--db is empty: name the file that holds the sessions, or a Postgres URL, or leave it out for ${defaultDb}`,
   model: "--model is empty: name a model, or leave it out"
 }
@@ -95,6 +99,8 @@ export const check = Effect.fnUntraced(function*(typed: Typed): Effect.fn.Return
   return {
     task,
     root: root ?? ".",
+    hasOwnRoot: root === undefined,
+    sessionRoot: undefined,
     db: db ?? defaultDb,
     hasOwnDb: db === undefined,
     model,

@@ -23,6 +23,7 @@ import { Output } from "./Output.ts"
 import { badInput, codes, Refusal } from "./Refusal.ts"
 import * as Paint from "./render/Paint.ts"
 import type * as Screen from "./render/Screen.ts"
+import * as SessionRoot from "./SessionRoot.ts"
 import type { Settings } from "./Settings.ts"
 import { type Signal, Signals } from "./Signals.ts"
 import * as Root from "./tools/files/Root.ts"
@@ -31,6 +32,8 @@ import * as ShownFiles from "./tools/write/ShownFiles.ts"
 /** An agent that is ready, notices about it, and the approver of its calls. */
 export interface Worker {
   readonly client: Agent.Client<string>
+  /** what each run keeps, for those who go on with it */
+  readonly data: Schema.Json
   /** lines to show once a run has begun */
   readonly notices: ReadonlyArray<string>
   readonly approver: (screen: Screen.Screen) => Approver.Approver
@@ -66,7 +69,9 @@ const agent = Effect.fnUntraced(function*(settings: Settings) {
   const built = yield* Layer.build(layer.pipe(Layer.provide([below, running])))
   return {
     client: Context.get(built, CliAgent.CliAgent),
+    data: SessionRoot.dataOf(root),
     notices: [
+      ...SessionRoot.notices(settings),
       ...ModelChoice.notices(settings),
       ...(added.notice === undefined ? [] : [Messages.line(added.notice)]),
       ...(isOffline || !settings.allowsAll ? [] : [Messages.line(allowed)])

@@ -14,6 +14,7 @@ import * as TestAgent from "../support/TestAgent.ts"
 
 const workerOf = (client: Worker.Worker["client"]): Worker.Worker => ({
   client,
+  data: {},
   notices: [],
   approver: () => TerminalApprover.nobody,
   openCalls: () => Effect.succeed(new Map())

@@ -126,14 +126,14 @@ describe("fiberloop export", () => {
 describe("fiberloop import", () => {
   it.effect("prints only the id on standard output, and says how to continue", () =>
     Effect.gen(function*() {
-      const { id, text } = yield* withSession()
+      const { id, root, text } = yield* withSession()
       const { db, importing } = yield* withFile(text)
       const { code, stderr, stdout } = yield* importing()
       assert.deepStrictEqual([code, stdout], [0, `${id}\n`])
       assert.strictEqual(
         stderr,
         `✓ imported session ${id} with 2 turns\nLook at it: fiberloop show ${id} --db ${db}\n` +
-          `Go on with: fiberloop run --session ${id} --db ${db} "<task>"\n`
+          `Go on with: fiberloop run --session ${id} --db ${db} --root ${root} "<task>"\n`
       )
       assert.strictEqual((yield* Invoke.invoke(["export", id, "--db", db])).stdout, text)
     }))

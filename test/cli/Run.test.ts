@@ -16,6 +16,7 @@ it.effect("the arguments of open calls are read if they are to be shown", () =>
     const reads: Array<string> = []
     const worker: Worker.Worker = {
       client: agent,
+      data: {},
       notices: [],
       approver: () => TerminalApprover.nobody,
       openCalls: (sessionId) => Effect.sync(() => void reads.push(sessionId)).pipe(Effect.as(new Map()))

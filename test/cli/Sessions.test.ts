@@ -310,11 +310,11 @@ describe("fiberloop resume", () => {
 
   it.effect("says so if there is nothing to continue", () =>
     Effect.gen(function*() {
-      const { db, id, on } = yield* withSession()
+      const { db, id, on, root } = yield* withSession()
       const { code, stderr } = yield* on("resume", [id])
       assert.strictEqual(code, 1)
       assert.include(stderr, "has no unfinished run to continue")
-      assert.include(stderr, `as in fiberloop run --session ${id} --db ${db} "<task>"\n`)
+      assert.include(stderr, `as in fiberloop run --session ${id} --db ${db} --root ${root} "<task>"\n`)
     }))
 })
 
@@ -329,11 +329,11 @@ describe("fiberloop fork", () => {
 
   it.effect("prints only the copy's id on standard output, and says how to continue it", () =>
     Effect.gen(function*() {
-      const { db, id, on, store } = yield* withSession()
+      const { db, id, on, root, store } = yield* withSession()
       const { code, stderr, stdout } = yield* on("fork", [id.slice(0, 6)])
       const copy = stdout.trimEnd()
       assert.strictEqual(code, 0)
-      assert.include(stderr, `Go on with: fiberloop run --session ${copy} --db ${db} "<task>"\n`)
+      assert.include(stderr, `Go on with: fiberloop run --session ${copy} --db ${db} --root ${root} "<task>"\n`)
       const [before, after] = yield* Effect.all([logOf(id), logOf(copy)]).pipe(Effect.provide(store))
       assert.deepStrictEqual(after, before)
     }))
@@ -353,10 +353,13 @@ describe("fiberloop fork", () => {
     Effect.gen(function*() {
       const failed = yield* withSession("compose a sonnet")
       const { stderr } = yield* failed.on("fork", [failed.id, "--to", "copy"])
-      assert.include(stderr, `or its run:  fiberloop resume copy --db ${failed.db}\n`)
+      assert.include(stderr, `or its run:  fiberloop resume copy --db ${failed.db} --root ${failed.root}\n`)
       const limited = yield* withSession("2+2", ["--max-turns", "1"])
       const { stderr: said } = yield* limited.on("fork", [limited.id, "--to", "copy"])
-      assert.include(said, `or its run:  fiberloop resume copy --db ${limited.db} --max-turns <n>\n`)
+      assert.include(
+        said,
+        `or its run:  fiberloop resume copy --db ${limited.db} --root ${limited.root} --max-turns <n>\n`
+      )
     }))
 
   it.effect("names the nearest places if the event is not one", () =>

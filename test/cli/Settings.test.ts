@@ -23,6 +23,8 @@ it.effect("nothing typed means the current folder, its own database, and nothing
     assert.deepStrictEqual(yield* check({}), {
       task: undefined,
       root: ".",
+      hasOwnRoot: true,
+      sessionRoot: undefined,
       db: join(".fiberloop", "sessions.db"),
       hasOwnDb: true,
       model: undefined,
@@ -45,6 +47,7 @@ it.effect("what was typed applies, and is repeated for another run", () =>
     const settings = yield* check(given)
     assert.deepInclude(settings, {
       root: "src",
+      hasOwnRoot: false,
       db: "a.db",
       hasOwnDb: false,
       model: "m",

@@ -3,10 +3,10 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as RunError from "../../run/RunError.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import * as GoingOn from "../GoingOn.ts"
 import * as IdleAgent from "../IdleAgent.ts"
 import * as KeptSession from "../KeptSession.ts"
 import * as Messages from "../Messages.ts"
-import * as SessionModel from "../model/SessionModel.ts"
 import { Output } from "../Output.ts"
 import { badInput, type Ended, type Refusal } from "../Refusal.ts"
 import * as InProgram from "../render/InProgram.ts"
@@ -49,7 +49,7 @@ const tellWhatFollows = Effect.fnUntraced(function*(place: Settings, kept: KeptS
   const { stderr } = yield* Output
   const { sessionId } = kept.info
   const resume = (yield* SessionAgent.foreign(kept)) === undefined
-    ? `: ${Invocation.of("resume", [sessionId], [...place.flags, ...(yield* SessionModel.flagsOf(kept))])}`
+    ? `: ${Invocation.of("resume", [sessionId], [...place.flags, ...(yield* GoingOn.flagsOf(kept))])}`
     : ` in its program: ${InProgram.resume(sessionId)}`
   yield* stderr.write(`Go on with it anyway${resume}\n`)
 })

@@ -10,7 +10,11 @@ import * as Place from "./Place.ts"
 
 /** The flags of the agent's surroundings. */
 const standing = {
-  root: Flags.text("root", "<folder>", "The folder whose files are looked at; default: the current one"),
+  root: Flags.text(
+    "root",
+    "<folder>",
+    "The folder whose files are looked at; default: the session's, or the current one"
+  ),
   db: Flags.db,
   model: Flags.text(
     "model",

@@ -25,6 +25,7 @@ import type { Output } from "../Output.ts"
 import { badInput, type Ended, type Refusal } from "../Refusal.ts"
 import * as Print from "../render/Print.ts"
 import * as RenderContext from "../render/RenderContext.ts"
+import * as SessionRoot from "../SessionRoot.ts"
 import type { Settings } from "../Settings.ts"
 import type { Signals } from "../Signals.ts"
 import * as Root from "../tools/files/Root.ts"
@@ -96,9 +97,9 @@ const superseded = (transcript: Transcript.Transcript, { at, openCalls, runId = 
     transcript
   )
 
-/** What the command's agent would also send, in this folder; undefined where the agent is another program's. */
+/** What the command's agent would also send, in the session's folder or, if that is gone, in this one; undefined where the agent is another program's. */
 const offerOf = Effect.fnUntraced(function*(
-  { root }: Settings,
+  place: Settings,
   kept: KeptSession.Kept,
   model: Message.ModelRef | undefined
 ) {
@@ -107,6 +108,7 @@ const offerOf = Effect.fnUntraced(function*(
   if (model === undefined || SessionModel.flags(model).length === 0) {
     return { instructions: Instructions.reading, tools: Object.values(CliAgent.looking.tools) }
   }
+  const { root } = yield* Effect.orElseSucceed(SessionRoot.adopt(place, kept), () => place)
   const folder = yield* Effect.mapError(Root.make(root), ({ message }) => badInput(message))
   const added = yield* Instructions.read(folder)
   return {

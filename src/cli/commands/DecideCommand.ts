@@ -7,11 +7,11 @@ import { count } from "../../run/Quantity.ts"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunResult from "../../run/RunResult.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
+import * as GoingOn from "../GoingOn.ts"
 import * as IdleAgent from "../IdleAgent.ts"
 import * as KeptRuns from "../KeptRuns.ts"
 import * as KeptSession from "../KeptSession.ts"
 import * as Messages from "../Messages.ts"
-import * as SessionModel from "../model/SessionModel.ts"
 import { Output } from "../Output.ts"
 import { badInput, codes, type Ended, Refusal } from "../Refusal.ts"
 import * as InProgram from "../render/InProgram.ts"
@@ -145,7 +145,7 @@ const tellWhatFollows = Effect.fnUntraced(function*(place: Settings, kept: KeptS
   const outer = yield* KeptRuns.outermost(kept)
   const { end, sessionId } = outer.info
   const how = (yield* SessionAgent.foreign(outer)) === undefined
-    ? `with: ${Invocation.of("resume", [sessionId], [...place.flags, ...(yield* SessionModel.flagsOf(outer))])}`
+    ? `with: ${Invocation.of("resume", [sessionId], [...place.flags, ...(yield* GoingOn.flagsOf(outer))])}`
     : `with it in its program: ${InProgram.resume(sessionId)}`
   // another process may be driving it
   yield* stderr.write(end === undefined ? `If no process goes on with it, go on ${how}\n` : `Go on ${how}\n`)

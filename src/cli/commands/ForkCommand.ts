@@ -16,6 +16,7 @@ import * as Print from "../render/Print.ts"
 import * as RenderSessions from "../render/RenderSessions.ts"
 import * as TerminalText from "../render/TerminalText.ts"
 import * as SessionAgent from "../SessionAgent.ts"
+import * as SessionRoot from "../SessionRoot.ts"
 import * as Settings from "../Settings.ts"
 import type { Signals } from "../Signals.ts"
 
@@ -36,11 +37,12 @@ const fork = Effect.fnUntraced(function*(
     ? yield* (yield* Ids.Ids).next
     : yield* KeptSession.newId("--to", to, InputCheck.orNew)
   const { info, store } = yield* KeptSession.find(place, session)
-  const flags = [...place.flags, ...(yield* SessionModel.flagsOf({ store, info }))]
+  const model = yield* SessionModel.flagsOf({ store, info })
   const made = yield* store.fork(info.sessionId, { to: id, ...(seq === undefined ? {} : { at: seq }) }).pipe(
     Effect.mapError(Messages.refusal)
   )
   const isForeign = (yield* SessionAgent.foreign({ store, info: made })) !== undefined
+  const flags = [...place.flags, ...(yield* SessionRoot.flagsOf({ store, info: made })), ...model]
   const told = [
     `✓ forked from session ${TerminalText.line(info.sessionId)} with ${count(made.turns, "turn")}`,
     isForeign

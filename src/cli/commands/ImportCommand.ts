@@ -18,6 +18,7 @@ import * as RenderImport from "../render/RenderImport.ts"
 import * as RenderSessions from "../render/RenderSessions.ts"
 import * as TerminalText from "../render/TerminalText.ts"
 import * as SessionAgent from "../SessionAgent.ts"
+import * as SessionRoot from "../SessionRoot.ts"
 import type { Settings } from "../Settings.ts"
 import type { Signals } from "../Signals.ts"
 
@@ -83,7 +84,7 @@ const add = Effect.fnUntraced(function*(
     isForeign: (yield* SessionAgent.foreign(kept)) !== undefined,
     allowed: decided.filter((call) => !OpenCall.isAnswered(call)),
     answered: decided.filter(OpenCall.isAnswered),
-    model: yield* SessionModel.flagsOf(kept)
+    known: [...(yield* SessionRoot.flagsToSay(kept)), ...(yield* SessionModel.flagsOf(kept))]
   }
 })
 

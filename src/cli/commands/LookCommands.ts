@@ -54,7 +54,7 @@ const show = Command.make(
     root: Flags.text(
       "root",
       "<folder>",
-      "For --context: the folder whose AGENTS.md adds to the instructions; default: the current one"
+      "For --context: the folder whose AGENTS.md adds to the instructions; default: the session's"
     ),
     contextWindow: Flags.text(
       "context-window",

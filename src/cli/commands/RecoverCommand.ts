@@ -7,9 +7,9 @@ import { count } from "../../run/Quantity.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import * as Sessions from "../../Sessions.ts"
 import * as Database from "../Database.ts"
+import * as GoingOn from "../GoingOn.ts"
 import type { Input } from "../Input.ts"
 import * as Messages from "../Messages.ts"
-import * as SessionModel from "../model/SessionModel.ts"
 import { Output } from "../Output.ts"
 import { codes, Ended, type Refusal } from "../Refusal.ts"
 import * as InProgram from "../render/InProgram.ts"
@@ -18,6 +18,7 @@ import * as Print from "../render/Print.ts"
 import * as RenderSessions from "../render/RenderSessions.ts"
 import * as TerminalText from "../render/TerminalText.ts"
 import * as SessionAgent from "../SessionAgent.ts"
+import * as SessionRoot from "../SessionRoot.ts"
 import type { Settings } from "../Settings.ts"
 import type { Signals } from "../Signals.ts"
 import type * as Worker from "../Worker.ts"
@@ -49,7 +50,7 @@ export const run = Effect.fnUntraced(function*(
     return yield* endWith(found)
   }
   const [Run, { open }] = yield* Effect.promise(() => Promise.all([import("../Run.ts"), import("../Worker.ts")]))
-  const workers = new Map<string | undefined, Worker.Worker>()
+  const workers = new Map<string, Worker.Worker>()
   let code = found
   for (const [at, { info: { sessionId, title }, settings }] of left.entries()) {
     const worker = yield* Effect.result(opened(open, workers, settings))
@@ -62,8 +63,7 @@ export const run = Effect.fnUntraced(function*(
       code = codes.failed
       continue
     }
-    const resumed = { ...settings, task: undefined, session: sessionId }
-    const driven = yield* Run.show(worker.success, resumed, { sessionId })
+    const driven = yield* Run.show(worker.success, settings, { sessionId })
     if (driven.code !== codes.completed) code = driven.code
     if (driven.code === codes.readerLeft) break
     if (driven.signal !== undefined) {
@@ -78,14 +78,15 @@ export const run = Effect.fnUntraced(function*(
 const endWith = (code: number): Effect.Effect<void, Ended> =>
   code === codes.completed ? Effect.void : Effect.fail(new Ended({ code }))
 
-/** One worker for each model that sessions used. */
+/** One worker for each folder and model that sessions used. */
 const opened = Effect.fnUntraced(function*(
   open: typeof Worker.open,
-  workers: Map<string | undefined, Worker.Worker>,
+  workers: Map<string, Worker.Worker>,
   settings: Settings
 ) {
-  const worker = workers.get(settings.model) ?? (yield* open(settings))
-  workers.set(settings.model, worker)
+  const used = JSON.stringify([settings.root, settings.model])
+  const worker = workers.get(used) ?? (yield* open(settings))
+  workers.set(used, worker)
   return worker
 })
 
@@ -99,7 +100,7 @@ interface Found {
 
 interface Left {
   readonly info: SessionStore.SessionInfo
-  /** the settings to go on with it */
+  /** the settings to go on with its run */
   readonly settings: Settings
 }
 
@@ -151,7 +152,10 @@ const leftByProcesses = Effect.fnUntraced(function*(
         `${TerminalText.line(sessionId)} was being aborted when its process died; left alone. End it with: ${end}\n`
       )
     } else {
-      const adopting = SessionModel.adopt(admitted.success, { store, info })
+      const adopting = Effect.flatMap(
+        GoingOn.adopt({ ...admitted.success, session: sessionId }, { store, info }),
+        SessionRoot.toResume
+      )
       // a list asks no model
       const adopted = isList ? admitted : yield* Effect.result(adopting)
       if (Result.isSuccess(adopted)) left.unshift({ info, settings: adopted.success })

@@ -11,6 +11,7 @@ import type { Ended, Refusal } from "../Refusal.ts"
 import * as Print from "../render/Print.ts"
 import * as RenderJson from "../render/RenderJson.ts"
 import * as RenderLog from "../render/RenderLog.ts"
+import * as SessionRoot from "../SessionRoot.ts"
 import type { Settings } from "../Settings.ts"
 import type { Signals } from "../Signals.ts"
 import * as ShowTimeline from "./ShowTimeline.ts"
@@ -50,7 +51,8 @@ const show = Effect.fnUntraced(function*(
     return Print.print(page)
   })
   const known = state.end?._tag === "RunSuspended" ? yield* courseOf({ info, store }) : {}
-  yield* Print.print(RenderLog.finish(look, state, known))
+  const root = place.hasOwnRoot ? yield* SessionRoot.flagsOf({ info, store }) : []
+  yield* Print.print(RenderLog.finish({ ...look, flags: [...place.flags, ...root] }, state, known))
 })
 
 /** For a suspended run: whether anything waits in it or below it, and which session to go on with then. */

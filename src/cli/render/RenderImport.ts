@@ -21,8 +21,8 @@ export interface Imported {
   readonly allowed: ReadonlyArray<OpenCall.OpenCall>
   /** calls that somebody has given the results of */
   readonly answered: ReadonlyArray<OpenCall.OpenCall>
-  /** the flags that name the model of the session */
-  readonly model: ReadonlyArray<string>
+  /** the flags that name the folder to go on in, and the model of the session */
+  readonly known: ReadonlyArray<string>
 }
 
 /** Lines, each with its end; `flags` are those that the import was called with. */
@@ -54,7 +54,7 @@ const lastRun = ({ hasEnded, info }: Imported): ReadonlyArray<string> => {
   ]
 }
 
-const next = ({ info, isForeign, model }: Imported, flags: ReadonlyArray<string>): string =>
+const next = ({ info, isForeign, known }: Imported, flags: ReadonlyArray<string>): string =>
   isForeign
     ? `Go on with it in its program: ${InProgram.goOn(info)}`
-    : `Go on with: ${Invocation.of("run", ["--session", info.sessionId], [...flags, ...model])} "<task>"`
+    : `Go on with: ${Invocation.of("run", ["--session", info.sessionId], [...flags, ...known])} "<task>"`
