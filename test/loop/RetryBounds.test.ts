@@ -113,6 +113,40 @@ describe("a run as a whole", () => {
       yield* resume
     }))
 
+  it.effect("does not count a retry that a limit forbids, nor its wait, also after a resume", () =>
+    Effect.gen(function*() {
+      const retry = RetryPolicy.make({ base: 0, maxRunRetries: 1, maxRunTime: "80 seconds" })
+      const turns = [Overloaded.fail(50_000), Overloaded.fail(50_000), ScriptedModel.text("ok")]
+      const { agent, over, seen, store } = yield* Watch.started(turns, { agent: { retry, limits: { maxErrors: 0 } } })
+      yield* over
+      assert.strictEqual(RunLog.endOf(seen), "RunLimited(errors)")
+      assert.deepStrictEqual(RunLog.only(seen, "AttemptDiscarded").map(({ delay }) => delay), [undefined])
+      assert.deepInclude(stateOf(yield* store.log("s")), { retries: 0, lostTime: 0 })
+      const again = yield* Watch.make(agent.resume({ sessionId: "s", limits: { maxErrors: 9 } }))
+      yield* again.until("RetryScheduled")
+      yield* TestClock.adjust("50 seconds")
+      yield* again.over
+      assert.strictEqual(RunLog.endOf(again.seen), "RunCompleted(stop)")
+      assert.deepInclude(stateOf(yield* store.log("s")), { retries: 1, lostTime: 50_000 })
+    }))
+
+  it.effect("asks what a failed attempt cost before it tries again, and counts no retry", () =>
+    Effect.gen(function*() {
+      const turns = [
+        [
+          ScriptedModel.parts({ type: "response", usage: { inputTokens: 20, outputTokens: 0 } }),
+          Overloaded.fail()
+        ]
+      ]
+      const { over, script, seen } = yield* Watch.started(turns, {
+        agent: { retry: RetryPolicy.make({ base: 0 }), limits: { maxTokens: 20 } }
+      })
+      yield* over
+      assert.strictEqual(RunLog.endOf(seen), "RunLimited(tokens)")
+      assert.strictEqual((yield* script.requests).length, 1)
+      assert.deepStrictEqual(RunLog.only(seen, "AttemptDiscarded").map(({ delay }) => delay), [undefined])
+    }))
+
   it.effect("has lost as much time as it waited, by its log", () =>
     Effect.gen(function*() {
       const { over, store, until } = yield* watched(

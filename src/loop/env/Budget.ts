@@ -105,9 +105,9 @@ export class Budget implements Below.Spender {
     return this.#below.flatMap((below) => this.#isOurs(below.call) && below.call.callId === callId ? below.runs() : [])
   }
 
-  /** The limit that forbids the next model call, if any; `more` was spent besides and is not in the log yet. */
-  limitReached(now: Now, more?: Usage.Usage): Reached | undefined {
-    const reason = RunDecision.limitReached(this.#counted(more), this.#at(now))
+  /** The limit that forbids the next model call, if any; `more` was spent besides and is not in the log yet, as are so many `errors`. */
+  limitReached(now: Now, more?: Usage.Usage, errors?: number): Reached | undefined {
+    const reason = RunDecision.limitReached(this.#counted(more, errors), this.#at(now))
     return reason === undefined ? this.limitAround(more) : { reason }
   }
 
@@ -170,13 +170,13 @@ export class Budget implements Below.Spender {
     return this.#limits().maxDuration === undefined ? 0 : now()
   }
 
-  /** The state, with spending added that the log does not hold yet. */
-  #counted(more?: Usage.Usage): RunState.RunState {
+  /** The state, with spending and errors added that the log does not hold yet. */
+  #counted(more?: Usage.Usage, errors = 0): RunState.RunState {
     const { state } = this.#log!
     const below = this.#below === none ? undefined : this.#spentUnderWay()
     if (below === undefined && more === undefined) return state
     const usage = Usage.add(Usage.add(state.totals.usage, below ?? Usage.zero), more ?? Usage.zero)
-    return { ...state, totals: { ...state.totals, usage } }
+    return { ...state, totals: { ...state.totals, usage, errors: state.totals.errors + errors } }
   }
 
   #spentUnderWay(): Usage.Usage | undefined {

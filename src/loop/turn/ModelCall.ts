@@ -10,6 +10,7 @@ import * as AttemptResult from "../../run/AttemptResult.ts"
 import type * as Message from "../../run/Message.ts"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
+import type * as Usage from "../../run/Usage.ts"
 import type * as Backoff from "../../services/attempts/Backoff.ts"
 import * as Tries from "../../services/attempts/Tries.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
@@ -91,7 +92,6 @@ const tryAgain = Effect.fnUntraced(function*(
     const { asked, attempt, env, result } = tried
     const verdict = yield* judge(tried)
     if (verdict._tag === "Counts") return settled(env, asked, attempt, verdict.answer)
-    discard(tried, verdict)
     const next = verdict._tag === "Retry" ? yield* retry(tried, verdict) : yield* fallBack(policies, tried, verdict)
     if (next._tag !== "Again") return next
     const { again } = next
@@ -109,17 +109,19 @@ const judge = (tried: Tried): Effect.Effect<Tries.Verdict> => {
   const { attempt, env: { journal }, mayBeEmpty, result, tries } = tried
   return Effect.onError(
     Effect.gen(() => Tries.judge(tries, attempt, result, mayBeEmpty, journal.now(), journal.state)),
-    () => Effect.sync(() => discard(tried, { _tag: "Failed", error: Tries.failureOf(result) }))
+    () => Effect.sync(() => discard(tried, Tries.failureOf(result)))
   )
 }
 
-/** Waits for another try at the same model. */
+/** Waits for another try at the same model. Where this failure reaches a limit there is none, and none is recorded. */
 const retry = function*(
-  { asked, attempt, env, result, tries }: Tried,
+  tried: Tried,
   { delay, error }: Tries.Retry
 ): Following {
+  const { asked, attempt, env, result, tries } = tried
   const { journal } = env
-  const reached = env.budget.limitReached(journal.now)
+  const reached = env.budget.limitReached(journal.now, costOf(tried), 1)
+  discard(tried, error, reached === undefined ? delay : undefined)
   if (reached !== undefined) return { _tag: "Limited", reached }
   journal.move(result._tag === "Settled" ? "emptyAnswer" : "retryableError")
   yield* wait(journal, { turn: journal.state.turn, attempt, error: error.reason }, delay)
@@ -129,10 +131,12 @@ const retry = function*(
 /** After a failure that is final: another model takes over, or the call has failed. */
 const fallBack = function*(
   policies: RetryPolicy.RetryPolicy,
-  { asked: { model }, attempt, env }: Tried,
+  tried: Tried,
   { error, final }: Tries.Failed
 ): Following {
+  const { asked: { model }, attempt, env } = tried
   const { journal } = env
+  discard(tried, error)
   const to = Tries.fallbackOf(model, error)
   if (to === undefined) {
     if (error.reason._tag === "ContextOverflow") return { _tag: "Overflow", error: final }
@@ -147,21 +151,26 @@ const fallBack = function*(
   return { _tag: "Again", again: { env: taken.env, asked, tries: Tries.make(policies, to, attempt) } }
 }
 
-/** Records what an attempt that does not count has cost, even where one of the application's rules that is asked about it throws. */
-const discard = (
-  { asked: { model }, attempt, env: { journal, prices }, result: { duration, usage } }: Tried,
-  verdict: Tries.Retry | Pick<Tries.Failed, "_tag" | "error">
-): void =>
+const costOf = ({ asked: { model }, env: { prices }, result: { usage } }: Tried): Usage.Usage =>
+  Prices.costed(prices, model.info, usage)
+
+/**
+ * Records what an attempt that does not count has cost, even where one of the application's rules that is asked about it throws. `delay`
+ * is the wait before the same model is tried again, if it is.
+ */
+const discard = (tried: Tried, error: Tries.Failed["error"], delay?: Backoff.Delay): void => {
+  const { asked: { model }, attempt, env: { journal }, result: { duration } } = tried
   journal.record({
     _tag: "AttemptDiscarded",
     turn: journal.state.turn,
     attempt,
-    error: verdict.error.reason,
-    usage: Prices.costed(prices, model.info, usage),
+    error: error.reason,
+    usage: costOf(tried),
     model: Model.refOf(model.info),
     duration,
-    ...(verdict._tag === "Retry" ? { delay: Duration.toMillis(verdict.delay.duration) } : {})
+    ...(delay === undefined ? {} : { delay: Duration.toMillis(delay.duration) })
   })
+}
 
 /** Announces a delay, stores what is recorded, and waits. */
 const wait = Effect.fnUntraced(function*(
