@@ -38,6 +38,9 @@ export const asked = (input: RunInput.RunInput, defaults: Defaults): Checked<Ask
   }
   const others = noOthers("the input of a run", input, inputNames)
   if (Result.isFailure(others)) return Result.fail(others.failure)
+  if (typeof (input.createSession ?? true) !== "boolean") {
+    return refuse("createSession", "createSession must be true or false")
+  }
   if (isBare(input)) {
     const { limits, toolPolicy } = defaults
     return Result.map(

@@ -199,7 +199,8 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
       [{ id: Symbol("x") }, "a symbol is not JSON, at .id"],
       [{ why: Object.assign(new Error("no"), { code: 1 }) }, "an Error is not JSON, at .why"],
       [Promise.resolve(1), "a Promise is not JSON"],
-      [new URLSearchParams("a=1"), "a URLSearchParams is not JSON"]
+      [new URLSearchParams("a=1"), "a URLSearchParams is not JSON"],
+      [{ rows: [{ data: new Uint8Array([1, 2]) }] }, "a Uint8Array is not JSON, at .rows[0].data"]
     ]
     it.effect.each(lost)(
       "with %j, which JSON would change silently, settles NotEncodable: %s",

@@ -371,6 +371,7 @@ describe("an input from untyped code", () => {
     ["history", "history", "hi"],
     ["history", "history", [null]],
     ["instructions", "instructions", 5],
+    ["createSession", "createSession", "no"],
     ["allowedTools", "allowedTools", "pay"],
     ["allowedTools", "allowedTools", [undefined]],
     ["allowedTools", "allowedTools", Array(1)],
@@ -445,7 +446,7 @@ describe("a misspelt name is refused, listing the valid ones", () => {
 
 describe("data", () => {
   it("is kept as it will be read back", () => {
-    const data = { at: new Date(0), none: undefined, list: [undefined, 1] }
+    const data = { at: new Date(0), none: undefined, list: [null, 1] }
     assert.deepStrictEqual(effective({ data: data as never }).data, { at: "1970-01-01T00:00:00.000Z", list: [null, 1] })
   })
 
@@ -478,7 +479,19 @@ describe("data", () => {
     [{ a: circle }, /^data\.a\["of me"\]\[0\] leads back to what it is in, which JSON cannot say; leave it out$/],
     [{ a: { b: thrower } }, /^data is not JSON$/],
     [{ a: twice, b: twice, thrower }, /^data is not JSON$/],
-    [() => 1, /^data is a function, which is not JSON$/]
+    [() => 1, /^data is a function, which is not JSON$/],
+    // what JSON would change, or leave out, without a word
+    [NaN, /^data is NaN, which is not JSON$/],
+    [{ prices: [1, Infinity] }, /^data\.prices\[1\] is Infinity, which is not JSON$/],
+    [{ "a.b": NaN }, /^data\["a\.b"\] is NaN, which is not JSON$/],
+    [{ seats: new Map([[1, 2]]) }, /^data\.seats is a Map, which is not JSON$/],
+    [{ tags: new Set([1]) }, /^data\.tags is a Set, which is not JSON$/],
+    [{ why: new Error("no") }, /^data\.why is an Error, which is not JSON$/],
+    [{ like: /x/ }, /^data\.like is a RegExp, which is not JSON$/],
+    [{ file: { bytes: new Uint8Array([1, 2]) } }, /^data\.file\.bytes is a Uint8Array, which is not JSON$/],
+    [{ id: Symbol("x") }, /^data\.id is a symbol, which is not JSON$/],
+    [{ next: () => 1 }, /^data\.next is a function, which is not JSON$/],
+    [[1, undefined], /^data\[1\] is undefined, which is not JSON$/]
   ])("that is not JSON is refused where it is not: %o", (data, says) => {
     assert.match(refused({ data: data as never }).message, says)
   })

@@ -4,8 +4,8 @@
  */
 import * as Base64 from "effect/encoding/Base64"
 import type * as Schema from "effect/Schema"
+import * as LostInJson from "../../run/input/LostInJson.ts"
 import * as Bounds from "../../run/log/Bounds.ts"
-import * as LostInJson from "./LostInJson.ts"
 
 /** `text` is what a model reads: the JSON, or the text where the value is one; `flat` is the value where that is known. */
 export interface Json {
@@ -30,12 +30,14 @@ export const of = (given: unknown): PlainJson => {
     const text: string | undefined = JSON.stringify(value)
     if (text === undefined) return notJson(`a ${typeof value} is not JSON`)
     if (Bounds.isTooDeep(text)) return notJson(`it is nested in more than ${Bounds.deepest} levels`)
-    const lost = LostInJson.inValue(value)
-    return lost === undefined ? { _tag: "Json", text, isText: false } : notJson(lost)
+    const lost = LostInJson.find(value)
+    return lost === undefined ? { _tag: "Json", text, isText: false } : notJson(inWords(lost))
   } catch (error) {
     return notJson(error instanceof Error ? error.message : "it is not JSON")
   }
 }
+
+const inWords = ({ path, what }: LostInJson.Lost): string => `${what} is not JSON${path === "" ? "" : `, at ${path}`}`
 
 const notJson = (message: string): PlainJson => ({ _tag: "NotJson", message })
 

@@ -4,6 +4,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Bounds from "../log/Bounds.ts"
 import * as RunError from "../RunError.ts"
+import * as LostInJson from "./LostInJson.ts"
 import * as NotJson from "./NotJson.ts"
 
 /** The error is always `InvalidInput`. */
@@ -77,7 +78,7 @@ export const names = (
 /** What untyped code passed, as plain JSON of a schema, as it would be read back from a log; `undefined` if it does not fit. */
 export const decoded = <A>(value: unknown, schema: Schema.ConstraintDecoder<A, never>): A | undefined => {
   try {
-    const plain = json("value", value as Schema.Json)
+    const plain = written("value", value, () => undefined)
     return Result.isFailure(plain)
       ? undefined
       : Option.getOrUndefined(Schema.decodeUnknownOption(schema)(plain.success))
@@ -87,11 +88,17 @@ export const decoded = <A>(value: unknown, schema: Schema.ConstraintDecoder<A, n
   }
 }
 
-/** Plain JSON, as it will be read back. */
-export const json = (field: string, value: Schema.Json): Checked<Schema.Json> => {
+/** Plain JSON, as it will be read back: what JSON would change, or leave out, is refused, but for members that are undefined. */
+export const json = (field: string, value: Schema.Json): Checked<Schema.Json> => written(field, value, LostInJson.find)
+
+const written = (field: string, value: unknown, lostIn: typeof LostInJson.find): Checked<Schema.Json> => {
   try {
     const text = JSON.stringify(value)
-    return Bounds.isTooDeep(text) ? tooDeep(field) : Result.succeed(JSON.parse(text) as Schema.Json)
+    if (Bounds.isTooDeep(text)) return tooDeep(field)
+    const lost = lostIn(value)
+    return lost === undefined
+      ? Result.succeed(JSON.parse(text) as Schema.Json)
+      : refuse(field, `${field}${lost.path} is ${lost.what}, which is not JSON`)
   } catch (error) {
     return isDeeperThanTheStack(error) ? tooDeep(field) : refuse(field, NotJson.reasonOf(field, value))
   }

@@ -26,10 +26,11 @@ export const reasonOf = (field: string, value: unknown): string => {
   return `${field} is not JSON`
 }
 
-const step = (holder: unknown, key: string): string => {
-  if (Array.isArray(holder)) return `[${key}]`
-  return /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`
-}
+const step = (holder: unknown, key: string): string => Array.isArray(holder) ? `[${key}]` : member(key)
+
+/** How a member of an object is named behind it. */
+export const member = (key: string): string =>
+  /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`
 
 /** The same object may also be in two places next to each other. */
 const isWithin = (outer: string | undefined, place: string): boolean =>

@@ -2,22 +2,19 @@
  * What JSON would leave out of a value, or change, without a word: a Map would be `{}`, a NaN `null`. Members that are `undefined` are
  * left out as meant, and what has a `toJSON` is what that says.
  *
- * Does not own what JSON refuses by itself, such as a bigint or a circle (`PlainJson`).
+ * Does not own what JSON refuses by itself, such as a bigint or a circle (`NotJson`).
  */
+import * as NotJson from "./NotJson.ts"
 
-/** Says what it is, and where; `undefined` if nothing is lost. The value has been written as JSON, so it holds no circle. */
-export const inValue = (value: unknown): string | undefined => {
-  const lost = find(value)
-  return lost === undefined ? undefined : `${lost.what} is not JSON${lost.path === "" ? "" : `, at ${lost.path}`}`
-}
-
-interface Lost {
+export interface Lost {
+  /** such as `a Map` */
   readonly what: string
   /** such as `.rows[2].price` */
   readonly path: string
 }
 
-const find = (value: unknown): Lost | undefined => {
+/** The first such; `undefined` if nothing is lost. The value has been written as JSON, so it holds no circle. */
+export const find = (value: unknown): Lost | undefined => {
   switch (typeof value) {
     case "object":
       return value === null ? undefined : inObject(value)
@@ -39,7 +36,7 @@ const inObject = (node: object): Lost | undefined => {
     const member = (node as Record<string, unknown>)[key]
     if (typeof member === "string") continue
     const lost = find(member)
-    if (lost !== undefined && Object.hasOwn(node, key)) return within(`.${key}`, lost)
+    if (lost !== undefined && Object.hasOwn(node, key)) return within(NotJson.member(key), lost)
   }
   return Object.getPrototypeOf(node) === Object.prototype ? undefined : hidden(node)
 }
@@ -61,7 +58,8 @@ const within = (step: string, { path, what }: Lost): Lost => at(step + path, wha
 
 /** What an object is that keeps what it holds elsewhere than in its members, as a Map does and a class of the application does not. */
 const hidden = (node: object): Lost | undefined => {
-  if (Object.keys(node).length > 0 && !(node instanceof Error)) return undefined
+  const isOpen = !ArrayBuffer.isView(node) && !(node instanceof Error) && Object.keys(node).length > 0
+  if (isOpen) return undefined
   const kind = Object.prototype.toString.call(node).slice("[object ".length, -1)
   return isItself.has(kind) ? undefined : at("", `${/^[AEIO]/.test(kind) ? "an" : "a"} ${kind}`)
 }
