@@ -56,13 +56,15 @@ export interface Answer extends ProviderError.Answer {
 
 /**
  * What an unsuccessful answer means, by its status, its body (text or JSON), its headers, or the code of a broken connection:
- * one table for all providers and adapters. Of the body, it keeps at most 500 characters of the provider's own message, without
- * what looks like a key. A `Retry-After` date is compared with `now`, in milliseconds since the epoch.
+ * one table for all providers and adapters. An error in an answer of status 200 counts as if it had the status that it names. Of the
+ * body, it keeps at most 500 characters of the provider's own message, without what looks like a key. A `Retry-After` date is compared
+ * with `now`, in milliseconds since the epoch; default: the answer's `date`.
  */
 export const fromAnswer = (answer: Answer, now?: number): RunError.ModelError => {
   const error = ProviderError.fromAnswer(answer)
-  const status = answer.status ?? error.status
-  const kind = ProviderError.kind(error, status)
+  // a success says nothing of the error
+  const status = answer.status === undefined || answer.status < 300 ? error.status : answer.status
+  const kind = ProviderError.kind(status === undefined ? byWords(error) : error, status)
   const delay = RetryAfter.fromHeaders(answer.headers ?? {}, now)
   const retryAfter = delay === undefined ? error.retryDelay : Duration.toMillis(delay)
   const isBroken = kind === "network"
@@ -133,14 +135,17 @@ export const fromPart = (error: unknown, now?: number): RunError.ModelError => {
     : Json.of(error)
   const read = ProviderError.read(payload)
   const status = read.status ?? Json.number(Json.object(payload)?.status)
-  const words = Sentence.cut(read.message ?? "no reason given")
-  // an error without a name is judged by its words
-  const isNamed = read.code !== undefined || read.type !== undefined || read.names !== undefined
-  return fromKind[ProviderError.kind(isNamed ? read : { ...read, code: words }, status)]({
-    message: `the provider reported an error in its answer: ${words}`,
+  return fromKind[ProviderError.kind(byWords(read), status)]({
+    message: `the provider reported an error in its answer: ${Sentence.cut(read.message ?? "no reason given")}`,
     ...(status === undefined ? {} : { status }),
     ...(read.retryDelay === undefined ? {} : { retryAfter: read.retryDelay })
   })
+}
+
+/** An error without a name is judged by its words. */
+const byWords = (error: ProviderError.ProviderError): ProviderError.ProviderError => {
+  const isNamed = error.code !== undefined || error.type !== undefined || error.names !== undefined
+  return isNamed || error.message === undefined ? error : { ...error, code: Sentence.cut(error.message) }
 }
 
 /** What an `Error` of an HTTP client, or of the AI SDK (`APICallError`), knows of the answer behind it. */

@@ -310,6 +310,32 @@ describe("an answer", () => {
     assert.strictEqual(ModelErrors.fromAnswer({ status: 429, headers, body }, now).reason.retryAfter, expected)
   })
 
+  it.each<readonly [number | undefined, string | undefined]>([
+    [30_000, "Wed, 21 Oct 2026 07:28:00 GMT"],
+    [undefined, undefined],
+    [undefined, "today"]
+  ])("with a date to wait for has %s ms left where the time is not given, and its own date is %s", (expected, date) => {
+    const headers = { "retry-after": "Wed, 21 Oct 2026 07:28:30 GMT", date }
+    assert.strictEqual(ModelErrors.fromAnswer({ status: 429, headers }).reason.retryAfter, expected)
+  })
+
+  it.each<readonly [string, object | string, string, number | undefined]>([
+    ["name", { error: { type: "overloaded_error", message: "Overloaded" } }, "Overloaded", undefined],
+    ["status", { error: { code: 502, message: "Provider returned error" } }, "Overloaded", 502],
+    ["status", { error: { code: 401, message: "no" } }, "Authentication", 401],
+    ["words", { error: { message: "Rate limit reached" } }, "RateLimited", undefined],
+    ["words", { error: { message: "prompt is too long: 9 tokens > 8 maximum" } }, "ContextOverflow", undefined],
+    ["emptiness", "", "Overloaded", undefined]
+  ])("with a status of success is judged by the %s of its body: %j", (_, body, reason, status) => {
+    const error = ModelErrors.fromAnswer({ status: 200, body: typeof body === "string" ? body : JSON.stringify(body) })
+    assert.deepStrictEqual([error.reason._tag, error.reason.status], [reason, status])
+  })
+
+  it("that leads elsewhere is a wrong request, whatever its body", () => {
+    const error = ModelErrors.fromAnswer({ status: 302, body: "Found. Redirecting to /login" })
+    assert.deepStrictEqual([error.reason._tag, error.reason.status], ["InvalidRequest", 302])
+  })
+
   it.each<readonly [string, object | string]>([
     ["OpenAI", { error: { message: "no" } }],
     ["Google", [{ error: { message: "no" } }]],

@@ -11,11 +11,12 @@ const longest = Duration.toMillis(Duration.days(366))
 
 /**
  * `retry-after-ms` (milliseconds), else `retry-after` (seconds, fractions allowed, or an HTTP date). A date in the past is
- * zero; a date without `now` is ignored, and so is a value that is not a time or exceeds a year. Never negative, never NaN.
+ * zero. `now`, in milliseconds since the epoch, is by default the answer's own `date`; without that, a date is ignored, and so is a
+ * value that is not a time or exceeds a year. Never negative, never NaN.
  */
 export const fromHeaders = (
   headers: Readonly<Record<string, string | undefined>>,
-  now = NaN
+  now = Date.parse(headers["date"] ?? "")
 ): Duration.Duration | undefined => {
   const millis = headers["retry-after-ms"]?.trim() ?? ""
   if (decimal.test(millis)) return sensible(Math.ceil(Number(millis)))
