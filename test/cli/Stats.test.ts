@@ -1,8 +1,10 @@
 /** `fiberloop stats` on real databases. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Array as Arr, Effect } from "effect"
+import { TestClock } from "effect/testing"
 import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as Draft from "../support/Drafts.ts"
 import { invoke, workplace } from "./Invoke.ts"
@@ -104,6 +106,86 @@ describe("fiberloop stats", () => {
       assert.strictEqual(code, 1)
       assert.match(stderr, /^fiberloop: session "newer" is left out: [^\n]+ version 99[^\n]+ Update fiberloop[^\n]+\n$/)
       assert.match(stdout, /^runs +1 {2}in 1 session\n/)
+    }))
+})
+
+describe("runs that several sessions have", () => {
+  /** Appends to a session, event after event at this time, as a drive of `run-1`. */
+  const append = (id: string, at: number, ...drafts: ReadonlyArray<RunEvent.Draft>) =>
+    Effect.scoped(Effect.gen(function*() {
+      const store = yield* SessionStore.SessionStore
+      const session = yield* store.open(id, { runId: "run-1", create: true })
+      const head = session.head()
+      const log = Draft.log(...drafts).map((event, i) => ({ ...event, seq: head + i + 1, at }))
+      if (Arr.isReadonlyArrayNonEmpty(log)) yield* session.append(log)
+    }))
+  const fork = (id: string, to: string) => SessionStore.SessionStore.use((store) => store.fork(id, { to }))
+  const turn = (n: number) => [
+    Draft.turnStarted(n),
+    Draft.assistant([], { turn: n, usage: { inputTokens: 10, outputTokens: 1, cost: 2 } }),
+    Draft.turnFinished(n)
+  ]
+  const counted = (place: Place, ...args: ReadonlyArray<string>) =>
+    Effect.map(
+      json(place, ...args),
+      ({ cost, drives, ends: { completed, limited }, runs, sessions, turns }) => ({
+        sessions,
+        runs,
+        drives,
+        turns: turns.total,
+        cost,
+        completed,
+        limited
+      })
+    )
+
+  it.effect("count once, whichever session was changed last, and all of them in a session alone", () =>
+    Effect.gen(function*() {
+      const place = yield* workplace()
+      const once = { sessions: 1, runs: 1, drives: 1, turns: 1, cost: 2, completed: 1, limited: 0 }
+      yield* Effect.gen(function*() {
+        yield* append("s", 0, Draft.started("go"), ...turn(1), Draft.completed())
+        yield* TestClock.adjust("1 second")
+        yield* fork("s", "a")
+        yield* fork("a", "b")
+        assert.deepStrictEqual(yield* counted(place), once)
+        assert.deepStrictEqual(yield* counted(place, "--session", "b"), once)
+        yield* SessionStore.SessionStore.use((store) => store.remove("s"))
+        assert.deepStrictEqual(yield* counted(place), once)
+      }).pipe(Effect.provide(place.store))
+    }))
+
+  it.effect("count as far as they came in the original, and again with what a copy resumed", () =>
+    Effect.gen(function*() {
+      const place = yield* workplace()
+      yield* Effect.gen(function*() {
+        yield* append("s", 0, Draft.started("go"), ...turn(1))
+        yield* TestClock.adjust("1 second")
+        yield* fork("s", "f")
+        yield* append("s", 1500, ...turn(2), Draft.completed())
+        const whole = { sessions: 1, runs: 1, drives: 1, turns: 2, cost: 4, completed: 1, limited: 0 }
+        assert.deepStrictEqual(yield* counted(place), whole)
+        yield* append("f", 2000, Draft.resumed(2), ...turn(2), ...turn(3), Draft.limited())
+        const both = { sessions: 2, runs: 2, drives: 2, turns: 4, cost: 8, completed: 1, limited: 1 }
+        assert.deepStrictEqual(yield* counted(place), both)
+        yield* TestClock.adjust("2 seconds")
+        yield* fork("f", "g")
+        assert.deepStrictEqual(yield* counted(place), both)
+      }).pipe(Effect.provide(place.store))
+    }))
+
+  it.effect("count in the copy if the original cannot be read", () =>
+    Effect.gen(function*() {
+      const place = yield* workplace()
+      yield* Effect.gen(function*() {
+        yield* append("s", 0, Draft.started("go"), ...turn(1), Draft.completed())
+        yield* TestClock.adjust("1 second")
+        yield* fork("s", "f")
+        const newer = { ...Draft.started("more"), version: 99 }
+        yield* append("s", 1500, newer)
+      }).pipe(Effect.provide(place.store))
+      const { runs, turns } = yield* json(place)
+      assert.deepStrictEqual([runs, turns.total], [1, 1])
     }))
 })
 

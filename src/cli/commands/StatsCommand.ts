@@ -1,4 +1,4 @@
-/** `fiberloop stats`: the numbers of kept runs. Reads sessions one after the other, page by page, and keeps none. */
+/** `fiberloop stats`: the numbers of kept runs. Reads sessions one after the other, page by page, and keeps the names of their runs. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -6,6 +6,7 @@ import * as Stream from "effect/Stream"
 import * as RunStats from "../../run/RunStats.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Sessions from "../../Sessions.ts"
+import * as CountedRuns from "../CountedRuns.ts"
 import * as Database from "../Database.ts"
 import * as KeptSession from "../KeptSession.ts"
 import * as Messages from "../Messages.ts"
@@ -61,13 +62,14 @@ const ofOne = Effect.fnUntraced(function*(
   session: string
 ): Effect.fn.Return<Found, Refusal, Scope.Scope> {
   const { info, store } = yield* KeptSession.toRead(place, session)
-  const stats = yield* Effect.mapError(fold(store, info.sessionId, RunStats.make(filter)), Messages.refusal)
+  const runs = CountedRuns.make()(info.createdAt)
+  const stats = yield* Effect.mapError(fold(store, info.sessionId, runs, RunStats.make(filter)), Messages.refusal)
   return { stats, isEmpty: false, leftOut: [] }
 })
 
 /**
- * The numbers of every session changed since then. Sessions that this version cannot read are left out and named; a session
- * removed meanwhile is ignored.
+ * The numbers of every session changed since then, a run that several of them have once. Sessions that this version cannot read are
+ * left out and named; a session removed meanwhile is ignored.
  */
 const ofAll = Effect.fnUntraced(function*(
   place: Settings,
@@ -78,26 +80,43 @@ const ofAll = Effect.fnUntraced(function*(
   let isEmpty = true
   const leftOut: Array<string> = []
   if (store === undefined) return { stats, isEmpty, leftOut }
-  const count = Effect.fnUntraced(function*({ sessionId, updatedAt }: SessionStore.SessionInfo) {
+  const isRecent = ({ updatedAt }: SessionStore.SessionInfo) => {
     isEmpty = false
-    // last changed first: after one that is too old, none is new enough
-    if (filter.since !== undefined && updatedAt < filter.since) return false
-    stats = yield* fold(store, sessionId, stats).pipe(
+    return filter.since === undefined || updatedAt >= filter.since
+  }
+  // last changed first: after one that is too old, none is new enough
+  const recent = Stream.map(
+    Stream.takeWhile(Sessions.list(), isRecent),
+    ({ createdAt, sessionId }) => ({ createdAt, sessionId })
+  )
+  const sessions = yield* Database.asked(store, Stream.runCollect(recent))
+  const runsOf = CountedRuns.make()
+  const count = Effect.fnUntraced(function*({ createdAt, sessionId }: Listed) {
+    stats = yield* fold(store, sessionId, runsOf(createdAt), stats).pipe(
       Effect.catchReason("NonRetryableError", "SessionNotFound", () => Effect.succeed(stats)),
       Effect.catchReason("NonRetryableError", "StoreRefused", (_, error) => {
         leftOut.push(`session ${JSON.stringify(sessionId)} is left out: ${error.message}`)
         return Effect.succeed(stats)
       })
     )
-    return true
   })
-  yield* Database.asked(store, Stream.runForEachWhile(Sessions.list(), count))
+  const oldestFirst = sessions.toSorted((a, b) => a.createdAt - b.createdAt)
+  yield* Database.asked(store, Effect.forEach(oldestFirst, count, { discard: true }))
   return { stats, isEmpty, leftOut }
 })
 
+type Listed = Pick<SessionStore.SessionInfo, "createdAt" | "sessionId">
+
 /** The numbers with those of a session added, all of it or nothing. */
-const fold = (store: Store, sessionId: string, stats: RunStats.RunStats) =>
-  Stream.runFold(store.read(sessionId), () => stats, RunStats.evolve).pipe(Effect.map(RunStats.endSession))
+const fold = (store: Store, sessionId: string, runs: CountedRuns.Runs, stats: RunStats.RunStats) =>
+  Stream.runFold(
+    store.read(sessionId),
+    () => stats,
+    (stats, event) => runs.take(event).reduce(RunStats.evolve, stats)
+  ).pipe(
+    Effect.map(RunStats.endSession),
+    Effect.tap(() => Effect.sync(runs.close))
+  )
 
 const noRuns = ({ agent, since }: RunStats.Filter, { agents }: RunStats.Summary): string => {
   const when = since === undefined ? "" : ` since ${new Date(since).toISOString()}`
