@@ -77,6 +77,20 @@ describe("fiberloop recover", () => {
       assert.deepStrictEqual(ids, ["dead-one", "dead-two"])
     }))
 
+  it.effect("--list lists a session whose model's name means another provider now, which is left alone otherwise", () =>
+    Effect.gen(function*() {
+      const place = yield* workplace()
+      const model = { provider: "openai-compatible", name: "anthropic/claude-x" }
+      yield* die(place, "dead-one", "2+2", { ...Drafts.turnStarted(1), model })
+      const env = { ANTHROPIC_API_KEY: "key" }
+      const { code, stderr, stdout } = yield* place.on("recover", ["--list"], { env })
+      assert.deepStrictEqual([code, stderr], [0, ""])
+      assert.match(stdout, /^dead-one {2}unfinished {2}0 turns .*2\+2\n$/)
+      const left = yield* place.on("recover", [], { env })
+      assert.deepStrictEqual([left.code, left.stdout], [1, ""])
+      assert.include(left.stderr, "and would be asked of the provider anthropic now")
+    }))
+
   it.effect("continues the others if the model of one is not available, and says so", () =>
     Effect.gen(function*() {
       const place = yield* workplace()
