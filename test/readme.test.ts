@@ -7,6 +7,7 @@ import { execFile } from "node:child_process"
 import * as FileSystem from "node:fs"
 import { dirname, join } from "node:path"
 import { program, snippets } from "../scripts/Snippets.ts"
+import type { Client } from "../src/Client.ts"
 import * as RunError from "../src/run/RunError.ts"
 import * as RunEvent from "../src/run/RunEvent.ts"
 import * as RunStatus from "../src/run/RunStatus.ts"
@@ -70,6 +71,27 @@ const showsExamples = (markdown: string): ReadonlyArray<string> => {
   return named.map(({ file }) => file)
 }
 
+/** The calls of an agent, and whether they can fail. */
+const clientCalls: Record<keyof Client<string>, boolean> = {
+  stream: true,
+  run: true,
+  start: true,
+  resume: true,
+  resumeRun: true,
+  resumeStart: true,
+  recover: true,
+  approvals: true,
+  decide: true,
+  steer: true,
+  followUp: true,
+  queue: true,
+  abort: true,
+  compact: true,
+  live: false,
+  liveIn: false,
+  follow: true
+}
+
 describe("README.md", () => {
   it("shows the examples as they are", () => {
     assert.deepStrictEqual(showsExamples(readme()), ["hello.ts", "hello.test.ts"])
@@ -86,9 +108,17 @@ describe("README.md", () => {
     assert.isAtLeast(rows.length, 12)
     const patterns = rows.flatMap(([, , cell = ""]) => [...cell.matchAll(/`([^`]+)`/g)].map(([, pattern]) => pattern!))
     assert.isAtLeast(patterns.length, rows.length)
-    const found = (pattern: string) =>
-      FileSystem.globSync([pattern, `${pattern}.ts`, `${pattern}/**/*.test.ts`], { cwd: root })
+    // a folder would not say which test is to fail
+    const isFile = (path: string) => FileSystem.statSync(join(root, path)).isFile()
+    const found = (pattern: string) => FileSystem.globSync([pattern, `${pattern}.ts`], { cwd: root }).filter(isFile)
     assert.deepStrictEqual(patterns.filter((pattern) => found(pattern).length === 0), [])
+  })
+
+  it("has every call of an agent in its table", () => {
+    const [, part = ""] = readme().split("\n## Running an agent\n")
+    const named = part.split("\n").flatMap((line) => line.startsWith("| `agent.") ? [line] : [])
+    const calls = [...named.join().matchAll(/`agent\.(\w+)\(/g)].map(([, call]) => call!)
+    assert.sameMembers(calls, Object.keys(clientCalls))
   })
 
   it("names every event", () => {
@@ -201,6 +231,13 @@ describe("docs/events.md", () => {
 })
 
 describe("docs/errors.md", () => {
+  it("begins with the calls of an agent that can fail", () => {
+    const [, first = ""] = page("docs/errors.md").split("\n\n").filter((paragraph) => !paragraph.startsWith("#"))
+    const [named = ""] = first.split(" fail with ")
+    const failing = Object.entries(clientCalls).flatMap(([call, canFail]) => canFail ? [call] : [])
+    assert.sameMembers([...named.matchAll(/`(\w+)`/g)].map(([, call]) => call!), failing)
+  })
+
   it("has a row for every reason of a run's errors, under its tag, with its fields", () => {
     const of = (tag: string) => rowsOf("docs/errors.md", tag)
     assert.deepStrictEqual(of("RetryableError"), fieldsOf(RunError.RunReason.members, ["message"]))
