@@ -356,6 +356,18 @@ describe("fiberloop approve", () => {
       assert.deepStrictEqual(yield* place.answers, [])
     }))
 
+  it.effect("--params with one that the tool does not know are refused, with those that there are", () =>
+    Effect.gen(function*() {
+      const place = yield* waiting()
+      const params = JSON.stringify({ ...write("z"), mode: "0600" })
+      const { code, stderr } = yield* place.on("approve", [place.id, "--params", params])
+      assert.deepStrictEqual([code, yield* place.answers], [1, []])
+      assert.match(
+        stderr,
+        /^fiberloop: --params do not fit the tool "write_file": [^\n]*there are path, content[^\n]*mode/
+      )
+    }))
+
   it.effect("--result settles the call without running anything", () =>
     Effect.gen(function*() {
       const place = yield* waiting()

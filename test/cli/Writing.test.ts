@@ -74,7 +74,47 @@ describe("a change", () => {
     }))
 })
 
+describe("a call with an argument that its tool does not know", () => {
+  const params = { command: ["touch", "made.txt"], workdir: "below", timeout: 5 }
+
+  it.effect("is not made, even with --yes, and the model reads which arguments there are", () =>
+    Effect.gen(function*() {
+      const { model, root } = yield* onModel([Replies.calls(["run_command", params]), Replies.says("Oh.")], ["--yes"])
+      assert.isFalse(existsSync(join(root, "made.txt")))
+      assert.match(
+        Replies.results(model)[0]!,
+        /There is no such argument: there are command, cwd, timeoutSeconds\n {2}at \["workdir"\]/
+      )
+    }))
+
+  it.effect("is not what a person is asked about", () =>
+    Effect.gen(function*() {
+      const { tape } = yield* onModel([Replies.calls(["run_command", params]), Replies.says("Oh.")], [], {
+        isTerminal: true,
+        input: ["y"]
+      })
+      assert.notInclude(tape, "Allow?")
+    }))
+
+  it.effect("is made if that is left out, as null is for one that it knows", () =>
+    Effect.gen(function*() {
+      const known = { command: ["touch", "made.txt"], cwd: null, timeoutSeconds: null }
+      const { root } = yield* onModel([Replies.calls(["run_command", known]), Replies.says("Done.")], ["--yes"])
+      assert.isTrue(existsSync(join(root, "made.txt")))
+    }))
+})
+
 describe("the model", () => {
+  it.effect("is told that the tools take no other arguments", () =>
+    Effect.gen(function*() {
+      const { model } = yield* onModel([Replies.says("Hi.")])
+      const schemas = model.requests[0]!.body.tools.map((tool: any) => tool.function.parameters)
+      for (const { additionalProperties, properties } of schemas) {
+        assert.isFalse(additionalProperties)
+        assert.isNotEmpty(properties)
+      }
+    }))
+
   it.effect("is offered the tools that write if it is a real one", () =>
     Effect.gen(function*() {
       const { model } = yield* onModel([Replies.says("Hi.")])

@@ -9,6 +9,7 @@ import * as AiError from "effect/ai/AiError"
 import type * as LanguageModel from "effect/ai/LanguageModel"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
+import * as ArgumentsSchema from "../provider/ArgumentsSchema.ts"
 import * as Once from "../provider/Once.ts"
 import type * as ResponseFormat from "../provider/ResponseFormat.ts"
 import * as Messages from "./Messages.ts"
@@ -43,7 +44,7 @@ const encodeTool = (tool: Tool.Any): SentTool => {
   return {
     type: "function",
     name: tool.name,
-    inputSchema: Tool.getJsonSchema(tool),
+    inputSchema: ArgumentsSchema.of(tool),
     ...(description === undefined ? {} : { description }),
     ...(strict === undefined ? {} : { strict })
   }

@@ -5,6 +5,7 @@ import { toCodecOpenAI } from "effect/ai/OpenAiStructuredOutput"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import type * as JsonSchema from "effect/JsonSchema"
+import * as ArgumentsSchema from "../provider/ArgumentsSchema.ts"
 import * as Once from "../provider/Once.ts"
 import * as ResponseFormat from "../provider/ResponseFormat.ts"
 import * as ChatMessages from "./ChatMessages.ts"
@@ -32,7 +33,7 @@ interface FunctionTool {
  * writes the arguments in another form, which nobody would read; such a tool is not strict.
  */
 const encodeTool = (tool: Tool.Any): FunctionTool => {
-  const plain = Tool.getJsonSchema(tool)
+  const plain = ArgumentsSchema.of(tool)
   const strict = Tool.getStrictMode(tool) === true ? ResponseFormat.keepsMembers(plain) : Tool.getStrictMode(tool)
   const description = Tool.getDescription(tool)
   const schema = strict === true ? Tool.getJsonSchema(tool, { transformer: toCodecOpenAI }) : plain

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import * as Arguments from "../Arguments.ts"
 import * as ReadOnly from "../ReadOnly.ts"
 import * as Expression from "./Expression.ts"
 import * as Rational from "./Rational.ts"
@@ -18,7 +19,7 @@ export class CalculateError extends Schema.TaggedError<CalculateError>()("Calcul
 /** The tool. */
 const tool = Tool.make("calculate", {
   description: "Calculates exactly: numbers, + - * / ^, parentheses, percent (\"17% of 230\") and mod. No functions.",
-  parameters: Schema.Struct({
+  parameters: Arguments.only({
     expression: Schema.String.annotate({ description: "Such as \"12 * (3 + 4.5)\", \"2^10\" or \"10 mod 3\"" })
   }),
   success: Schema.Struct({

@@ -10,6 +10,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { lstat } from "node:fs/promises"
 import * as LeaveBehind from "../../../services/LeaveBehind.ts"
+import * as Arguments from "../Arguments.ts"
 import * as Changing from "../Changing.ts"
 import * as Excerpt from "../Excerpt.ts"
 import { BetweenCheckAndOpen } from "../files/OpenFile.ts"
@@ -36,7 +37,7 @@ export const tool = Tool.make("run_command", {
   description:
     "Runs a program in the root folder or one below it and waits until it ends; what it leaves running is ended " +
     "then. The list is the program and its arguments, exactly: no shell reads it. Standard input is empty.",
-  parameters: Schema.Struct({
+  parameters: Arguments.only({
     command: Schema.NonEmptyArray(Schema.String).annotate({
       description: "Such as [\"git\", \"status\"], or [\"sh\", \"-c\", \"...\"] where a shell is needed"
     }),

@@ -3,6 +3,7 @@ import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { lstat, realpath } from "node:fs/promises"
+import * as Arguments from "../Arguments.ts"
 import * as ReadOnly from "../ReadOnly.ts"
 import * as FileError from "./FileError.ts"
 import * as FilePattern from "./FilePattern.ts"
@@ -25,7 +26,7 @@ export const tool = Tool.make("list_files", {
   description:
     `Lists files below the root folder with size and number of lines (null for binary files), sorted by path or as asked. ` +
     `Leaves out ${[...FileWalk.skipped].join(", ")}. Does not enter linked folders.`,
-  parameters: Schema.Struct({
+  parameters: Arguments.only({
     pattern: Schema.optionalKey(FilePattern.Pattern),
     folder: Schema.optionalKey(FileWalk.Folder),
     limit: Schema.optionalKey(

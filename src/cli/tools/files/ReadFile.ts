@@ -4,6 +4,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { count } from "../../../run/Quantity.ts"
+import * as Arguments from "../Arguments.ts"
 import * as ReadOnly from "../ReadOnly.ts"
 import * as FileError from "./FileError.ts"
 import * as FilePage from "./FilePage.ts"
@@ -27,7 +28,7 @@ const Line = Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))
 export const tool = Tool.make("read_file", {
   description: "Reads lines of a text file below the root folder. Long files come in pages: when truncated is true, " +
     "continue with fromLine.",
-  parameters: Schema.Struct({
+  parameters: Arguments.only({
     path: Schema.String.annotate({ description: "Relative to the root folder" }),
     fromLine: Schema.optionalKey(Line.annotate({ description: "First line, from 1; default 1" })),
     maxLines: Schema.optionalKey(Line.annotate({ description: `At most this many lines, default ${defaultMaxLines}` }))

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as Arguments from "../Arguments.ts"
 import * as ReadOnly from "../ReadOnly.ts"
 import * as FileError from "./FileError.ts"
 import * as FilePattern from "./FilePattern.ts"
@@ -28,7 +29,7 @@ export const tool = Tool.make("search_text", {
   description:
     "Finds the lines of text files below the root folder that contain a text or match a regular expression " +
     `(JavaScript). Leaves out binary files and ${[...FileWalk.skipped].join(", ")}.`,
-  parameters: Schema.Struct({
+  parameters: Arguments.only({
     text: Schema.String.annotate({ description: "What a line contains; case matters" }),
     regex: Schema.optionalKey(Schema.Boolean.annotate({ description: "text is a regular expression; default false" })),
     pattern: Schema.optionalKey(FilePattern.Pattern),

@@ -4,6 +4,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import * as Arguments from "../Arguments.ts"
 import * as Changing from "../Changing.ts"
 import * as Excerpt from "../Excerpt.ts"
 import * as FileError from "../files/FileError.ts"
@@ -30,7 +31,7 @@ export const tool = Tool.make("edit_file", {
   description:
     "Replaces a text in a file below the root folder, exactly: oldText must be in the file once, or set all. " +
     "Read the file first.",
-  parameters: Schema.Struct({
+  parameters: Arguments.only({
     path: Schema.String.annotate({ description: "Relative to the root folder" }),
     oldText: Schema.String.annotate({
       description: "What to replace, exactly as it is in the file, with enough around it"

@@ -2,6 +2,7 @@
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import * as Arguments from "../Arguments.ts"
 import * as Changing from "../Changing.ts"
 import * as FileError from "../files/FileError.ts"
 import type * as Root from "../files/Root.ts"
@@ -18,7 +19,7 @@ export const tool = Tool.make("write_file", {
   description:
     "Creates a text file below the root folder, or replaces the whole content of one. Makes missing folders. " +
     "To change a part of a file use edit_file.",
-  parameters: Schema.Struct({
+  parameters: Arguments.only({
     path: Schema.String.annotate({ description: "Relative to the root folder" }),
     content: Schema.String.annotate({ description: "The whole new content" })
   }),
