@@ -171,6 +171,14 @@ describe("fiberloop recover", () => {
       assert.strictEqual((yield* on("resume", ["dead-one"])).stdout, "2+2 = 4\n")
     }))
 
+  it.effect("does not say that nothing was left behind if it left a run alone that was being aborted", () =>
+    Effect.gen(function*() {
+      const { on } = yield* withDead({ "dead-one": "2+2" }, { _tag: "AbortRequested", reason: "requested" })
+      for (const flags of [[], ["--list"]]) {
+        assert.match((yield* on("recover", flags)).stderr, /left alone\. [^\n]+\nNothing else was left behind\.\n$/)
+      }
+    }))
+
   it.effect("continues the others after one fails, and exits with an error", () =>
     Effect.gen(function*() {
       const { on } = yield* withDead({ "dead-one": "write a poem", "dead-two": "3*3" })

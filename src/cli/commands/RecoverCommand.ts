@@ -92,7 +92,7 @@ const opened = Effect.fnUntraced(function*(
 
 interface Found {
   readonly left: ReadonlyArray<Left>
-  /** how many belong to an agent that the command may not go on with */
+  /** how many are left alone, of another agent or being aborted; each was reported */
   readonly others: number
   /** how many could not be read, or cannot go on as they did; each was reported */
   readonly unread: number
@@ -147,6 +147,7 @@ const leftByProcesses = Effect.fnUntraced(function*(
       unread++
       yield* stderr.write(`${Messages.line(Messages.ofRun(folded.failure))}\n`)
     } else if (folded.success.state.abortRequested !== undefined) {
+      others++
       const end = Invocation.of("abort", [sessionId], Invocation.placeOf(settings.flags))
       yield* stderr.write(
         `${TerminalText.line(sessionId)} was being aborted when its process died; left alone. End it with: ${end}\n`
