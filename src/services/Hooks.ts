@@ -79,8 +79,9 @@ export type ToolChange = typeof ToolChange.Type
 
 /**
  * Functions run in the order of the hooks, one after the other for one call, each seeing what the one before made of
- * it; parallel calls run theirs at the same time. Nobody is told what a function fails with, since that may hold
- * secrets: a hook that wants it known logs it itself. Interrupted when the run ends.
+ * it; parallel calls run theirs at the same time. What a function fails with may hold secrets: it is neither stored nor
+ * logged, but where a guard blocks a run with a typed failure, that is the `cause` of the error in the process that drives
+ * the run. Interrupted when the run ends.
  */
 export interface Hook {
   /** its name in the log and in errors */

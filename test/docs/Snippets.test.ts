@@ -23,6 +23,7 @@ import {
   Fiberloop,
   type Hook,
   Limits,
+  Message,
   type Observer,
   Observers,
   Prices,
@@ -121,6 +122,34 @@ describe("docs/hooks.md", () => {
         { role: "user", content: [{ type: "text", text: "Do my homework." }, { type: "text", text: "Hello!" }] }
       ])
     }).pipe(Effect.provide(below(ScriptedModel.text("Hi.")))))
+
+  it.effect("a guard that looks at the last part alone says why it refused that, and lets the next message pass", () =>
+    Effect.gen(function*() {
+      class OffTopic extends Schema.TaggedError<OffTopic>()("OffTopic", { topic: Schema.String }) {}
+      const isOffTopic = Schema.is(OffTopic)
+      const onlyOrders: Hook = {
+        name: "only-orders",
+        beforeModelCall: Effect.fnUntraced(function*({ messages }) {
+          const last = messages.at(-1)
+          if (last?.role !== "user") return
+          const topic = Message.textOf(last.content.slice(-1)).includes("homework") ? "homework" : "orders"
+          if (topic !== "orders") return yield* Effect.fail(new OffTopic({ topic }))
+        })
+      }
+      const agent = yield* Agent.make({ instructions: "", hooks: [onlyOrders] })
+      const ask = (input: string) =>
+        agent.run({ sessionId: "s", input }).pipe(
+          Effect.map(({ text }) => text),
+          Effect.catchReason(
+            "NonRetryableError",
+            "HookBlocked",
+            (_, error) =>
+              isOffTopic(error.cause) ? Effect.succeed(`I know nothing of ${error.cause.topic}.`) : Effect.fail(error)
+          )
+        )
+      assert.strictEqual(yield* ask("Do my homework."), "I know nothing of homework.")
+      assert.strictEqual(yield* ask("Where is order 7?"), "It is on its way.")
+    }).pipe(Effect.provide(below(ScriptedModel.text("It is on its way.")))))
 })
 
 describe("docs/limits.md", () => {

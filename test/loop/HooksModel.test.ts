@@ -195,6 +195,26 @@ describe("a run that a guard blocks", () => {
       assert.strictEqual(RunLog.endOf(events), "RunCompleted(stop)")
     }))
 
+  for (const point of ["beforeModelCall", "afterModelCall"] as const) {
+    it.effect(`at ${point} fails with what the guard failed with as its cause, which nothing else has`, () =>
+      Effect.gen(function*() {
+        const why = { _tag: "OffTopic", topic: "SECRET-7" }
+        const { agent, store } = yield* hooked({ [point]: () => Effect.fail(why) })
+        const error = yield* Effect.flip(agent.run(go))
+        assert.strictEqual(error.cause, why)
+        assert.strictEqual(error.message, `the hook "h" refused (${point}), so the run cannot go on`)
+        assert.notInclude(JSON.stringify([error, yield* store.log("s")]), "SECRET-7")
+      }))
+
+    it.effect(`at ${point} by a defect fails without a cause: its words are nobody's to read`, () =>
+      Effect.gen(function*() {
+        const { agent } = yield* hooked({ [point]: () => Effect.die(new Error("SECRET-7")) })
+        const error = yield* Effect.flip(agent.run(go))
+        assert.isUndefined(error.cause)
+        assert.strictEqual(error.message, `the hook "h" failed (${point}), so the run cannot go on`)
+      }))
+  }
+
   it.effect("after the answer runs none of its calls, though the answer is stored", () =>
     Effect.gen(function*() {
       let ran = 0

@@ -40,7 +40,7 @@ export const byPoint = (hooks: ReadonlyArray<Hooks.Hook>): ByPoint => {
 type Word<A> = { readonly _tag: "Given"; readonly value: A | undefined } | Broken
 
 /** No usable answer: what was wrong, with what the hook failed with, if it did. A typed failure is how a guard blocks. */
-interface Broken {
+export interface Broken {
   readonly _tag: "Broken"
   readonly why: string
   readonly isTyped?: boolean

@@ -93,7 +93,7 @@ const show = Effect.fnUntraced(function*(
   }
 })
 
-/** What a hook answered; a guard without a usable answer ends the run. */
+/** What a hook answered; a guard without a usable answer ends the run. What it refused with is the error's `cause`. */
 const asked = Effect.fnUntraced(function*<P extends Hooks.Point, A>(
   env: Env.Env,
   question: HookRun.Asked<P, A>
@@ -101,12 +101,13 @@ const asked = Effect.fnUntraced(function*<P extends Hooks.Point, A>(
   const given = yield* HookRun.run(env, question)
   if (given._tag === "Given") return given.value
   env.journal.move("hookBlocked")
-  return yield* blocked(question.hook.name, question.on, given.why)
+  return yield* blocked(question.hook.name, question.on, given)
 })
 
-const blocked = (hook: string, on: Hooks.Point, why: string) =>
-  new RunError.NonRetryableError({
-    _tag: "HookBlocked",
-    hook,
-    message: `the hook "${hook}" ${why} (${on}), so the run cannot go on`
-  })
+const blocked = (hook: string, on: Hooks.Point, { isTyped = false, thrown, why }: HookRun.Broken) => {
+  const how = isTyped ? "refused" : why
+  const message = `the hook "${hook}" ${how} (${on}), so the run cannot go on`
+  const error = new RunError.NonRetryableError({ _tag: "HookBlocked", hook, message })
+  // not enumerable, as of any `Error`: what is written as JSON does not have it
+  return isTyped ? Object.defineProperty(error, "cause", { value: thrown }) : error
+}
