@@ -23,6 +23,7 @@ import * as CacheMarks from "./aisdk/CacheMarks.ts"
 import * as CallOptions from "./aisdk/CallOptions.ts"
 import * as Failures from "./aisdk/Failures.ts"
 import * as Metadata from "./aisdk/Metadata.ts"
+import * as ModelCheck from "./aisdk/ModelCheck.ts"
 import * as ModelConfig from "./aisdk/ModelConfig.ts"
 import * as OptionCheck from "./options/OptionCheck.ts"
 import * as AdapterErrors from "./provider/AdapterErrors.ts"
@@ -103,10 +104,11 @@ const checkAnswer = (
  * the provider shows it, the key. An answer whose finish has no reason of the provider's own was cut (`isTruncated`).
  * Interrupting a call, or leaving its stream, aborts the request; an interrupted call ends only once its server could see the
  * close. The SDK's warnings are logged at level Debug, and are in the metadata of the finish, under `aisdk`. Throws a `RangeError`
- * for an option that it does not have.
+ * for an option that it does not have, and for what is no model.
  */
 export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effect<LanguageModel.LanguageModel> => {
   OptionCheck.noOthers("LanguageModelAiSdk", options, optionNames)
+  ModelCheck.isModel("LanguageModelAiSdk", model)
   const name = Metadata.nameOf(model)
 
   const failing = (caller: Failures.Caller) => (broken: Failures.Broken) =>

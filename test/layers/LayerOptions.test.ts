@@ -165,3 +165,23 @@ it.effect("SessionStorePg refuses what is no URL, as where the environment has n
       assert.include(given.message, "The URL of the session database is not a Postgres URL")
     }
   }))
+
+describe.each(
+  [
+    ["ModelAiSdk", (model: never) => ModelAiSdk.layer({ model })],
+    ["LanguageModelAiSdk", (model: never) => LanguageModelAiSdk.layer(model)]
+  ] as const
+)("%s", (name, layer) => {
+  it.effect.each([
+    ["anthropic/claude-sonnet-4-5", "a text"],
+    [undefined, "undefined"],
+    [() => "a provider that was not asked for a model", "a function"],
+    [{ modelId: "m" }, "an object"]
+  ])("is not built on what is no model, and says what is one: %o", ([model, is]) =>
+    Effect.gen(function*() {
+      const { by, message } = yield* refusal(layer(model as never))
+      assert.strictEqual(by, "RangeError")
+      assert.include(message, `model of ${name} must be a model of an AI SDK package, such as anthropic(`)
+      assert.include(message, `, not ${is}; the id of a gateway is no model`)
+    }))
+})
