@@ -129,7 +129,8 @@ export class Model extends Context.Service<Model, {
   readonly fallback?: Fallback
   /**
    * Asks the model once. Fails with a retryable or a non-retryable provider reason; nothing that a provider does is a
-   * defect. Interrupting it closes the connection before the interruption ends.
+   * defect. Interrupting it closes the connection before the interruption ends. Nothing is read after the `finish`: the stream
+   * is closed, with a success, so what a model around this one does at its end has to be done on the `finish`, or on its exit.
    */
   readonly stream: (request: ModelRequest) => Stream.Stream<ModelPart, RunError.ModelError>
 }>()("fiberloop/services/Model") {}

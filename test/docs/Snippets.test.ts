@@ -24,6 +24,8 @@ import {
   type Hook,
   Limits,
   Message,
+  Model,
+  ModelFallback,
   type Observer,
   Observers,
   Prices,
@@ -367,6 +369,43 @@ describe("docs/http.md", () => {
       yield* Effect.promise(() => runtime.dispose())
       yield* gate.closed
       assert.strictEqual(yield* end, "RunAborted(shutdown)")
+    }))
+})
+
+describe("docs/providers.md", () => {
+  const metered = <E, R>(model: Layer.Layer<Model, E, R>, report: (tokens: number) => Effect.Effect<void>) =>
+    Layer.provide(
+      Layer.effect(
+        Model,
+        Effect.map(Model, (inner) => ({
+          ...inner,
+          stream: (request) =>
+            Stream.tap(
+              inner.stream(request),
+              (part) => part.type === "finish" ? report(part.usage.inputTokens + part.usage.outputTokens) : Effect.void
+            )
+        }))
+      ),
+      model
+    )
+
+  it.effect("a model around a model sees every finish, and that of the next model if it is around each", () =>
+    Effect.gen(function*() {
+      const reports: Array<string> = []
+      const report = (who: string) => (tokens: number) => Effect.sync(() => void reports.push(`${who} ${tokens}`))
+      const model = (...turns: ReadonlyArray<ScriptedModel.Turn>) => ScriptedModel.layer(turns)
+      const refused = ScriptedModel.fail(new RunError.NonRetryableError({ _tag: "Authentication", message: "no" }))
+      const said = [ScriptedModel.text("Hi."), ScriptedModel.finish("stop", { inputTokens: 3, outputTokens: 4 })]
+      const ask = Effect.flatMap(Agent.make({ instructions: "" }), (agent) => agent.run({ input: "Hello!" })).pipe(
+        Effect.provide([Fiberloop.layer, SessionStoreMemory.layer])
+      )
+      const around = metered(ModelFallback.layer([model(refused), model(said)]), report("around"))
+      const each = ModelFallback.layer([
+        metered(model(refused), report("first")),
+        metered(model(said), report("second"))
+      ])
+      for (const layer of [metered(model(said), report("one")), around, each]) yield* Effect.provide(ask, layer)
+      assert.deepStrictEqual(reports, ["one 7", "second 7"])
     }))
 })
 

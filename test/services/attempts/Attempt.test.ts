@@ -73,6 +73,24 @@ it.effect("a model's stream knows how much time is left: until the next part is 
     assert.deepStrictEqual(left, [1500, 2500, 2000, 2000])
   }))
 
+it.effect("nothing is read after a finish: what a model around the model adds at the end never runs, its exit does", () =>
+  Effect.gen(function*() {
+    const ran: Array<string> = []
+    const note = (name: string) => Effect.sync(() => void ran.push(name))
+    const ended = Stream.concat(said, finish)
+    const stream = () =>
+      ended.pipe(
+        Stream.onEnd(note("onEnd")),
+        Stream.onExit(({ _tag }) => note(`onExit ${_tag}`)),
+        Stream.ensuring(note("ensuring")),
+        Stream.concat(Stream.fromEffectDrain(note("concat")))
+      )
+    const model = Layer.succeed(Model.Model, { info: { provider: "test", name: "around" }, stream })
+    const { agent } = yield* TestAgent.make([], { model })
+    yield* agent.run({ sessionId: "s", input: "go" })
+    assert.deepStrictEqual(ran, ["onExit Success", "ensuring"])
+  }))
+
 describe("a scope that does not finish closing", () => {
   it.effect("delays an abort by the grace period, and is named once", () =>
     Effect.gen(function*() {
