@@ -113,6 +113,24 @@ describe("a tool", () => {
       assert.strictEqual(yield* Effect.provide(told, context), "the layer's")
     }))
 
+  it.effect("uses an application's own Reference as the agent's layer has it, and where that has none the caller's", () =>
+    Effect.gen(function*() {
+      const Locale = Context.Reference("test/Locale", { defaultValue: () => "the default" })
+      const kit = Toolkit.make(Tool.make("search", { success: Schema.String }))
+      const handlers = kit.toLayer({ search: () => Effect.map(Locale, (locale) => locale) })
+      const context = yield* Layer.build(Layer.merge(services, ScriptedModel.layer([...turns, ...turns, ...turns])))
+      const make = Agent.make({ instructions: "", toolkit: kit }).pipe(
+        Effect.provide(handlers),
+        Effect.provide(context)
+      )
+      const by = (who: string) => Effect.provideService(Locale, who)
+      const [own, bare] = [yield* by("the layer's")(make), yield* make]
+      const heard = (run: Effect.Effect<unknown, unknown>) => Effect.andThen(run, Effect.provide(told, context))
+      assert.strictEqual(yield* heard(by("the caller's")(own.run({ input: "go" }))), "the layer's")
+      assert.strictEqual(yield* heard(by("the caller's")(bare.run({ input: "go" }))), "the caller's")
+      assert.strictEqual(yield* heard(bare.run({ input: "go" })), "the default")
+    }))
+
   it.effect("with a service of Effect itself also uses the layer's", () =>
     Effect.gen(function*() {
       const named = (name: string) => FileSystem.makeNoop({ readFileString: () => Effect.succeed(name) })

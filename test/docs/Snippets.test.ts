@@ -455,6 +455,32 @@ describe("docs/steering.md", () => {
 })
 
 describe("docs/tools.md", () => {
+  it.effect("an agent that is made for a request gives its handlers the service that is around that", () =>
+    Effect.gen(function*() {
+      class CurrentUser extends Context.Service<CurrentUser, { readonly id: string }>()("docs/CurrentUser") {}
+      const Kit = Toolkit.make(Tool.make("who_am_i", { success: Schema.String, dependencies: [CurrentUser] }))
+      const handlers = Kit.toLayer({ who_am_i: () => Effect.map(CurrentUser, ({ id }) => id) })
+      const ask = (user: CurrentUser["Service"], input: string) =>
+        Effect.scoped(Effect.flatMap(
+          Effect.provideService(Agent.make({ instructions: "", toolkit: Kit }), CurrentUser, user),
+          (agent) => agent.run({ sessionId: user.id, input })
+        ))
+      const ids = ["ada", "bob"]
+      yield* Effect.forEach(ids, (id) => ask({ id }, "Who am I?"), { concurrency: 2 }).pipe(Effect.provide(handlers))
+      const store = yield* SessionStore
+      const logs = yield* Effect.forEach(ids, (id) => Stream.runCollect(store.read(id)))
+      assert.deepStrictEqual(
+        logs.map((log) => RunLog.only(log, "ToolSettled")[0]?.outcome),
+        ids.map((result) => ({ _tag: "Succeeded" as const, result }))
+      )
+    }).pipe(Effect.provide(Layer.mergeAll(
+      Fiberloop.layer,
+      SessionStoreMemory.layer,
+      ScriptedModel.layer(({ messages }) =>
+        messages.at(-1)?.role === "tool" ? ScriptedModel.text("You.") : ScriptedModel.call("who_am_i", {})
+      )
+    ))))
+
   it.effect("agents with equally named tools have their own handlers if each is given them, else the last ones", () =>
     Effect.gen(function*() {
       const made = (word: string) => {
