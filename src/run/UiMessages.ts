@@ -17,7 +17,7 @@ import { type Options, UiWriter } from "./ui/UiWriter.ts"
 export type { Chunk } from "./ui/UiChunk.ts"
 export type { UiMessage } from "./ui/UiMessage.ts"
 export type { Options as RequestOptions, Request } from "./ui/UiRequest.ts"
-export type { Options } from "./ui/UiWriter.ts"
+export { type Options, runIdOf } from "./ui/UiWriter.ts"
 
 /** Headers for a response whose body `encode` makes. */
 export const headers: Readonly<Record<string, string>> = {

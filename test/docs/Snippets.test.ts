@@ -11,6 +11,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as LayerMap from "effect/LayerMap"
 import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
@@ -31,9 +32,11 @@ import {
   Prices,
   RetryPolicy,
   RunError,
+  RunEvent,
   RunEvents,
   SessionStore,
-  SessionStoreMemory
+  SessionStoreMemory,
+  UiMessages
 } from "../../src/index.ts"
 import { ScriptedModel } from "../../src/testing/index.ts"
 import * as Loopback from "../support/Loopback.ts"
@@ -370,6 +373,41 @@ describe("docs/http.md", () => {
       yield* gate.closed
       assert.strictEqual(yield* end, "RunAborted(shutdown)")
     }))
+
+  it.effect("a message is sent again, or another one in its place, in a session that has what was said before it", () =>
+    Effect.gen(function*() {
+      const store = yield* SessionStore
+      const sessionBefore = Effect.fnUntraced(function*(sessionId: string, messageId: string) {
+        const begun = yield* store.lastOf(sessionId, "RunStarted", UiMessages.runIdOf(messageId) ?? messageId)
+        if (begun === undefined) return yield* Effect.fail(`no run has a message "${messageId}"`)
+        const to = `before ${messageId}`
+        const end = yield* store.read(sessionId, { to: begun }).pipe(Stream.filter(RunEvent.isEnd), Stream.runLast)
+        if (Option.isSome(end)) yield* store.fork(sessionId, { to, at: end.value.seq })
+        return to
+      })
+      const agent = yield* Agent.make({ instructions: "" })
+      const say = (sessionId: string, runId: string, input: string) => agent.run({ sessionId, runId, input })
+      const shown = (sessionId: string) =>
+        Effect.map(UiMessages.messages()(store.read(sessionId)), (messages) => messages.map(({ id }) => id))
+      for (const id of ["1", "2", "3"]) yield* say("s", id, `Message ${id}`)
+      const all = ["1", "1:answer", "2", "2:answer", "3", "3:answer"]
+      assert.deepStrictEqual(yield* shown("s"), all)
+      const again = yield* sessionBefore("s", "2:answer")
+      yield* say(again, "2", "Message 2")
+      assert.deepStrictEqual(yield* shown(again), all.slice(0, 4))
+      const edited = yield* sessionBefore("s", "3")
+      yield* say(edited, "3", "Another message")
+      assert.deepStrictEqual(yield* shown(edited), all)
+      const first = yield* sessionBefore("s", "1")
+      yield* say(first, "1", "Another beginning")
+      assert.deepStrictEqual(yield* shown(first), all.slice(0, 2))
+      assert.strictEqual(yield* Effect.flip(sessionBefore("s", "4")), "no run has a message \"4\"")
+      assert.deepStrictEqual(yield* shown("s"), all)
+    }).pipe(Effect.provide(Layer.mergeAll(
+      Fiberloop.layer,
+      SessionStoreMemory.layer,
+      ScriptedModel.layer(() => ScriptedModel.text("Hi."))
+    ))))
 })
 
 describe("docs/providers.md", () => {
