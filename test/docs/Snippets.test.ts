@@ -36,6 +36,7 @@ import {
   RunEvents,
   SessionStore,
   SessionStoreMemory,
+  StopWhen,
   UiMessages
 } from "../../src/index.ts"
 import { ScriptedModel } from "../../src/testing/index.ts"
@@ -448,6 +449,37 @@ describe("docs/providers.md", () => {
 })
 
 describe("docs/steering.md", () => {
+  it.effect("an agent that takes over answers what was asked last, and a page can leave out what it was sent", () =>
+    Effect.gen(function*() {
+      const Front = Toolkit.make(Tool.make("hand_over", { success: Schema.String }))
+      const front = yield* Agent.make({
+        instructions: "",
+        toolkit: Front,
+        stopWhen: StopWhen.toolCalled("hand_over")
+      }).pipe(Effect.provide(Front.toLayer({ hand_over: () => Effect.succeed("handed over") })))
+      const billing = yield* Agent.make({ name: "billing", instructions: "" })
+      const ask = (sessionId: string, runId: string, input: string) =>
+        front.stream({ sessionId, runId, input }).pipe(Stream.flatMap((event) => {
+          const rest = event._tag === "RunCompleted" && event.reason === "stopWhen"
+            ? billing.stream({
+              sessionId,
+              runId: `takeover/${runId}`,
+              input: "You take over. Answer what I asked last."
+            })
+            : Stream.empty
+          return Stream.concat(Stream.succeed(event), rest)
+        }))
+      const events = yield* Stream.runCollect(ask("s", "r", "How much is it?"))
+      assert.deepStrictEqual(events.flatMap((event) => event._tag === "RunCompleted" ? [event.reason] : []), [
+        "stopWhen",
+        "stop"
+      ])
+      const [, second] = yield* (yield* ScriptedModel.Script).requests
+      assert.deepStrictEqual(second?.messages.map(({ role }) => role), ["user", "assistant", "tool", "user"])
+      const shown = yield* UiMessages.messages()((yield* SessionStore).read("s"))
+      assert.deepStrictEqual(shown.map(({ id }) => id), ["r", "r:answer", "takeover/r", "takeover/r:answer"])
+    }).pipe(Effect.provide(below(ScriptedModel.call("hand_over", {}), ScriptedModel.text("42 euros.")))))
+
   const Who = Schema.Literals(["front", "billing"])
   const isWho = Schema.is(Who)
   const Desk = Toolkit.make(
