@@ -4,6 +4,7 @@ import * as AiError from "effect/ai/AiError"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import * as ToolRun from "../support/ToolRun.ts"
@@ -30,15 +31,51 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
     it.effect("with an error that its schema does not allow settles with a sentence", () =>
       Effect.gen(function*() {
         const { outcome } = yield* execute("failing", { failing: () => Effect.fail({ code: "x" }) })
-        assert.strictEqual(outcome._tag, "Failed")
-        assert.isTrue(outcome._tag === "Failed" && typeof outcome.result === "string")
+        assert.deepStrictEqual(outcome, ToolRun.failed("The tool failed: its failure does not fit its schema"))
       }))
 
     it.effect("with an error nested too deeply settles with a sentence", () =>
       Effect.gen(function*() {
         const deep: unknown = JSON.parse("[".repeat(2000) + "]".repeat(2000))
         const { outcome } = yield* execute("plain", { plain: () => Effect.fail(deep) })
-        assert.deepStrictEqual(outcome, ToolRun.failed("The tool failed: no reason given"))
+        assert.deepStrictEqual(
+          outcome,
+          ToolRun.failed("The tool failed: its failure cannot be written: it is nested in more than 1000 levels")
+        )
+      }))
+
+    class Refusal {
+      readonly code = 7
+    }
+    it.effect.each<readonly [unknown, Schema.Json]>([
+      [{ code: undefined, n: 1 }, { n: 1 }],
+      [new Refusal(), { code: 7 }],
+      [new Date(0), "1970-01-01T00:00:00.000Z"],
+      [new URL("https://example.com/a"), "https://example.com/a"],
+      [new Uint8Array([1]), "AQ=="]
+    ])("with %j settles with it as a result would be written", ([error, result]) =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("plain", { plain: () => Effect.fail(error) })
+        assert.deepStrictEqual(outcome, ToolRun.failed(result))
+        const succeeded = yield* execute("plain", { plain: () => Effect.succeed(error) })
+        assert.deepStrictEqual(succeeded.outcome, { _tag: "Succeeded", result })
+      }))
+
+    it.effect.each<readonly [unknown, string]>([
+      [{ seats: new Map() }, "its failure cannot be written: a Map is not JSON, at .seats"],
+      [Object.assign(new Error("full"), { seats: new Map() }), "full"]
+    ])("with %j, which JSON has not, settles with a sentence: %s", ([error, words]) =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("plain", { plain: () => Effect.fail(error) })
+        assert.deepStrictEqual(outcome, ToolRun.failed(`The tool failed: ${words}`))
+      }))
+
+    it.effect("with a secret says as little of it as of one that it returns", () =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("sealed", { sealed: () => Effect.fail(Redacted.make("hunter2")) })
+        assert.deepStrictEqual(outcome, ToolRun.failed("<redacted>"))
+        const succeeded = yield* execute("sealed", { sealed: () => Effect.succeed(Redacted.make("hunter2")) })
+        assert.deepStrictEqual(succeeded.outcome, { _tag: "Succeeded", result: "<redacted>" })
       }))
 
     it.effect("with an error that its schema cannot encode at once settles with a sentence", () =>

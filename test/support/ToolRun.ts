@@ -47,6 +47,8 @@ const Slow = Schema.String.pipe(Schema.decodeTo(Schema.String, {
   encode: SchemaGetter.transformEffect((text: string) => Effect.as(Effect.suspend(() => slow.writing), text))
 }))
 
+const Sealed = Schema.Redacted(Schema.String)
+
 export const kit = Toolkit.make(
   Tool.make("plain", { parameters, success: Schema.Unknown, failure: Schema.Unknown, dependencies: [ToolCall] }),
   Tool.make("returning", { parameters, success: Schema.String, failure, failureMode: "return" }),
@@ -55,6 +57,7 @@ export const kit = Toolkit.make(
   Tool.make("look", { parameters, success: Schema.Unknown }).annotate(Tool.Readonly, true),
   Tool.make("slow", { parameters, success: Slow, failure: Slow, failureMode: "return" }),
   Tool.make("late", { parameters, success: Schema.String, failure: Slow }),
+  Tool.make("sealed", { parameters, success: Sealed, failure: Sealed }),
   Tool.make("nothing", { success: Schema.Void }),
   Tool.make("search", { parameters: query, success: Schema.Unknown }),
   Tool.make("drawing", { success: Schema.Void, toModelOutput: () => chart }),
@@ -118,6 +121,7 @@ const run = Effect.fnUntraced(function*(
     look: unused,
     slow: unused,
     late: unused,
+    sealed: unused,
     nothing: unused,
     search: unused,
     drawing: unused,

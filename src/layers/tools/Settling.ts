@@ -102,20 +102,23 @@ const outcomeOfAiError = (tool: Tool.Any, error: AiError.AiError): ToolOutcome.T
   }
 }
 
-/** A typed failure as its schema encodes it; a sentence when it does not fit, or cannot be encoded at once. */
+/** A typed failure as its schema encodes it; a sentence when it does not fit, cannot be encoded at once, or is not JSON. */
 const encodeFailure = (tool: Tool.Any, error: unknown): Schema.Json => {
   const encoded = ToolCodecs.failureOf(tool, error)
-  const json = PlainJson.of(Option.getOrUndefined(encoded))
-  return Option.isSome(encoded) && json._tag === "Json" ? PlainJson.value(json) : `The tool failed: ${describe(error)}`
+  if (Option.isNone(encoded)) return `The tool failed: ${describe(error, "its failure does not fit its schema")}`
+  const json = PlainJson.of(encoded.value)
+  return json._tag === "Json"
+    ? PlainJson.value(json)
+    : `The tool failed: ${describe(error, `its failure cannot be written: ${json.message}`)}`
 }
 
-/** An error's own description; the error is foreign code, so even asking may throw. */
-export const describe = (error: unknown): string => {
+/** An error's own description, or what is said `otherwise`; the error is foreign code, so even asking may throw. */
+export const describe = (error: unknown, otherwise = "no reason given"): string => {
   try {
     if (typeof error === "string") return error
     if (error instanceof Error && typeof error.message === "string") return error.message || error.name
   } catch {
     return "its error cannot be read"
   }
-  return "no reason given"
+  return otherwise
 }

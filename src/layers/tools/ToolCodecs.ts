@@ -126,10 +126,13 @@ const orAsTold = (decode: Codec, schema: Schema.Top): Codec => {
 export const decoded = (tool: Tool.Any, params: unknown): Effect.Effect<unknown, Schema.SchemaError> =>
   Effect.suspend(() => Effect.mapError(of(tool).decode(params), (issue) => new Schema.SchemaError(issue)))
 
-/** The tool's failure as JSON; nothing where it does not fit its schema, or the schema waits, needs a service or has a bug. */
-export const failureOf = (tool: Tool.Any, error: unknown): Option.Option<Schema.Json> => {
+/**
+ * The tool's failure as its schema encodes it, as a result would be; nothing where it does not fit, or the schema waits, needs a service
+ * or has a bug.
+ */
+export const failureOf = (tool: Tool.Any, error: unknown): Option.Option<unknown> => {
   try {
-    return Schema.encodeUnknownOption(Schema.toCodecJson(tool.failureSchema as Schema.Codec<unknown>))(error)
+    return Schema.encodeUnknownOption(tool.failureSchema as Schema.Codec<unknown>)(error)
   } catch {
     return Option.none()
   }
