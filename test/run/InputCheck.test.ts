@@ -170,6 +170,19 @@ describe("an input", () => {
     assert.include(told, `with text and file parts; ${place}`)
   })
 
+  it.each<readonly [string, object]>([
+    ["call", { type: "tool-call", id: "1", name: "pay", params: {} }],
+    ["result", { type: "tool-result", id: "1", name: "pay", result: 1, isFailure: false, providerExecuted: true }]
+  ])("with the %s of a tool in an answer of the history is refused by its place and its name", (_, part) => {
+    const history = [Message.user("pay"), { role: "assistant", content: [Message.text("yes"), part] }]
+    const { field, message } = refused({ history: history as never })
+    assert.strictEqual(field, "history")
+    assert.match(
+      message,
+      /with text and file parts; part 2 of message 2 is a tool-(call|result): leave the calls of tools out/
+    )
+  })
+
   it("keeps what was given and nothing else", () => {
     const given = {
       history: [{ role: "user" as const, content: "hi" }, { role: "assistant" as const, content: "hello" }],

@@ -7,7 +7,13 @@ import type * as RunInput from "../RunInput.ts"
 import { type Checked, json, refuse } from "./Checked.ts"
 
 const isUserMessage = Schema.is(Message.UserMessage)
-const isHistoryMessage = Schema.is(Schema.Union([Message.UserMessage, Message.AssistantMessage]))
+const isSaid = Schema.is(Schema.Union([Message.UserMessage, Message.AssistantMessage]))
+
+/** Without calls of tools: a history has no place for what came of them. */
+const isHistoryMessage = (message: unknown): message is Message.UserMessage | Message.AssistantMessage =>
+  isSaid(message) && !message.content.some((part) => isOfCall(part.type))
+
+const isOfCall = (type: unknown): boolean => type === "tool-call" || type === "tool-result"
 
 interface Said {
   readonly kind: "steer" | "followUp"
@@ -86,6 +92,10 @@ const misfit = (
   if (!isMessage({ role, content: [] })) return `${place} has another role`
   if (content === undefined) return `${place} has content that is neither a string nor a list of parts`
   const part = content.findIndex((part) => !isMessage({ role, content: [part] }))
+  const { type } = Object(content[part]) as { readonly type?: unknown }
+  if (isOfCall(type)) {
+    return `part ${part + 1} of ${place} is a ${type}: leave the calls of tools out, or say in a text what came of them`
+  }
   return `part ${part + 1} of ${place} is neither { type: "text", text } nor { type: "file", mediaType, data } ` +
     "with base64 or an address for data"
 }
