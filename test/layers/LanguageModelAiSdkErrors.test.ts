@@ -273,8 +273,10 @@ describe("without an answer", () => {
   it.effect("a model for another version of the SDK is not called", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(OpenAi.silence)
-      const older = { ...Sdk.anthropic(server), specificationVersion: "v3", provider: "old.chat" }
-      const model = older as unknown as LanguageModelV4
+      const model: LanguageModelV4 = Object.create(Sdk.anthropic(server), {
+        specificationVersion: { value: "v3" },
+        provider: { value: "old.chat" }
+      })
       const { error } = yield* Effect.provide(OpenAi.outcome(), LanguageModelAiSdk.layer(model))
       assert.strictEqual(error === undefined ? undefined : tagOf(error), "InvalidRequest")
       assert.include(error?.message, "the package of old.chat has models of AI SDK version v3, but v4 is needed")

@@ -172,7 +172,7 @@ describe.each(
     ["LanguageModelAiSdk", (model: never) => LanguageModelAiSdk.layer(model)]
   ] as const
 )("%s", (name, layer) => {
-  it.effect.each([
+  it.effect.each<[unknown, string]>([
     ["anthropic/claude-sonnet-4-5", "a text"],
     [undefined, "undefined"],
     [() => "a provider that was not asked for a model", "a function"],
