@@ -13,7 +13,7 @@ const isSaid = Schema.is(Schema.Union([Message.UserMessage, Message.AssistantMes
 const isHistoryMessage = (message: unknown): message is Message.UserMessage | Message.AssistantMessage =>
   isSaid(message) && !message.content.some((part) => isOfCall(part.type))
 
-const isOfCall = (type: unknown): boolean => type === "tool-call" || type === "tool-result"
+const isOfCall = (type: unknown): type is "tool-call" | "tool-result" => type === "tool-call" || type === "tool-result"
 
 interface Said {
   readonly kind: "steer" | "followUp"
