@@ -102,7 +102,8 @@ export const step = (self: Timeline, event: RunEvent.Durable): readonly [Timelin
   const [stepped, before] = Spans.step(drive === undefined ? { ...self, at: event.at } : self, event)
   // without a drive, no turn is under way either
   const [spans, after] = drive === undefined ? Spans.flush(stepped) : [stepped, []]
-  return [{ ...self, ...spans, at: event.at }, [...before, ...after].map(placed(event.runId, drive?.drive ?? 0))]
+  const at = Spans.isPassedOver(event) ? self.at : event.at
+  return [{ ...self, ...spans, at }, [...before, ...after].map(placed(event.runId, drive?.drive ?? 0))]
 }
 
 /** The entries that are known when the log ends: calls and questions without an end, and a drive without one. */

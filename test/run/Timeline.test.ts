@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as Timeline from "../../src/run/Timeline.ts"
+import * as Usage from "../../src/run/Usage.ts"
 import * as Draft from "../support/Drafts.ts"
 import * as Logs from "../support/Logs.ts"
 
@@ -153,6 +154,38 @@ describe("a turn", () => {
     ]
     assert.deepStrictEqual(shown(...log).slice(1, -1), ["compaction  10-400 failed"])
     assert.deepInclude(entriesOf(Draft.log(...log))[1], { usage, seq: 3 })
+  })
+
+  it("gives the time of a compaction to the strategy that was taken, and none to those that were passed over", () => {
+    const passedOver = { _tag: "CompactionDiscarded", message: "no", usage: Usage.zero } as const
+    assert.deepStrictEqual(
+      shown(
+        at(0, Draft.started("go")),
+        at(10, Draft.notice("go on")),
+        at(400, passedOver),
+        at(400, passedOver),
+        at(400, { ...Draft.compacted(1, []), before: 40, after: 12 }),
+        at(450, { ...Draft.compacted(1, []), before: 12, after: 8 }),
+        at(450, Draft.aborted)
+      ).slice(1, -1),
+      [
+        "compaction  10-10 failed",
+        "compaction  10-10 failed",
+        "compaction test 10-400 12 of 40 messages",
+        "compaction test 400-450 8 of 12 messages"
+      ]
+    )
+  })
+
+  it("gives its time to a failed compaction that lost something, even if nothing was spent", () => {
+    const lost = { retries: 1, lostTime: 300 }
+    const log = [
+      at(0, Draft.started("go")),
+      at(10, Draft.notice("go on")),
+      at(400, { _tag: "CompactionDiscarded", message: "no", usage: Usage.zero, lost } as const),
+      at(400, Draft.aborted)
+    ]
+    assert.deepStrictEqual(shown(...log).slice(1, -1), ["compaction  10-400 failed"])
   })
 
   it("has the cause of a compaction if the log says it", () => {

@@ -9,7 +9,7 @@ import * as Message from "../Message.ts"
 import type * as RunEvent from "../RunEvent.ts"
 import * as OpenCall from "../state/OpenCall.ts"
 import type * as Timeline from "../Timeline.ts"
-import type * as Usage from "../Usage.ts"
+import * as Usage from "../Usage.ts"
 
 /** A span without its place. */
 export type Found = Omit<Timeline.Span, "_tag" | "runId" | "drive">
@@ -92,7 +92,8 @@ export const step = (self: Spans, event: RunEvent.Durable): Step => {
     }
     case "CompactionDiscarded": {
       const begun = { ...begin(event, "", self.turn), at: self.at }
-      return [hold(self, "compaction", begun, event.at, "failed", { usage: event.usage }), []]
+      const to = isPassedOver(event) ? begun.at : event.at
+      return [hold(self, "compaction", begun, to, "failed", { usage: event.usage }), []]
     }
     case "TurnFinished": {
       const { firstPart } = event.latency
@@ -103,6 +104,13 @@ export const step = (self: Spans, event: RunEvent.Durable): Step => {
       return [self, []]
   }
 }
+
+/**
+ * Whether it is a strategy in whose place another one of the same compaction was taken: what it cost, and its time, are the
+ * compaction's, which is recorded next. One that was the last is recorded only if it cost something.
+ */
+export const isPassedOver = (event: RunEvent.Durable): boolean =>
+  event._tag === "CompactionDiscarded" && event.lost === undefined && Usage.isNothing(event.usage)
 
 /** The spans at a drive's end at `at`: what is still open had no end in it; `usage` is that of a model call that was cut off. */
 export const end = (self: Spans, at: number, usage: Usage.Usage | undefined): Step => {
