@@ -4,16 +4,26 @@
  * Does not own the checks of single arguments: messages (`MessageCheck`), limits and policies (`PolicyCheck`).
  */
 import * as Duration from "effect/Duration"
-import * as Option from "effect/Option"
 import * as Result from "effect/Result"
-import { type Checked, json, names, noOthers, notGiven, refuse, text } from "./input/Checked.ts"
+import { type Checked, duration, json, names, noOthers, notGiven, refuse, text } from "./input/Checked.ts"
 import { historyMessages, userMessages } from "./input/MessageCheck.ts"
 import { limits, policy } from "./input/PolicyCheck.ts"
 import * as RunError from "./RunError.ts"
 import type * as RunInput from "./RunInput.ts"
 import * as RunPolicy from "./RunPolicy.ts"
 
-export { callable, type Checked, decoded, json, list, names, noOthers, refuse, text } from "./input/Checked.ts"
+export {
+  callable,
+  type Checked,
+  decoded,
+  duration,
+  json,
+  list,
+  names,
+  noOthers,
+  refuse,
+  text
+} from "./input/Checked.ts"
 export { said } from "./input/MessageCheck.ts"
 export { doomLoop, limits, policy, resultLimit, timeouts } from "./input/PolicyCheck.ts"
 
@@ -147,21 +157,24 @@ export const recovery = (input: RunInput.RecoverInput): Checked<Recovery> => {
   const others = noOthers("recover", input, { limit: true, answered: true, within: true })
   if (Result.isFailure(others)) return Result.fail(others.failure)
   const { answered = false, limit = 100, within: given = "7 days" } = input ?? {}
-  const within = Option.match(Duration.fromInput(given), { onNone: () => NaN, onSome: Duration.toMillis })
   if (typeof answered !== "boolean") return refuse("answered", "answered must be true or false")
-  if (!(within > 0)) return refuse("within", "within must be a duration, or Infinity")
-  return limit === Infinity || (Number.isInteger(limit) && limit >= 1)
-    ? Result.succeed({ answered, limit, within })
-    : refuse("limit", `limit must be a whole number of at least 1; it is ${limit}`)
+  if (limit !== Infinity && !(Number.isInteger(limit) && limit >= 1)) {
+    return refuse("limit", `limit must be a whole number of at least 1; it is ${limit}`)
+  }
+  return Result.map(
+    duration("within", given, (millis) => millis > 0, () => "within must be a duration, or Infinity"),
+    (within) => ({ answered, limit, within: Duration.toMillis(within) })
+  )
 }
 
 /** How long `recovering` waits from one search to the next. */
-export const every = (given: Duration.Input): Checked<Duration.Duration> => {
-  const duration = Option.getOrUndefined(Duration.fromInput(given))
-  return duration !== undefined && Duration.isFinite(duration) && Duration.toMillis(duration) >= 1
-    ? Result.succeed(duration)
-    : refuse("every", "every must be a duration of at least 1 millisecond")
-}
+export const every = (given: Duration.Input): Checked<Duration.Duration> =>
+  duration(
+    "every",
+    given,
+    (millis) => millis >= 1 && millis !== Infinity,
+    () => "every must be a duration of at least 1 millisecond"
+  )
 
 const nothing: RunInput.Given = { limits: undefined, toolPolicy: undefined }
 

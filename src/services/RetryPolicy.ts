@@ -5,6 +5,7 @@ import * as Result from "effect/Result"
 import * as Schedule from "effect/Schedule"
 import * as InputCheck from "../run/InputCheck.ts"
 import type * as RunError from "../run/RunError.ts"
+import * as RetryCheck from "./attempts/RetryCheck.ts"
 import type * as Model from "./Model.ts"
 
 export interface RetryPolicy {
@@ -31,9 +32,29 @@ export interface RetryPolicy {
 export const of = (policy: RetryPolicy, { provider }: Model.ModelInfo): RetryPolicy =>
   Object.hasOwn(policy.providers, provider) ? policy.providers[provider]! : policy
 
+/** What `make` takes. Durations are at least 0. */
+export interface Options {
+  /** how long to wait before the first try after a failure; doubles with each further one. Default: 1 second */
+  readonly base?: Duration.Input | undefined
+  /** the longest of these waits. Default: 10 seconds */
+  readonly cap?: Duration.Input | undefined
+  /** of one model call; default: 3 */
+  readonly maxRetries?: number | undefined
+  /** the longest wait that a provider may ask for; a longer one is not waited for. Default: 1 minute */
+  readonly maxRetryAfter?: Duration.Input | undefined
+  /** over all turns, compactions and drives of a run; default: any number */
+  readonly maxRunRetries?: number | undefined
+  /** the time that a run may lose to attempts that do not count and to the waits after them. Default: 15 minutes */
+  readonly maxRunTime?: Duration.Input | undefined
+  /** what a failure means, if the application knows better. Default: what the model's adapter says */
+  readonly classify?: RetryPolicy["classify"] | undefined
+  /** policies for single providers, by `ModelInfo.provider`, each made by `make`. Default: none */
+  readonly providers?: RetryPolicy["providers"] | undefined
+}
+
 /**
- * Waits `base`, doubling up to `cap`, give or take 20 percent, `maxRetries` times. Throws on an invalid duration or
- * number, and on options that it does not have.
+ * Waits `base`, doubling up to `cap`, give or take 20 percent, `maxRetries` times. Throws a `RangeError` on a wrong option, and on
+ * one that it does not have.
  *
  * A run is also bounded by `maxRunTime`, and by `maxErrors` of its limits, which counts failed attempts too; so
  * `maxRunRetries` sets none by default. All three count from the log: resuming neither resets nor doubles them.
@@ -41,6 +62,7 @@ export const of = (policy: RetryPolicy, { provider }: Model.ModelInfo): RetryPol
 export const make = (options: Options = {}): RetryPolicy => {
   const others = InputCheck.noOthers("RetryPolicy.make", options, optionNames)
   if (Result.isFailure(others)) throw new RangeError(others.failure.message)
+  taken(InputCheck.callable("classify", options.classify))
   return {
     schedule: Schedule.min([
       Schedule.exponential(time("base", options.base ?? Duration.seconds(1))),
@@ -51,25 +73,8 @@ export const make = (options: Options = {}): RetryPolicy => {
     maxRunRetries: count("maxRunRetries", options.maxRunRetries ?? Infinity),
     maxRunTime: time("maxRunTime", options.maxRunTime ?? Duration.minutes(15)),
     classify: options.classify ?? ((error) => error),
-    providers: options.providers ?? {}
+    providers: taken(RetryCheck.providers("providers", options.providers ?? {}))
   }
-}
-
-interface Options {
-  /** default: 1 second */
-  readonly base?: Duration.Input | undefined
-  /** default: 10 seconds */
-  readonly cap?: Duration.Input | undefined
-  /** of one model call; default: 3 */
-  readonly maxRetries?: number | undefined
-  /** default: 1 minute */
-  readonly maxRetryAfter?: Duration.Input | undefined
-  /** default: any number */
-  readonly maxRunRetries?: number | undefined
-  /** default: 15 minutes */
-  readonly maxRunTime?: Duration.Input | undefined
-  readonly classify?: RetryPolicy["classify"] | undefined
-  readonly providers?: RetryPolicy["providers"] | undefined
 }
 
 const optionNames: Record<keyof Options, true> = {
@@ -83,17 +88,22 @@ const optionNames: Record<keyof Options, true> = {
   providers: true
 }
 
-const time = (name: string, value: Duration.Input): Duration.Duration => {
-  if (typeof value === "number" && !(value >= 0)) {
-    throw new RangeError(`RetryPolicy: ${name} must be a duration of at least 0, not ${value}`)
-  }
-  return Duration.fromInputUnsafe(value)
-}
+const time = (name: string, value: Duration.Input): Duration.Duration =>
+  taken(InputCheck.duration(
+    name,
+    value,
+    (millis) => millis >= 0,
+    (quoted) => `${name} must be a duration of at least 0, not ${quoted}`
+  ))
 
 const count = (name: string, value: number): number => {
   if (value === Infinity || (Number.isInteger(value) && value >= 0)) return value
   throw new RangeError(`RetryPolicy: ${name} must be a whole number of at least 0, or Infinity, not ${value}`)
 }
+
+/** Wrong options are for the programmer to fix. */
+const taken = <A>(checked: InputCheck.Checked<A>): A =>
+  Result.getOrThrowWith(checked, ({ message }) => new RangeError(`RetryPolicy: ${message}`))
 
 /**
  * Default: 1 s doubling to 10 s, jittered, 3 retries; `Retry-After` is honoured up to 60 s; a run may lose 15 minutes

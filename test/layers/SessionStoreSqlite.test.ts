@@ -426,13 +426,18 @@ describe("a database in another state", () => {
 it.effect.each<readonly [object, string]>([
   [{ durabilty: "fsync" }, "SessionStoreSqlite has no \"durabilty\"; it has filename, durability, busyTimeout"],
   [{ durability: "full" }, "durability must be \"os\" or \"fsync\", not \"full\"."],
+  [{ busyTimeout: "-5 seconds" }, "busyTimeout must be a duration of at least 0, not \"-5 seconds\"."],
+  [{ busyTimeout: "soon" }, "busyTimeout must be a duration of at least 0, not \"soon\"."],
   [{ filename: undefined }, "The file name of the session database is blank."]
-])("an option that it does not have is refused, and no file is made: %j", ([wrong, message]) =>
-  Effect.gen(function*() {
-    const folder = yield* temporaryFolder
-    const given = { filename: join(folder, "s.db"), ...wrong } as SessionStoreSqlite.Options
-    const error = yield* Effect.flip(SessionStoreSqlite.make(given))
-    assert.deepStrictEqual(error.reason._tag, "StoreRefused")
-    assert.include(error.message, message)
-    assert.deepStrictEqual(readdirSync(folder), [])
-  }))
+])(
+  "an option that it does not have, or with a value that it cannot have, is refused, and no file is made: %j",
+  ([wrong, message]) =>
+    Effect.gen(function*() {
+      const folder = yield* temporaryFolder
+      const given = { filename: join(folder, "s.db"), ...wrong } as SessionStoreSqlite.Options
+      const error = yield* Effect.flip(SessionStoreSqlite.make(given))
+      assert.deepStrictEqual(error.reason._tag, "StoreRefused")
+      assert.include(error.message, message)
+      assert.deepStrictEqual(readdirSync(folder), [])
+    })
+)

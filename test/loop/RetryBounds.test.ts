@@ -1,5 +1,6 @@
 /** What bounds a run's retries as a whole, counted from its log; and what an application decides about them. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
@@ -207,6 +208,31 @@ describe("a wait that is not a valid time", () => {
     { maxRunRetries: NaN }
   ])("or number is refused when a policy is made: %j", (options) => {
     assert.throws(() => RetryPolicy.make(options), /RetryPolicy: (base|cap|max\w+) must be/)
+  })
+
+  it.each<readonly [object, string]>([
+    [{ base: "-1 second" }, "base must be a duration of at least 0, not \"-1 second\""],
+    [{ maxRetryAfter: "-1 minutes" }, "maxRetryAfter must be a duration of at least 0, not \"-1 minutes\""],
+    [{ maxRunTime: "-5 minutes" }, "maxRunTime must be a duration of at least 0, not \"-5 minutes\""],
+    [{ cap: "5 parsecs" }, "cap must be a duration of at least 0, not \"5 parsecs\""],
+    [{ classify: 3 }, "classify must be a function"],
+    [{ providers: [] }, "providers must be an object: policies by provider"],
+    [
+      { providers: { ollama: { maxRetries: 2 } } },
+      "providers.ollama must be a policy, as RetryPolicy.make returns it"
+    ]
+  ])("or anything else that no policy can have is refused when it is made, by name: %j", (options, says) => {
+    assert.throws(() => RetryPolicy.make(options), RangeError, new RegExp(`^RetryPolicy: ${says}$`))
+  })
+
+  it("may be as long, and as short, as there is", () => {
+    const { maxRetryAfter, maxRunTime } = RetryPolicy.make({
+      base: 0,
+      cap: Infinity,
+      maxRetryAfter: 0,
+      maxRunTime: Infinity
+    })
+    assert.deepStrictEqual([maxRetryAfter, maxRunTime], [Duration.zero, Duration.infinity])
   })
 
   it("that it does not have is refused by name", () => {

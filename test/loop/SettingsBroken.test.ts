@@ -32,7 +32,7 @@ const scenarios: Record<string, readonly [broken: (run: Run) => Run, says: strin
   "the options of a policy for a provider": [
     Effect.provideService(
       RetryPolicy.RetryPolicy,
-      RetryPolicy.make({ providers: { test: { maxRetries: 0 } as never } })
+      Object.assign(RetryPolicy.make(), { providers: { test: { maxRetries: 0 } as never } })
     ),
     "retry.providers.test must be a policy, as RetryPolicy.make returns it"
   ],

@@ -57,8 +57,20 @@ const open = Effect.fnUntraced(function*(
       `durability must be "os" or "fsync", not ${JSON.stringify(options.durability)}.`
     )
   }
+  const busyTimeout = InputCheck.duration(
+    "busyTimeout",
+    options.busyTimeout ?? "5 seconds",
+    (millis) => millis >= 0,
+    (quoted) => `busyTimeout must be a duration of at least 0, not ${quoted}.`
+  )
+  if (Result.isFailure(busyTimeout)) return yield* Effect.fail(SessionErrors.refused(busyTimeout.failure.message))
   const explain = (isReadOnly ? SqliteSnapshot : SqliteErrors).explain(options.filename)
-  const client = yield* SqliteClient.make({ ...options, isReadOnly, ownTable: "fiberloop_migrations" }).pipe(
+  const client = yield* SqliteClient.make({
+    ...options,
+    busyTimeout: busyTimeout.success,
+    isReadOnly,
+    ownTable: "fiberloop_migrations"
+  }).pipe(
     Effect.mapError(explain),
     Effect.provide(Reactivity.layer)
   )

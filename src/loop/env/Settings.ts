@@ -11,6 +11,7 @@ import * as Result from "effect/Result"
 import * as InputCheck from "../../run/InputCheck.ts"
 import type * as RunError from "../../run/RunError.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
+import * as RetryCheck from "../../services/attempts/RetryCheck.ts"
 import * as Hooks from "../../services/Hooks.ts"
 import * as Ids from "../../services/Ids.ts"
 import * as Limits from "../../services/Limits.ts"
@@ -25,7 +26,6 @@ import * as CallAround from "./CallAround.ts"
 import type * as Definition from "./Definition.ts"
 import * as HookCheck from "./HookCheck.ts"
 import * as HookRun from "./HookRun.ts"
-import * as RetryCheck from "./RetryCheck.ts"
 
 export interface Settings {
   readonly clock: Clock.Clock

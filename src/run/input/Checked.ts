@@ -1,4 +1,6 @@
 /** A caller's argument after its check: as it may be used, or refused by its name. With the checks that many share. */
+import * as Duration from "effect/Duration"
+import * as Formatter from "effect/Formatter"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -19,6 +21,26 @@ export const notGiven: Checked<undefined> = Result.succeed(undefined)
 /** A text; untyped code may pass anything. */
 export const text = (field: string, given: string | undefined): Checked<string | undefined> =>
   given === undefined || typeof given === "string" ? Result.succeed(given) : refuse(field, `${field} must be a string`)
+
+/**
+ * A duration of so many milliseconds that `takes` holds; untyped code may pass anything. `message` says what the argument `field`
+ * must be, and may quote what was given.
+ */
+export const duration = (
+  field: string,
+  given: Duration.Input,
+  takes: (millis: number) => boolean,
+  message: (quoted: string) => string
+): Checked<Duration.Duration> => {
+  const read = Option.getOrUndefined(Duration.fromInput(given))
+  return read === undefined || Number.isNaN(given) || !takes(Duration.toMillis(read))
+    ? refuse(field, message(shown(given)))
+    : Result.succeed(read)
+}
+
+/** A duration, or what stands in place of one, in the words of a message. */
+export const shown = (given: Duration.Input | undefined): string =>
+  typeof given === "object" || typeof given === "string" ? Formatter.formatJson(given) : String(given)
 
 /** A function, or none; untyped code may pass anything. */
 export const callable = (field: string, given: unknown): Checked<undefined> =>

@@ -1,12 +1,11 @@
 /** From limits and policies as an agent or a caller writes them to those that a run uses. Pure. */
 import * as Duration from "effect/Duration"
-import * as Formatter from "effect/Formatter"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as DoomLoop from "../DoomLoop.ts"
 import * as RunPolicy from "../RunPolicy.ts"
 import * as CallQuota from "../state/CallQuota.ts"
-import { type Checked, names, noOthers, notGiven, refuse } from "./Checked.ts"
+import { type Checked, duration, names, noOthers, notGiven, refuse, shown } from "./Checked.ts"
 
 /** Limits as given, times in milliseconds; `Infinity` lifts a limit. */
 export const limits = (given: RunPolicy.LimitsInput): Checked<RunPolicy.Limits> => {
@@ -34,9 +33,6 @@ export const resultLimit = (given: number): Checked<number> =>
 
 /** Untyped code may pass anything. */
 const isObject = (given: object | null): boolean => typeof given === "object" && given !== null && !Array.isArray(given)
-
-const shown = (value: Duration.Input | undefined): string =>
-  typeof value === "object" || typeof value === "string" ? Formatter.formatJson(value) : String(value)
 
 /** In milliseconds; NaN for what is not a duration. */
 const millis = (input: Duration.Input | undefined): number | undefined =>
@@ -80,12 +76,11 @@ const durations = <K extends string>(
   for (const key of keys) {
     const value = given[key]
     if (value === undefined) continue
-    const duration = Duration.fromInput(value)
-    if (Option.isNone(duration) || Duration.toMillis(duration.value) < 1) {
-      const says = "a duration of at least 1 millisecond"
-      return refuse(`${field}.${key}`, `${field}.${key} must be ${says}; it is ${shown(value)}`)
-    }
-    out[key] = duration.value
+    const name = `${field}.${key}`
+    const message = (quoted: string) => `${name} must be a duration of at least 1 millisecond; it is ${quoted}`
+    const checked = duration(name, value, (millis) => millis >= 1, message)
+    if (Result.isFailure(checked)) return Result.fail(checked.failure)
+    out[key] = checked.success
   }
   return Result.succeed(out)
 }
