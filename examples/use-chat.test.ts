@@ -449,6 +449,6 @@ it.live("what waits for a person is over once its run is aborted, and the page s
     assert.strictEqual(stopped.status, 204)
     const { page: again } = yield* open("thirteen")
     const asked = again.lastMessage?.parts.at(-1)
-    assert(asked?.type === "tool-sendMail" && asked.state === "output-error")
-    assert.strictEqual(asked.errorText, "Not executed: the run was aborted before this call.")
+    assert(asked?.type === "tool-sendMail" && asked.state === "output-denied")
+    assert.strictEqual(asked.approval.reason, "Not executed: the run was aborted before this call.")
   }).pipe(Effect.provide(serving([ScriptedModel.call("sendMail", { to: "Ann", text: "late" })]))))

@@ -144,9 +144,8 @@ describe("a run on a page", () => {
     (how) =>
       Effect.gen(function*() {
         const desk = Approvals.desk()
-        const { agent, store } = yield* Approvals.make([ScriptedModel.call("work", { n: 1 })], {
-          ...(how === "waits" ? { approver: desk } : {})
-        })
+        const options = how === "waits" ? { approver: desk } : {}
+        const { agent, store } = yield* Approvals.make([ScriptedModel.call("work", { n: 1 })], options)
         const run = yield* agent.start({ sessionId: "s", runId: "r", input: "go" })
         yield* how === "waits" ? desk.asked("1.0") : run.result
         yield* agent.abort("s")
