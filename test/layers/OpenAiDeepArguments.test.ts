@@ -9,7 +9,7 @@ import * as OpenAi from "../support/OpenAiServer.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 
-it.live("arguments nested too deeply, sent as an object, are the model's mistake and no defect", () =>
+it.live("arguments nested too deeply, sent as an object, are the model's mistake and no defect, and it is told so", () =>
   Effect.gen(function*() {
     const levels = 20_000
     const nested = `${"{\"n\":".repeat(levels)}1${"}".repeat(levels)}`
@@ -25,10 +25,11 @@ it.live("arguments nested too deeply, sent as an object, are the model's mistake
       model: Layer.orDie(ModelOpenAi.layer({ model: "m", baseUrl: server.baseUrl, apiKey: OpenAi.key }))
     })
     assert.strictEqual((yield* agent.run({ input: "go", sessionId: "s" })).text, "Sorry.")
-    const outcomes = (yield* store.log("s")).flatMap((event) =>
-      event._tag === "ToolSettled" ? [event.outcome._tag] : []
-    )
-    assert.deepStrictEqual(outcomes, ["InvalidArguments"])
+    const outcomes = (yield* store.log("s")).flatMap((event) => event._tag === "ToolSettled" ? [event.outcome] : [])
+    assert.deepStrictEqual(outcomes, [{
+      _tag: "InvalidArguments",
+      message: "they are nested in more than 1000 levels; send them flatter"
+    }])
   }))
 
 it.live("a number that would be read as Infinity is the model's mistake: the handler is not called, and live and stored calls agree", () =>

@@ -3,6 +3,7 @@
  *
  * Owns the spellings of the fields. Treats fields that are null or of another type as absent.
  */
+import * as Bounds from "../../run/log/Bounds.ts"
 import * as Json from "../provider/Json.ts"
 import * as Attached from "./Attached.ts"
 import type { Fragment } from "./CallFragments.ts"
@@ -66,7 +67,7 @@ const written = (args: Json.Json): string => {
   try {
     return JSON.stringify(args)
   } catch {
-    return "(left out: nested too deeply)"
+    return Bounds.leftOut
   }
 }
 

@@ -9,6 +9,7 @@ import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
+import * as Bounds from "../../run/log/Bounds.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Pausing from "../../services/Pausing.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
@@ -76,6 +77,9 @@ const outcomeOfCause = (tool: Tool.Any, cause: Cause.Cause<unknown>): ToolOutcom
 /** Arguments that are still a text did not parse; a schema would only say that they are not an object. */
 const explained = (outcome: ToolOutcome.ToolOutcome, params: Schema.Json): ToolOutcome.ToolOutcome => {
   if (outcome._tag !== "InvalidArguments" || typeof params !== "string") return outcome
+  if (params === Bounds.leftOut) {
+    return { ...outcome, message: `they are nested in more than ${Bounds.deepest} levels; send them flatter` }
+  }
   try {
     JSON.parse(params)
     return { ...outcome, message: "they are a text and not a JSON object" }

@@ -56,6 +56,9 @@ export const deepest = 1000
 /** The same for a whole event: content from others is a few levels below it, in a snapshot too. */
 export const deepestEvent = deepest + 16
 
+/** Stands for what is nested more deeply, in arguments and results. */
+export const leftOut = "(left out: nested too deeply)"
+
 /** Whether this JSON is nested more deeply: decided from the text, since a value may present itself differently (`toJSON`). */
 export const isTooDeep = (json: string, most: number = deepest): boolean => {
   if (json.length <= 2 * most) return false

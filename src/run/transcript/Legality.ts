@@ -23,7 +23,7 @@ export const cleanJson = (value: Json): Json => {
   if (typeof value === "string") return cleanText(value)
   if (isFlat(value)) return value
   const text = write(value)
-  if (text === undefined) return tooDeep
+  if (text === undefined) return Bounds.leftOut
   return isCleanJson(text) ? value : JSON.parse(text, cleanNode)
 }
 
@@ -56,8 +56,6 @@ const isCleanLeaf = (value: unknown): boolean =>
 /** A number that is the same when it is read back: not `Infinity`, as `1e400` is, nor `NaN` or `-0`. */
 const isJsonNumber = (value: number): boolean => Number.isFinite(value) && !Object.is(value, -0)
 
-const tooDeep = "(left out: nested too deeply)"
-
 /**
  * A part as it can be stored, which is as it will be read back: what is nested too deeply is replaced by words that say so, and what
  * JSON cannot say is what its JSON says.
@@ -81,7 +79,7 @@ export const writable = (part: Message.AssistantPart): Message.AssistantPart => 
 
 const readBack = (value: Json): Json => {
   const text = write(value)
-  return text === undefined ? tooDeep : JSON.parse(text)
+  return text === undefined ? Bounds.leftOut : JSON.parse(text)
 }
 
 type Json = Message.ToolCallPart["params"]
