@@ -13,18 +13,19 @@ import type { Screen } from "../render/Screen.ts"
 import * as TerminalText from "../render/TerminalText.ts"
 import type * as Root from "../tools/files/Root.ts"
 import type * as ShownFiles from "../tools/write/ShownFiles.ts"
+import * as AnsweredBy from "./AnsweredBy.ts"
 import * as Describe from "./Describe.ts"
 import * as RuleKey from "./RuleKey.ts"
 
 /** Allows everything. */
-export const all: Approver.Approver = { ask: () => Effect.succeed({ approved: true, by: "--yes" }) }
+export const all: Approver.Approver = { ask: () => Effect.succeed({ approved: true, by: AnsweredBy.flag }) }
 
 /** Denies everything, because nobody can be asked. */
 export const nobody: Approver.Approver = {
   ask: () =>
     Effect.succeed({
       approved: false,
-      by: "no terminal",
+      by: AnsweredBy.nobody,
       reason:
         "there is no terminal to ask the user at; the user can run fiberloop in one, or allow everything with --yes"
     })
@@ -56,7 +57,7 @@ export const make = (desk: Desk): Approver.Approver => {
     ask: (question) =>
       Effect.gen(function*() {
         const rule = yield* RuleKey.of(desk.root, question.tool, question.params)
-        if (rule !== undefined && desk.rules.has(rule)) return { approved: true, by: "rule" } as const
+        if (rule !== undefined && desk.rules.has(rule)) return { approved: true, by: AnsweredBy.rule } as const
         yield* desk.screen.asked(question.approvalId)
         return yield* desk.screen.hold(askPerson(desk, question, rule))
       }).pipe(turn.withPermit)
@@ -79,12 +80,12 @@ const askPerson = Effect.fnUntraced(function*(
       case "Unclear":
         continue
       case "No":
-        return { approved: false, by: "terminal", ...(reply.reason !== undefined && { reason: reply.reason }) }
+        return { approved: false, by: AnsweredBy.person, ...(reply.reason !== undefined && { reason: reply.reason }) }
       case "Always":
         rules.add(rule!)
-        return { approved: true, by: "terminal" }
+        return { approved: true, by: AnsweredBy.person }
       case "Yes":
-        return { approved: true, by: "terminal" }
+        return { approved: true, by: AnsweredBy.person }
     }
   }
 })

@@ -11,11 +11,13 @@ import * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunEvents from "../../run/RunEvents.ts"
 import { callId } from "../../run/state/OpenCall.ts"
+import * as AnsweredBy from "../approval/AnsweredBy.ts"
 import * as Messages from "../Messages.ts"
 import * as CompactionLines from "./CompactionLines.ts"
 import * as EndLine from "./EndLine.ts"
 import * as InputLines from "./InputLines.ts"
 import type { Paint } from "./Paint.ts"
+import * as RenderApprovals from "./RenderApprovals.ts"
 import * as TerminalText from "./TerminalText.ts"
 import { duration } from "./Time.ts"
 import * as ToolLine from "./ToolLine.ts"
@@ -45,6 +47,8 @@ interface State {
   /** whether standard output ended within a line */
   readonly isMidLine: boolean
   readonly calls: ReadonlyMap<string, Schema.Json>
+  /** the tools that were asked about, by the ids of the questions */
+  readonly asked: ReadonlyMap<string, string>
   /** why the last attempt at this answer is repeated */
   readonly trouble: string | undefined
   /** what the run waits for */
@@ -56,6 +60,7 @@ export const initial: State = {
   held: "",
   isMidLine: false,
   calls: new Map(),
+  asked: new Map(),
   trouble: undefined,
   waitsFor: "starting"
 }
@@ -83,6 +88,12 @@ export const step = (look: Look, state: State, event: RunEvent.RunEvent): Step =
       const words = `${why}; trying again in ${duration(event.delay)}`
       return [{ ...next, trouble, waitsFor: "waiting to try again" }, [...writes, err(look.paint.yellow(`↻ ${words}`))]]
     }
+    case "ApprovalRequested":
+      return [{ ...state, asked: new Map(state.asked).set(event.approvalId, event.tool) }, []]
+    case "ApprovalResolved":
+      return AnsweredBy.isHere(event.by)
+        ? [state, []]
+        : [state, [err(RenderApprovals.resolved(event, state.asked.get(event.approvalId), look.paint))]]
     case "ToolStarted":
       return [{
         ...state,

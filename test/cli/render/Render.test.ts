@@ -49,6 +49,28 @@ describe("on a terminal", () => {
     )
   })
 
+  it("a question that is answered elsewhere does not vanish without a word", () => {
+    const answer = (approved: boolean, by: string | undefined): RunEvent.RunEvent => ({
+      _tag: "ApprovalResolved",
+      seq: 1,
+      at: 0,
+      runId: "r",
+      version: 1,
+      callId: "1.0",
+      approvalId: "q",
+      approved,
+      ...(by === undefined ? {} : { by })
+    })
+    const edited = { ...answer(true, "command"), params: {} }
+    assert.strictEqual(
+      shown([Events.asked("q"), edited]),
+      "! ✓ t approved with edited arguments by command\n"
+    )
+    assert.strictEqual(shown([Events.asked("q"), answer(false, "ann")]), "! ✗ t denied by ann\n")
+    assert.strictEqual(shown([Events.asked("q"), answer(false, undefined)]), "! ✗ t denied\n")
+    assert.strictEqual(shown([Events.asked("q"), answer(true, "terminal"), answer(false, "no terminal")]), "")
+  })
+
   it("missed words are taken from the settled message, once", () => {
     const [first, , third] = Events.deltas(0, "a", "b", "c")
     assert.strictEqual(shown([first!, third!, Events.message(Events.text("abc"))]), "abc\n")
