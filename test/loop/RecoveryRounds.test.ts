@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
+import type * as RunInput from "../../src/run/RunInput.ts"
 import type * as RunPolicy from "../../src/run/RunPolicy.ts"
 import * as Approver from "../../src/services/Approver.ts"
 import * as Reconciler from "../../src/services/Reconciler.ts"
@@ -26,9 +27,11 @@ const failed = (n: number) => Drafts.settled(`1.${n}`, { _tag: "Failed", result:
 /** Resumes what this log left, and says which handlers ran, by `n`, with their keys. */
 const resume = Effect.fnUntraced(function*(
   log: ReadonlyArray<Drafts.Placed>,
-  options: TestAgent.Options & { readonly turns?: ReadonlyArray<ScriptedModel.Turn> } = {}
+  options: TestAgent.Options & Pick<RunInput.ResumeInput, "limits"> & {
+    readonly turns?: ReadonlyArray<ScriptedModel.Turn>
+  } = {}
 ) {
-  const { turns = [ScriptedModel.text("done")], ...rest } = options
+  const { limits, turns = [ScriptedModel.text("done")], ...rest } = options
   const store = yield* DeadRun.of(log)
   const ran: Array<string> = []
   const { agent, script } = yield* TestAgent.make(turns, {
@@ -40,7 +43,7 @@ const resume = Effect.fnUntraced(function*(
         (call) => Effect.sync(() => (ran.push(call.idempotencyKey), `ran ${call.idempotencyKey}`))
       )
   })
-  yield* Effect.exit(Stream.runDrain(agent.resume({ sessionId: "s" })))
+  yield* Effect.exit(Stream.runDrain(agent.resume({ sessionId: "s", limits })))
   const after = yield* store.log("s")
   return { agent, log: after, ran, script, store, outcomes: RunLog.outcomes(after), end: RunLog.endOf(after) }
 })
@@ -119,6 +122,15 @@ describe("a round whose drive died, with a policy that does not continue on erro
       assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunCompleted(stop)")
     }))
 })
+
+it.effect("a call that had started does not wait with one that a person is asked about, where a lower limit has room for one only", () =>
+  Effect.gen(function*() {
+    const waits = { ...Drafts.approvalRequested("1.0"), tool: "work" }
+    const log = [...turn({ maxParallel: 2 }, "work", "work"), waits, started("work", 1)]
+    const after = yield* resume(log, { limits: { maxToolCalls: 1 } })
+    assert.deepStrictEqual(after.outcomes, ["1.1 OutcomeUnknown", "1.0 NotExecuted(limit)"])
+    assert.strictEqual(after.end, "RunLimited(toolCalls)")
+  }))
 
 describe("a parallel round in mixed states", () => {
   const log = [

@@ -136,8 +136,10 @@ const withinLimits = (env: Env.Env) => {
   const { count, reason } = RunDecision.callsLeft(state)
   if (count >= within.length) return { beyond, allowed: within, cutBy: undefined }
   if (reason !== "toolCalls") return { beyond, allowed: within.slice(0, count), cutBy: reason }
-  let left = count
-  // a call without a tool does not count
-  const allowed = within.filter((call) => !Env.isOffered(env, call.tool) || left-- > 0)
+  // a call without a tool does not count, and one that a dead drive started comes first: it cannot wait for people with others
+  const counted = within.filter((call) => Env.isOffered(env, call.tool))
+  const isBegun = ({ phase }: OpenCall.OpenCall) => Number(phase === "started")
+  const first = new Set(counted.toSorted((a, b) => isBegun(b) - isBegun(a)).slice(0, count))
+  const allowed = within.filter((call) => !Env.isOffered(env, call.tool) || first.has(call))
   return { beyond, allowed, cutBy: allowed.length < within.length ? reason : undefined }
 }
