@@ -93,7 +93,7 @@ export const settleCall = (next: RunState.Next, event: DurableEvent.Of<"ToolSett
   const at = OpenCall.indexOf(next.openCalls, event.callId)
   const call = next.openCalls[at]
   if (call === undefined) return
-  const { callId, params, phase, tool, turn } = call
+  const { callId, params, tool, turn } = call
   const hasStarted = OpenCall.hasStarted(call)
   const isAnswered = OpenCall.isAnswered(call) && event.outcome._tag !== "NotExecuted"
   const isMade = hasStarted || isAnswered

@@ -5,7 +5,7 @@
  * Does not own what a hook makes of the messages, including the latest user message.
  */
 import * as HashSet from "effect/HashSet"
-import * as Message from "../Message.ts"
+import type * as Message from "../Message.ts"
 import * as ToolOutcome from "../ToolOutcome.ts"
 import * as Entries from "./Entries.ts"
 import * as Notice from "./Notice.ts"
