@@ -65,9 +65,9 @@ const stats: Sections = {
     "  turns       settled model calls; retries are attempts that were made again",
     "  model, tool the call that counted, and calls whose handler ran to an end; percentiles to three digits",
     "  cost        the tokens at the application's prices when they were spent",
-    "  A run is counted once, with all its drives. So is one that several sessions have, after fork or import, as the first of",
-    "  them has it; where a copy resumes it, that is one run more, with what it did from there on. With --session every run",
-    "  of the session counts."
+    "  A run is counted once, with all its drives. So is one that several sessions have, after fork or import, as the first",
+    "  of them has it; where a copy resumes it, that is one run more, with what it did from there on. With --session every",
+    "  run of the session counts."
   ],
   "JSON": [
     "  One object. Times are in milliseconds; null is a number that is not known. Amounts have total, mean, p95 and max,",
