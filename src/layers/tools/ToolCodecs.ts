@@ -10,6 +10,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import type * as SchemaAST from "effect/SchemaAST"
 import * as SchemaIssue from "effect/SchemaIssue"
 import * as SchemaParser from "effect/SchemaParser"
 import * as NullsLeftOut from "./NullsLeftOut.ts"
@@ -18,6 +19,8 @@ import * as NullsLeftOut from "./NullsLeftOut.ts"
 export type Result = Omit<Tool.HandlerResult<Tool.Any>, "preliminary">
 
 type Codec = (value: unknown) => Effect.Effect<unknown, SchemaIssue.Issue>
+
+type Parse = (value: unknown, options?: SchemaAST.ParseOptions) => Effect.Effect<unknown, SchemaIssue.Issue>
 
 interface ToolCodecs {
   /**
@@ -53,8 +56,9 @@ export const of = (tool: Tool.Any): ToolCodecs => {
 
 const make = (tool: Tool.Any): ToolCodecs => {
   const { name, parametersSchema } = tool
-  const parse = Schema.isSchema(parametersSchema) ? SchemaParser.decodeUnknownEffect(parametersSchema) : Effect.succeed
-  const decode = NullsLeftOut.decoding(parse as Codec)
+  const parse = (Schema.isSchema(parametersSchema)
+    ? SchemaParser.decodeUnknownEffect(parametersSchema)
+    : Effect.succeed) as Parse
   const encodeSuccess = SchemaParser.encodeUnknownEffect(tool.successSchema) as Codec
   // made for the first failure that is a result, because it covers all that an `AiError` can be
   let encodeFailure: Codec | undefined
@@ -80,8 +84,8 @@ const make = (tool: Tool.Any): ToolCodecs => {
     return AiError.isAiErrorReason(error) ? failure(error) : error
   }
   return {
-    decode: Schema.isSchema(parametersSchema) ? orAsTold(decode, parametersSchema) : decode,
-    fitting: NullsLeftOut.fitting(parse as Codec),
+    decode: Schema.isSchema(parametersSchema) ? orAsTold(parse, parametersSchema) : parse,
+    fitting: NullsLeftOut.fitting(parse),
     unfit: (cause) => Effect.failCause(Cause.map(cause, unfit)),
     encoded: (result, then) => by(encodeSuccess, result, then),
     success: (json) =>
@@ -109,17 +113,40 @@ const make = (tool: Tool.Any): ToolCodecs => {
   }
 }
 
-/** Reads what does not fit as the JSON that the model was told of: for a `Schema.Date`, which takes a `Date`, that is a text. */
-const orAsTold = (decode: Codec, schema: Schema.Top): Codec => {
+/**
+ * Reads what does not fit as the JSON that the model was told of: for a `Schema.Date`, which takes a `Date`, that is a text. But no
+ * text is a number: effect's JSON of a `Schema.Number` has "NaN" and "Infinity", which no rule of an application expects.
+ */
+const orAsTold = (parse: Parse, schema: Schema.Top): Codec => {
+  const decode = NullsLeftOut.decoding(parse)
   // made for the first arguments that do not fit
   let decodeTold: Codec | undefined
   return (value) =>
     Effect.catch(decode(value), (issue) => {
       const told = Schema.toCodecJson(schema)
       if (told.ast === schema.ast) return Effect.fail(issue)
-      decodeTold ??= NullsLeftOut.decoding(SchemaParser.decodeUnknownEffect(told) as Codec)
-      return decodeTold(value)
+      const asTold = decodeTold ??= NullsLeftOut.decoding(SchemaParser.decodeUnknownEffect(told) as Codec)
+      return Effect.matchEffect(parse(value, { errors: "all", reportInput: true }), {
+        onFailure: (all) => isNoNumber(all) ? Effect.fail(issue) : asTold(value),
+        onSuccess: () => Effect.fail(issue)
+      })
     })
+}
+
+/** Whether something else stands where a number is expected; a `null` may be one that is left out. */
+const isNoNumber = (issue: SchemaIssue.Issue): boolean => {
+  switch (issue._tag) {
+    case "Composite":
+      return issue.issues.some(isNoNumber)
+    case "Pointer":
+    case "Filter":
+    case "Encoding":
+      return isNoNumber(issue.issue)
+    case "AnyOf":
+      return issue.input !== null && issue.ast.types.some(({ _tag }) => _tag === "Number")
+    default:
+      return issue._tag === "InvalidType" && issue.input !== null && issue.ast._tag === "Number"
+  }
 }
 
 /** The arguments that a handler would get; fails where it would get none. */

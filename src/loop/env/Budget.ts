@@ -174,7 +174,7 @@ export class Budget implements Below.Spender {
   #counted(more?: Usage.Usage, errors = 0): RunState.RunState {
     const { state } = this.#log!
     const below = this.#below === none ? undefined : this.#spentUnderWay()
-    if (below === undefined && more === undefined) return state
+    if (below === undefined && more === undefined && errors === 0) return state
     const usage = Usage.add(Usage.add(state.totals.usage, below ?? Usage.zero), more ?? Usage.zero)
     return { ...state, totals: { ...state.totals, usage, errors: state.totals.errors + errors } }
   }

@@ -55,6 +55,37 @@ it.effect("arguments are read from the JSON that the model was told of", () =>
     assert.include(SchemaIssue.makeFormatterDefault()(wrong), `["at"]`)
   }))
 
+it.effect("no text is read as a number, whatever the model was told", () =>
+  Effect.gen(function*() {
+    const parameters = Schema.Struct({
+      on: Schema.Date,
+      amount: Schema.Number,
+      limit: Schema.optionalKey(Schema.Number),
+      either: Schema.optionalKey(Schema.Union([Schema.Number, Schema.Boolean]))
+    })
+    const { decode } = ToolCodecs.of(Tool.make("pay", { parameters }))
+    const on = "2026-01-02T00:00:00.000Z"
+    const refused = (given: object) =>
+      Effect.map(Effect.flip(decode({ amount: 1, ...given })), SchemaIssue.makeFormatterDefault())
+    for (const text of ["NaN", "Infinity", "3"]) {
+      assert.notInclude(yield* refused({ on, amount: text }), "Infinity")
+      yield* refused({ on, limit: text })
+      yield* refused({ on, either: text })
+    }
+    assert.deepStrictEqual(yield* decode({ on, amount: 1, limit: null, either: true }), {
+      on: new Date(on),
+      amount: 1,
+      either: true
+    })
+  }))
+
+it.effect("of plain arguments it is said what the schema expects", () =>
+  Effect.gen(function*() {
+    const { decode } = ToolCodecs.of(Tool.make("add", { parameters: Schema.Struct({ n: Schema.Number }) }))
+    const told = SchemaIssue.makeFormatterDefault()(yield* Effect.flip(decode({ n: "3" })))
+    assert.strictEqual(told, `Expected number\n  at ["n"]`)
+  }))
+
 it("a tool's codecs are made once", () => {
   assert.strictEqual(ToolCodecs.of(named), ToolCodecs.of(named))
 })
