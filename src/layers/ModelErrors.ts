@@ -62,9 +62,11 @@ export interface Answer extends ProviderError.Answer {
  */
 export const fromAnswer = (answer: Answer, now?: number): RunError.ModelError => {
   const error = ProviderError.fromAnswer(answer)
+  const isSuccess = answer.status !== undefined && answer.status < 300
+  const isOdd = isSuccess && saysNothing(error)
   // a success says nothing of the error
-  const status = answer.status === undefined || answer.status < 300 ? error.status : answer.status
-  const kind = ProviderError.kind(status === undefined ? byWords(error) : error, status)
+  const status = isOdd || !isSuccess ? answer.status ?? error.status : error.status
+  const kind = isOdd ? "response" : ProviderError.kind(status === undefined ? byWords(error) : error, status)
   const delay = RetryAfter.fromHeaders(answer.headers ?? {}, now)
   const retryAfter = delay === undefined ? error.retryDelay : Duration.toMillis(delay)
   const isBroken = kind === "network"
@@ -141,6 +143,10 @@ export const fromPart = (error: unknown, now?: number): RunError.ModelError => {
     ...(read.retryDelay === undefined ? {} : { retryAfter: read.retryDelay })
   })
 }
+
+/** Whether a body is that of no error: an HTML page, or an answer. */
+const saysNothing = ({ code, message, names, status, type }: ProviderError.ProviderError): boolean =>
+  [code, message, names, status, type].every((said) => said === undefined)
 
 /** An error without a name is judged by its words. */
 const byWords = (error: ProviderError.ProviderError): ProviderError.ProviderError => {

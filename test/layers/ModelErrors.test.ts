@@ -325,7 +325,8 @@ describe("an answer", () => {
     ["status", { error: { code: 401, message: "no" } }, "Authentication", 401],
     ["words", { error: { message: "Rate limit reached" } }, "RateLimited", undefined],
     ["words", { error: { message: "prompt is too long: 9 tokens > 8 maximum" } }, "ContextOverflow", undefined],
-    ["emptiness", "", "Overloaded", undefined]
+    ["emptiness", "", "InvalidResponse", 200],
+    ["page", "<html>a login page</html>", "InvalidResponse", 200]
   ])("with a status of success is judged by the %s of its body: %j", (_, body, reason, status) => {
     const error = ModelErrors.fromAnswer({ status: 200, body: typeof body === "string" ? body : JSON.stringify(body) })
     assert.deepStrictEqual([error.reason._tag, error.reason.status], [reason, status])
