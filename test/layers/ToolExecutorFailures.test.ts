@@ -9,6 +9,12 @@ import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import * as ToolRun from "../support/ToolRun.ts"
 
+/** Without a message. */
+class SeatsTaken extends Error {
+  override readonly name = "SeatsTaken"
+  readonly seats = new Set(["1A"])
+}
+
 const mustReturn = ToolRun.failed(
   "The tool failed unexpectedly: the handler of \"plain\" must return an Effect, such as Effect.succeed(result), " +
     "and yield only Effects"
@@ -63,6 +69,7 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
 
     it.effect.each<readonly [unknown, string]>([
       [{ seats: new Map() }, "its failure cannot be written: a Map is not JSON, at .seats"],
+      [new SeatsTaken(), "SeatsTaken: its failure cannot be written: a Set is not JSON, at .seats"],
       [Object.assign(new Error("full"), { seats: new Map() }), "full"]
     ])("with %j, which JSON has not, settles with a sentence: %s", ([error, words]) =>
       Effect.gen(function*() {

@@ -116,13 +116,15 @@ const encodeFailure = (tool: Tool.Any, error: unknown): Schema.Json => {
     : `The tool failed: ${describe(error, `its failure cannot be written: ${json.message}`)}`
 }
 
-/** An error's own description, or what is said `otherwise`; the error is foreign code, so even asking may throw. */
-export const describe = (error: unknown, otherwise = "no reason given"): string => {
+/** An error's own words; without any its name, and what is said `otherwise`. It is foreign code, so even asking may throw. */
+export const describe = (error: unknown, otherwise?: string): string => {
   try {
     if (typeof error === "string") return error
-    if (error instanceof Error && typeof error.message === "string") return error.message || error.name
+    if (error instanceof Error && typeof error.message === "string") {
+      return error.message || (otherwise === undefined ? error.name : `${error.name}: ${otherwise}`)
+    }
   } catch {
     return "its error cannot be read"
   }
-  return otherwise
+  return otherwise ?? "no reason given"
 }
