@@ -58,10 +58,14 @@ const within = (step: string, { path, what }: Lost): Lost => at(step + path, wha
 
 /** What an object is that keeps what it holds elsewhere than in its members, as a Map does and a class of the application does not. */
 const hidden = (node: object): Lost | undefined => {
-  const isOpen = !ArrayBuffer.isView(node) && !(node instanceof Error) && Object.keys(node).length > 0
-  if (isOpen) return undefined
   const kind = Object.prototype.toString.call(node).slice("[object ".length, -1)
+  const isOpen = !kept.has(kind) && !ArrayBuffer.isView(node) && !(node instanceof Error) &&
+    Object.keys(node).length > 0
+  if (isOpen) return undefined
   return isItself.has(kind) ? undefined : at("", `${/^[AEIO]/.test(kind) ? "an" : "a"} ${kind}`)
 }
+
+/** What keeps what it holds elsewhere whatever members it has besides. */
+const kept: ReadonlySet<string> = new Set(["Map", "Set", "WeakMap", "WeakSet", "RegExp", "Promise"])
 
 const isItself: ReadonlySet<string> = new Set(["Object", "Number", "String", "Boolean"])
