@@ -43,11 +43,12 @@ const fork = Effect.fnUntraced(function*(
   )
   const isForeign = (yield* SessionAgent.foreign({ store, info: made })) !== undefined
   const flags = [...place.flags, ...(yield* SessionRoot.flagsOf({ store, info: made })), ...model]
+  const ofTask = [...place.flags, ...(yield* SessionRoot.flagsToSay({ store, info: made })), ...model]
   const told = [
     `✓ forked from session ${TerminalText.line(info.sessionId)} with ${count(made.turns, "turn")}`,
     isForeign
       ? `Go on with it in its program: ${InProgram.say(id)}`
-      : `Go on with: ${Invocation.of("run", ["--session", id], flags)} "<task>"`,
+      : `Go on with: ${Invocation.of("run", ["--session", id], ofTask)} "<task>"`,
     ...(made.end === "RunCompleted"
       ? []
       : [`or its run:  ${isForeign ? InProgram.resume(id) : resume(made.end, id, flags)}`])
