@@ -122,7 +122,7 @@ const orAsTold = (parse: Parse, schema: Schema.Top): Codec => {
   // made for the first arguments that do not fit
   let decodeTold: Codec | undefined
   return (value) =>
-    Effect.catch(decode(value), (issue) => {
+    Effect.catchEager(decode(value), (issue) => {
       const told = Schema.toCodecJson(schema)
       if (told.ast === schema.ast) return Effect.fail(issue)
       const asTold = decodeTold ??= NullsLeftOut.decoding(SchemaParser.decodeUnknownEffect(told) as Codec)
