@@ -498,6 +498,7 @@ describe("data", () => {
     [{ prices: [1, Infinity] }, /^data\.prices\[1\] is Infinity, which is not JSON$/],
     [{ "a.b": NaN }, /^data\["a\.b"\] is NaN, which is not JSON$/],
     [{ seats: new Map([[1, 2]]) }, /^data\.seats is a Map, which is not JSON$/],
+    [{ seats: Object.assign(new Set([1]), { row: 2 }) }, /^data\.seats is a Set, which is not JSON$/],
     [{ tags: new Set([1]) }, /^data\.tags is a Set, which is not JSON$/],
     [{ why: new Error("no") }, /^data\.why is an Error, which is not JSON$/],
     [{ like: /x/ }, /^data\.like is a RegExp, which is not JSON$/],
