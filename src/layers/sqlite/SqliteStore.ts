@@ -63,7 +63,7 @@ const open = Effect.fnUntraced(function*(
     (millis) => millis >= 0,
     (quoted) => `busyTimeout must be a duration of at least 0, not ${quoted}.`
   )
-  if (Result.isFailure(busyTimeout)) return yield* Effect.fail(SessionErrors.refused(busyTimeout.failure.message))
+  if (Result.isFailure(busyTimeout)) return yield* SessionErrors.refused(busyTimeout.failure.message)
   const explain = (isReadOnly ? SqliteSnapshot : SqliteErrors).explain(options.filename)
   const client = yield* SqliteClient.make({
     ...options,
