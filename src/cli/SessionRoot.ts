@@ -32,13 +32,15 @@ const of = (kept: Kept): Effect.Effect<string | undefined, Refusal> =>
       : undefined)
 
 /**
- * The settings to go on with this session: unchanged where they name a folder, else with the session's folder, which must be there.
- * Where both name one, they differ in `sessionRoot`.
+ * The settings to go on with this session: unchanged where they name a folder, else with the session's folder. Where that is gone, a
+ * new task goes on in the current one, and nothing else does. Where the folders differ, the session's is `sessionRoot`.
  */
 export const adopt = Effect.fnUntraced(function*(settings: Settings, kept: Kept): Effect.fn.Return<Settings, Refusal> {
   const root = yield* of(kept)
   if (root === undefined || (yield* isSame(root, settings.root))) return settings
   if (!settings.hasOwnRoot) return { ...settings, sessionRoot: root }
+  // the project may have been moved, its sessions with it; a new task leaves out what was allowed there
+  if (settings.task !== undefined && !(yield* isSame(root, root))) return { ...settings, sessionRoot: root }
   yield* Effect.mapError(Root.make(root), ({ message }) =>
     badInput(
       `session ${
@@ -50,10 +52,16 @@ export const adopt = Effect.fnUntraced(function*(settings: Settings, kept: Kept)
 })
 
 /** Said where a session goes on in a folder that nobody named. */
-export const notices = ({ root, sessionRoot }: Settings): ReadonlyArray<string> =>
-  sessionRoot === root
-    ? [Messages.line(`no folder is named, so this goes on in ${JSON.stringify(root)}, as this session did before`)]
+export const notices = ({ hasOwnRoot, root, sessionRoot }: Settings): ReadonlyArray<string> => {
+  if (sessionRoot === undefined) return []
+  const where = JSON.stringify(sessionRoot)
+  if (sessionRoot === root) {
+    return [Messages.line(`no folder is named, so this goes on in ${where}, as this session did before`)]
+  }
+  return hasOwnRoot
+    ? [Messages.line(`the folder ${where} of this session is not there, so this goes on in the current one`)]
     : []
+}
 
 /** The settings to go on with the session's last run, whose calls may be allowed already: refused in another folder than its own. */
 export const toResume = (settings: Settings): Effect.Effect<Settings, Refusal> => {

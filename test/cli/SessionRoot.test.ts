@@ -149,6 +149,27 @@ describe("a folder of a session that is gone", () => {
       renameSync(`${theirs}-away`, theirs)
     }))
 
+  it.effect("is not where a new task goes on, which says so", () =>
+    Effect.gen(function*() {
+      const { env, made, on, theirs } = yield* allowed(done)
+      renameSync(theirs, `${theirs}-away`)
+      const { code, stderr } = yield* on("run", ["--session", "allowed-1", "go on"], { env })
+      renameSync(`${theirs}-away`, theirs)
+      assert.deepStrictEqual([code, made()], [0, []])
+      const gone = JSON.stringify(theirs)
+      assert.include(stderr, `the folder ${gone} of this session is not there, so this goes on in the current one\n`)
+    }))
+
+  it.effect("is not what a fork tells to give a task in", () =>
+    Effect.gen(function*() {
+      const { env, on, theirs } = yield* allowed(done)
+      assert.strictEqual((yield* on("run", ["--session", "allowed-1", "go on"], { env })).code, 0)
+      renameSync(theirs, `${theirs}-away`)
+      const { stderr } = yield* on("fork", ["allowed-1"])
+      renameSync(`${theirs}-away`, theirs)
+      assert.include(stderr, "--root . --model m \"<task>\"\n")
+    }))
+
   it.effect("is not what an import tells to go on in", () =>
     Effect.gen(function*() {
       const { on, root, theirs } = yield* allowed()
