@@ -8,9 +8,10 @@ import * as Schema from "effect/Schema"
 import * as DoomLoop from "./DoomLoop.ts"
 import { HookTime } from "./HookTime.ts"
 import * as CompactionCost from "./log/CompactionCost.ts"
+import * as EndFields from "./log/EndFields.ts"
 import * as Memory from "./Memory.ts"
 import * as Message from "./Message.ts"
-import { belowCall, call, Parent, Run, Trace } from "./Pointer.ts"
+import { belowCall, call, Parent, Run } from "./Pointer.ts"
 import {
   AbortedReason,
   CompactionCause,
@@ -24,7 +25,6 @@ import * as RunError from "./RunError.ts"
 import * as RunInput from "./RunInput.ts"
 import * as RunPolicy from "./RunPolicy.ts"
 import * as ToolOutcome from "./ToolOutcome.ts"
-import { Totals } from "./Totals.ts"
 import * as Usage from "./Usage.ts"
 
 const durable = <const Tag extends string, const Fields extends Schema.Struct.Fields>(tag: Tag, fields: Fields) =>
@@ -40,21 +40,6 @@ const durable = <const Tag extends string, const Fields extends Schema.Struct.Fi
 
 /** Input sent to a run: to be read with its next turn, or when it would end. */
 const input = { kind: Schema.Literals(["steer", "followUp"]), messages: Schema.Array(Message.UserMessage) }
-
-/** What every end has. */
-const end = {
-  totals: Totals,
-  /** what did not end within the grace period and was left behind: tools, the model, and what tools could not end */
-  leftBehind: Schema.optionalKey(Schema.Array(Schema.String)),
-  /** of the drive's span, where that is sampled */
-  trace: Schema.optionalKey(Trace)
-}
-
-/** Of an end that leaves a run which goes on by itself: the inputs that wait until then, by the `seq` of their `InputQueued`. */
-const kept = { kept: Schema.optionalKey(Schema.Array(Schema.Finite)) }
-
-/** For an end that may cut off a model call: what the call had used, if its provider had said so; `totals` include it. */
-const cutShort = { cutOff: Schema.optionalKey(Schema.Struct({ model: Message.ModelRef, usage: Usage.Usage })), ...end }
 
 /** The events that a log is made of. `_tag` tells their types apart; an absent field says nothing. */
 export const Durable = Schema.Union([
@@ -227,21 +212,21 @@ export const Durable = Schema.Union([
   /** An abort was accepted; it is carried out after this. */
   durable("AbortRequested", { reason: AbortedReason }),
   /** The run is over: `resume` does not go on with it. */
-  durable("RunCompleted", { reason: CompletedReason, ...end }),
+  durable("RunCompleted", { reason: CompletedReason, ...EndFields.ofAll }),
   durable("RunLimited", {
     reason: LimitedReason,
     /** what the run did again and again; only with the reason `doomLoop` */
     loop: Schema.optionalKey(DoomLoop.Loop),
     /** the run around it whose limit was reached, if it is not its own */
     around: Schema.optionalKey(Run),
-    ...cutShort
+    ...EndFields.cutShort
   }),
   /** Every open call waits for a person, and nobody in this process answers. */
-  durable("RunSuspended", { reason: SuspendedReason, ...end }),
+  durable("RunSuspended", { reason: SuspendedReason, ...EndFields.ofAll }),
   /** `kept`, only with the reason `StoreUnavailable`. */
-  durable("RunFailed", { error: RunError.Stored, ...kept, ...cutShort }),
+  durable("RunFailed", { error: RunError.Stored, ...EndFields.kept, ...EndFields.cutShort }),
   /** `kept`, only of a `shutdown`. */
-  durable("RunAborted", { reason: AbortedReason, ...kept, ...cutShort })
+  durable("RunAborted", { reason: AbortedReason, ...EndFields.kept, ...EndFields.cutShort })
 ])
 export type Durable = typeof Durable.Type
 
