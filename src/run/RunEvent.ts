@@ -71,6 +71,10 @@ export const keptBy = (end: End): ReadonlyArray<number> => "kept" in end ? end.k
 /** The model call that an end cut off, and what it had used by then, where that is known. */
 export const cutOffOf = (end: End): CutOff | undefined => "cutOff" in end ? end.cutOff : undefined
 
+/** The texts of the answer that an end cut off. */
+export const unfinishedOf = (end: End | undefined): ReadonlyArray<string> =>
+  end !== undefined && "unfinished" in end ? end.unfinished ?? [] : []
+
 /** What models used that no other event says: other usage is a sum of this, or that of runs below, whose own logs have it. */
 export const spentBy = (event: RunEvent): Usage | undefined => {
   if ("usage" in event) return counts[event._tag] ? event.usage : undefined

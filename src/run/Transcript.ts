@@ -24,8 +24,10 @@ import {
   endPause,
   flushTail,
   type Input,
+  openCut,
   pauseTurn,
   push,
+  takeBack,
   tellToGoOn,
   toInput,
   type Transcript
@@ -48,6 +50,8 @@ export const append = (self: Transcript, event: RunEvent.Durable): Transcript =>
       for (const message of event.input.messages) next = addUser(next, toInput(event.seq, message.content))
       return next
     }
+    case "RunResumed":
+      return takeBack(self)
     case "TurnStarted":
       return { ...(isPaused(self) ? self : closeTurn(self)), calling: true }
     case "AssistantMessage":
@@ -63,12 +67,13 @@ export const append = (self: Transcript, event: RunEvent.Durable): Transcript =>
     case "TurnFinished":
       return event.decision._tag === "Continue" && event.decision.reason === "pause" ? pauseTurn(self) : closeTurn(self)
     case "RunCompleted":
+      return closeTurn(self)
     case "RunLimited":
     case "RunFailed":
-      return closeTurn(self)
     case "RunAborted":
       // the drive died in its turn; if the run goes on, the next drive takes up that turn
-      return event.reason === "crashed" ? self : closeTurn(self)
+      if (event._tag === "RunAborted" && event.reason === "crashed") return self
+      return openCut(self, event, event.unfinished ?? [])
     default:
       return self
   }

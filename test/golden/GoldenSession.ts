@@ -63,5 +63,6 @@ export const all: ReadonlyArray<GoldenSession> = [
   load("session-v1-away", 1),
   load("session-v1-elsewhere", 1),
   load("session-v1-shown", 1),
-  load("session-v1-told", 1)
+  load("session-v1-told", 1),
+  load("session-v1-unfinished", 1)
 ]

@@ -198,7 +198,9 @@ describe("what was said to it", () => {
       const { store } = yield* told()
       const later = yield* TestAgent.make([ScriptedModel.text("done")], { store })
       yield* later.agent.run({ sessionId: "s", input: "and now?" })
-      assert.deepStrictEqual((yield* later.script.requests).map(Steering.said), [["go+shorter+and now?"]])
+      assert.deepStrictEqual((yield* later.script.requests).map(Steering.said), [
+        ["go", "(Your answer was cut off here.)+shorter+and now?"]
+      ])
       yield* ends(store)
     }))
 })

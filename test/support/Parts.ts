@@ -169,6 +169,9 @@ export const input = (taste: Taste, mark: string, isFirst: boolean): RunInput.Ef
   }
 }
 
+const textsOf = (taste: Taste): ReadonlyArray<string> =>
+  said(taste, "unfinished").flatMap((part) => part.type === "text" ? part.text : [])
+
 export const end = (taste: Taste, _tag: RunEvent.End["_tag"], totals: RunEvent.Totals): RunEvent.Draft => {
   const { dice } = taste
   const mayBeCutOff = _tag !== "RunCompleted" && _tag !== "RunSuspended"
@@ -176,7 +179,8 @@ export const end = (taste: Taste, _tag: RunEvent.End["_tag"], totals: RunEvent.T
   const common = {
     totals: cutOff === undefined ? totals : { ...totals, usage: Usage.add(totals.usage, cutOff.usage) },
     ...(dice.chance(0.1) ? { leftBehind: ["pay"] } : {}),
-    ...(cutOff === undefined ? {} : { cutOff })
+    ...(cutOff === undefined ? {} : { cutOff }),
+    ...(mayBeCutOff && dice.chance(0.2) ? { unfinished: textsOf(taste) } : {})
   }
   switch (_tag) {
     case "RunCompleted":

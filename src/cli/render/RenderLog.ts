@@ -8,7 +8,7 @@ import type * as Schema from "effect/Schema"
 import type * as DurableEvent from "../../run/DurableEvent.ts"
 import * as Message from "../../run/Message.ts"
 import { count } from "../../run/Quantity.ts"
-import type * as RunEvent from "../../run/RunEvent.ts"
+import * as RunEvent from "../../run/RunEvent.ts"
 import * as RunResult from "../../run/RunResult.ts"
 import { callId } from "../../run/state/OpenCall.ts"
 import * as Queue from "../../run/state/Queue.ts"
@@ -183,6 +183,15 @@ const compacted = (look: Look, state: State, event: DurableEvent.Of<"ContextComp
 }
 
 const endRun = (look: Look, state: State, event: RunEvent.End): Step => {
+  const { paint } = look
+  const unfinished = RunEvent.unfinishedOf(event)
+  const [said, words] = say(state, "words", unfinished.flatMap((text) => ToolResult.whole(text.trim())))
+  const [broken, cut] = unfinished.length === 0 ? [said, ""] : say(said, "line", [paint.dim("· cut off there")])
+  const [next, end] = endLines(look, broken, event)
+  return [next, words + cut + end]
+}
+
+const endLines = (look: Look, state: State, event: RunEvent.End): Step => {
   const { paint } = look
   const waiting = Queue.evolve(state.queue, event)
   const lost = state.queue.filter((queued) => !waiting.includes(queued))

@@ -19,9 +19,11 @@ import * as Model from "../../services/Model.ts"
 import * as Prices from "../../services/Prices.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
+import * as TooLarge from "../log/TooLarge.ts"
 import * as Unsettled from "../round/Unsettled.ts"
 import * as CurrentModel from "../turn/CurrentModel.ts"
 import type * as Ended from "../turn/Ended.ts"
+import * as SoFar from "../turn/SoFar.ts"
 import type * as Live from "./Live.ts"
 import * as Stoppable from "./Stoppable.ts"
 import * as Telling from "./Telling.ts"
@@ -87,6 +89,7 @@ const record = (env: Env.Env, live: Live.Live, ending: Ending): void => {
     totals: cutOff === undefined ? totals : { ...totals, usage: Usage.add(totals.usage, cutOff.usage) },
     ...env.leftBehind.named(),
     ...(cutOff === undefined ? {} : { cutOff }),
+    ...unfinishedOf(env),
     ...(trace === undefined ? {} : { trace })
   }
   journal.record(
@@ -108,6 +111,12 @@ const cutOffOf = (env: Env.Env): ReturnType<typeof RunEvent.cutOffOf> => {
   if (used === undefined || Usage.isNothing(used)) return undefined
   const { info } = CurrentModel.of(env)
   return { model: Model.refOf(info), usage: Prices.costed(env.prices, info, used) }
+}
+
+/** What the answer under way says so far; nothing of one that is more than an event holds. */
+const unfinishedOf = ({ journal }: Env.Env): { readonly unfinished?: ReadonlyArray<string> } => {
+  const unfinished = SoFar.texts(journal.comingIn?.content() ?? [])
+  return unfinished.length === 0 || TooLarge.bytesOf(unfinished) !== undefined ? {} : { unfinished }
 }
 
 /** How long a store may take over an end before the session is given back without it. */

@@ -10,6 +10,7 @@ import type * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Frozen from "../../run/Frozen.ts"
+import type * as Message from "../../run/Message.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
 import * as RunStatus from "../../run/RunStatus.ts"
@@ -29,6 +30,7 @@ type TransientDraft = DistributiveOmit<RunEvent.Transient, "runId">
 interface ComingIn {
   /** Its deltas so far, including those that are still to be shown; joined, without a gap. */
   readonly soFar: () => ReadonlyArray<RunEvent.Delta>
+  readonly content: () => ReadonlyArray<Message.AssistantPart>
   /** what it has used, as far as its provider said */
   readonly used: Usage.Usage
 }

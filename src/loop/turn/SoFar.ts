@@ -3,6 +3,7 @@
  *
  * Does not own how deltas come about (`Collector`), nor who is told of them (`Feed`).
  */
+import type * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 
 /** What has come of a block, or of a call's arguments. */
@@ -44,6 +45,10 @@ const merged = (blocks: ReadonlyArray<Block>): Array<Block> => {
 }
 
 const isShown = (block: Block): block is Block & { readonly index: number } => block.index !== undefined
+
+/** The texts of an answer's content so far, without half a character at the end. */
+export const texts = (content: ReadonlyArray<Message.AssistantPart>): ReadonlyArray<string> =>
+  content.flatMap((part) => part.type === "text" ? whole(part.text) : []).filter((text) => text.trim() !== "")
 
 const whole = (text: string): string => endsInHalf(text) ? text.slice(0, -1) : text
 

@@ -25,5 +25,10 @@ export const kept = { kept: Schema.optionalKey(Schema.Array(Schema.Finite)) }
 export const cutShort = {
   /** what the call had used, if its provider had said so; `totals` include it */
   cutOff: Schema.optionalKey(Schema.Struct({ model: Message.ModelRef, usage: Usage.Usage })),
+  /**
+   * The texts of the answer that was cut off, as far as they came: said, once another run follows; not said, if this one goes on and
+   * asks again
+   */
+  unfinished: Schema.optionalKey(Schema.Array(Schema.String)),
   ...ofAll
 }

@@ -62,10 +62,13 @@ export const closing = (
   if (!isLeft) return settled
   const { length } = settled
   const { totals } = last
+  // the answer that was cut off is not asked for anew here
+  const unfinished = RunEvent.unfinishedOf(last)
+  const rest = unfinished.length === 0 ? { totals } : { totals, unfinished }
   return [
     ...settled,
     { _tag: "RunResumed", ...placed(length), drive: state.drive + 1, cause: "resume" },
-    { _tag: "RunAborted", ...placed(length + 1), reason: "forked", totals }
+    { _tag: "RunAborted", ...placed(length + 1), reason: "forked", ...rest }
   ]
 }
 

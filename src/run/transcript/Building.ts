@@ -6,6 +6,7 @@
  */
 import * as HashSet from "effect/HashSet"
 import * as Message from "../Message.ts"
+import * as SharedMap from "../SharedMap.ts"
 import * as Vector from "../Vector.ts"
 import * as Calls from "./Calls.ts"
 import * as Entries from "./Entries.ts"
@@ -21,6 +22,8 @@ interface OpenTurn extends Entries.Turn {
   readonly takenBefore: Transcript["taken"]
   /** the message that it went on with */
   readonly resumed: PausedTurn | undefined
+  /** an answer that was cut off: it is said once something follows it, and taken back if its run goes on */
+  readonly isCut?: boolean
 }
 
 /** An assistant message that its provider has not finished, and goes on with if it is sent back as it is. */
@@ -114,8 +117,22 @@ const gather = (tail: Input | undefined, input: Input): Input | undefined => {
     }
 }
 
+/** The user's message after a turn: `tail`, and the input that came meanwhile. A model is told that its answer was cut off. */
+const following = (
+  open: OpenTurn | undefined,
+  tail: Input | undefined,
+  waiting: Transcript["waiting"]
+): Input | undefined => gatherAll(open?.isCut === true ? cutOff(open, waiting) : tail, waiting)
+
+/** What came meanwhile is in the same message, and may have come first. */
+const cutOff = ({ seq }: OpenTurn, { items, length }: Transcript["waiting"]): Input => {
+  const notice = toInput(seq, [Notice.cutOffPart], true)
+  const first = length === 0 ? undefined : items[0]
+  return first === undefined ? notice : { ...notice, from: first.from, isDuringCall: first.isDuringCall }
+}
+
 const gatherAll = (tail: Input | undefined, waiting: Transcript["waiting"]): Input | undefined =>
-  Vector.toArray(waiting).reduce(gather, tail)
+  waiting.length === 0 ? tail : Vector.toArray(waiting).reduce(gather, tail)
 
 export const toInput = (seq: number, content: ReadonlyArray<Message.UserPart>, isNotice = false): Input => ({
   seq,
@@ -131,7 +148,7 @@ export const closeTurn = (self: Transcript): Transcript => {
   const { settled, tail } = open === undefined ? endPause(self) : flushTail(self)
   return {
     settled: open === undefined ? settled : Vector.appendAll(settled, Entries.fromTurn(open)),
-    tail: waiting.length === 0 ? tail : gatherAll(tail, waiting),
+    tail: following(open, tail, waiting),
     open: undefined,
     paused: undefined,
     calling: false,
@@ -146,6 +163,32 @@ export const pauseTurn = (self: Transcript): Transcript => {
   if (open === undefined || open.calls.length > 0 || waiting.length > 0) return closeTurn(self)
   const { content: whole } = Calls.prepare(open.from ?? open.seq, open.said, open.takenBefore, { isPaused: true })
   return { ...self, open: undefined, paused: { ...open, whole } }
+}
+
+/**
+ * Keeps the texts of an answer that the end `event` cut off, as a turn that is open until something follows. What came meanwhile stays
+ * behind it.
+ */
+export const openCut = (
+  self: Transcript,
+  { runId, seq }: { readonly runId: string; readonly seq: number },
+  texts: ReadonlyArray<string>
+): Transcript => {
+  const content = Legality.cleanParts(texts.map(Message.text))
+  if (content.length === 0) return closeTurn(self)
+  const { settled, taken, waiting } = flushTail(self.open === undefined ? endPause(self) : closeTurn(self))
+  const results = SharedMap.empty<number, never>()
+  const made = { content, said: content, calls: [], renamed: [], results, takenBefore: taken, resumed: undefined }
+  const open = { ...made, seq, runId, turn: 0, model: undefined, isCut: true }
+  return { settled, tail: undefined, open, paused: undefined, calling: false, waiting, taken }
+}
+
+/** The run goes on: its model answers anew, and what was cut off was not said. */
+export const takeBack = (self: Transcript): Transcript => {
+  const { open, waiting } = self
+  return open?.isCut === true
+    ? { ...self, open: undefined, tail: gatherAll(undefined, waiting), waiting: Vector.empty }
+    : self
 }
 
 const nothing: ReadonlyArray<Entries.Entry> = []
@@ -165,6 +208,6 @@ export const closing = (
   // whatever was gathered got its place when the turn opened
   const turn = last === undefined ? [] : Entries.fromTurn(goesOn ? { ...paused, content: paused.whole } : last)
   const before = open === undefined ? tail : undefined
-  const gathered = waiting.length === 0 ? before : gatherAll(before, waiting)
+  const gathered = following(open, before, waiting)
   return gathered === undefined ? turn : [...turn, userEntry(gathered)]
 }

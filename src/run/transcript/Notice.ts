@@ -10,5 +10,11 @@ export const goOnMessage: Message.UserMessage = Message.user(goOn)
 /** Before a conversation that begins with an answer because what came before it was left out. */
 export const earlier = "(The conversation began earlier.)"
 
+/** After an answer that was cut off in its middle, before what was said next. */
+export const cutOff = "(Your answer was cut off here.)"
+
+/** The same as a part of a message. */
+export const cutOffPart: Message.TextPart = Message.text(cutOff)
+
 /** Whether the runtime said it, and no person. */
-export const is = (text: string): boolean => text === goOn || text === earlier
+export const is = (text: string): boolean => text === goOn || text === earlier || text === cutOff

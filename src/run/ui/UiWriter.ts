@@ -81,8 +81,9 @@ export class UiWriter {
 
   /** The stream is over. */
   over(): Array<Chunk> {
-    const open = this.#attempt?.end() ?? []
-    if (this.#end !== undefined) return [...open, ...this.#endOf(this.#end)]
+    const end = this.#end
+    const open = this.#attempt?.end() ?? UiContent.unfinished(end)
+    if (end !== undefined) return [...open, ...this.#endOf(end)]
     return this.#error === undefined ? open : [...open, this.#failed(this.#error)]
   }
 

@@ -112,6 +112,11 @@ There it is.
     assert.include(out, " · 15 tokens (10 in, 5 out) · ")
   })
 
+  it("shows what an answer had said that an end cut off", () => {
+    const out = added([{ ...Drafts.aborted, unfinished: ["One,\n\u001b[31mtwo"] }])
+    assert.include(out, "\nOne,\n\\x1b[31mtwo\n\n· cut off there\n\n✗ ")
+  })
+
   it("says what is open if the run has not ended", () => {
     const out = added([called("search", { q: 1 })], { isOpen: true })
     assert.include(out, "● search q=1  … no outcome yet\n")

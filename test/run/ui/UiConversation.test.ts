@@ -142,4 +142,20 @@ describe("a session on a page", () => {
       }),
     { arbitrary: { runs: 100, seed: "odd pages" } }
   )
+
+  it.effect("has an answer that was cut off, without what its run, which went on, said anew", () =>
+    Effect.gen(function*() {
+      const cut = { ...Drafts.aborted, unfinished: ["one, two"] }
+      const begun = [Drafts.started("count"), Drafts.turnStarted(1), cut]
+      const [, answer] = yield* UiPage.opened(Drafts.log(...begun))
+      assert.deepStrictEqual(UiPage.brief(answer), ["step-start", "text: one, two"])
+      const again = [Drafts.resumed(2), Drafts.turnStarted(2), Drafts.assistant([Message.text("1, 2, 3")], { turn: 2 })]
+      const messages = yield* UiPage.opened(Drafts.log(...begun, ...again, Drafts.turnFinished(2), Drafts.completed()))
+      assert.deepStrictEqual(messages.flatMap(UiPage.brief), [
+        "text: count",
+        "step-start",
+        "step-start",
+        "text: 1, 2, 3"
+      ])
+    }))
 })
