@@ -8,6 +8,7 @@ import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Brief from "../support/Brief.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
@@ -28,15 +29,7 @@ const held = Effect.fnUntraced(function*(says: ReadonlyArray<ScriptedModel.Step>
 
 /** What the model was sent last, briefly. */
 const sent = ({ script }: TestAgent.TestAgent) =>
-  Effect.map(
-    script.requests,
-    (requests) =>
-      requests.at(-1)!.messages.filter(({ role }) => role !== "system").map(({ content, role }) =>
-        `${role}: ${
-          typeof content === "string" ? content : content.map((part) => "text" in part ? part.text : part.type)
-        }`
-      )
-  )
+  Effect.map(script.requests, (requests) => Brief.messages(requests.at(-1)!.messages))
 
 const unfinishedIn = (log: ReadonlyArray<RunEvent.RunEvent>) => log.filter(RunEvent.isEnd).map(RunEvent.unfinishedOf)
 

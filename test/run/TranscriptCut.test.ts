@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Message from "../../src/run/Message.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as Transcript from "../../src/run/Transcript.ts"
+import * as Brief from "../support/Brief.ts"
 import * as Draft from "../support/Drafts.ts"
 
 const notice = "(Your answer was cut off here.)"
@@ -10,9 +11,7 @@ const aborted = (...unfinished: ReadonlyArray<string>): RunEvent.Draft => ({ ...
 
 /** The messages of a log, briefly. */
 const said = (...drafts: ReadonlyArray<RunEvent.Draft>) =>
-  Transcript.messages(Transcript.fromLog(Draft.log(...drafts))).map(({ content, role }) =>
-    `${role}: ${typeof content === "string" ? content : content.map((part) => "text" in part ? part.text : part.type)}`
-  )
+  Brief.messages(Transcript.messages(Transcript.fromLog(Draft.log(...drafts))))
 
 const begun = [Draft.started("count"), Draft.turnStarted(1)]
 const resumed = Draft.resumed(2)
