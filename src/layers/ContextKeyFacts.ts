@@ -13,6 +13,7 @@ import * as SummaryText from "./context/SummaryText.ts"
 import type * as Way from "./context/Way.ts"
 import * as OptionCheck from "./options/OptionCheck.ts"
 
+/** When facts are taken down, how many tokens they may take, and how much stays word for word. */
 export type Options = Condense.Options
 
 const task =

@@ -11,6 +11,7 @@ import * as ContextManager from "../services/ContextManager.ts"
 import * as Strategy from "./context/Strategy.ts"
 import * as OptionCheck from "./options/OptionCheck.ts"
 
+/** When old output is left out, and how much of it stays. */
 export interface Options extends Strategy.Trigger {
   /** the share of the tokens, or of the limit where that is smaller, in which output is kept, between 0 and 1; default 0.3 */
   readonly keep?: number | undefined

@@ -12,6 +12,7 @@ import * as SummaryText from "./context/SummaryText.ts"
 import type * as Way from "./context/Way.ts"
 import * as OptionCheck from "./options/OptionCheck.ts"
 
+/** When a summary is made, what it is to say, how many tokens it may take, and how much stays word for word. */
 export interface Options extends Condense.Options {
   /** what the model is told of its task, instead of our words */
   readonly instructions?: string | undefined

@@ -11,6 +11,7 @@ import * as Cut from "./context/Cut.ts"
 import * as Strategy from "./context/Strategy.ts"
 import * as OptionCheck from "./options/OptionCheck.ts"
 
+/** When the oldest messages are left out, and how many stay. */
 export interface Options extends Strategy.Trigger {
   /** the share of the messages and tokens, or of their limits where those are smaller, that is kept, from 0 to 1; default 0.7 */
   readonly keep?: number | undefined

@@ -14,6 +14,7 @@ import type * as Redacted from "effect/Redacted"
 export { Body } from "./openai/Body.ts"
 export { isContextOverflow, isTruncated, retryAfter } from "./provider/AdapterErrors.ts"
 
+/** Which model is asked, at which address, and what that server takes. */
 export interface Options {
   readonly model: string
   /** Default: `OPENAI_BASE_URL`, else `https://api.openai.com/v1`. */
@@ -54,6 +55,7 @@ export const make = (
 ): Effect.Effect<LanguageModel.LanguageModel, Config.ConfigError, HttpClient.HttpClient> =>
   Effect.flatMap(adapter, (_) => _.make(options))
 
+/** The model as a layer; see `make`. */
 export const layer = (
   options: Options
 ): Layer.Layer<LanguageModel.LanguageModel, Config.ConfigError, HttpClient.HttpClient> =>

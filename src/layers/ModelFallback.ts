@@ -12,6 +12,7 @@ import * as Delegating from "../services/Delegating.ts"
 import * as Model from "../services/Model.ts"
 import * as OptionCheck from "./options/OptionCheck.ts"
 
+/** When the next model is asked. */
 export interface Options {
   /** Whether a final failure of `model` is a reason to ask the next one. Default `isUnavailable`. */
   readonly when?: ((error: RunError.ModelError, model: Model.ModelInfo) => boolean) | undefined

@@ -26,7 +26,9 @@ export const make = (
 ): Effect.Effect<Model.Model["Service"], never, LanguageModel.LanguageModel> =>
   Effect.flatMap(adapter, (_) => _.make(options))
 
+/** With what the `LanguageModel` does not say of itself; see `make`. */
 export const layerWith = (options: Options): Layer.Layer<Model.Model, never, LanguageModel.LanguageModel> =>
   Layer.effect(Model.Model, make(options))
 
+/** Named as the `LanguageModel` names itself, with a window that nobody knows: `ContextWindow` then acts on what the provider refuses. */
 export const layer: Layer.Layer<Model.Model, never, LanguageModel.LanguageModel> = layerWith({})

@@ -6,6 +6,7 @@ import type * as Model from "../services/Model.ts"
 import * as LanguageModelOpenAi from "./LanguageModelOpenAi.ts"
 import * as ModelLanguageModel from "./ModelLanguageModel.ts"
 
+/** Which model is asked, at which address, what that server takes, and the sizes of the model, which no server says. */
 export interface Options
   extends LanguageModelOpenAi.Options, Pick<ModelLanguageModel.Options, "contextWindow" | "maxOutput">
 {

@@ -20,6 +20,7 @@ interface Entry {
   forgotten: Deferred.Deferred<void> | undefined
 }
 
+/** Runs that live in the scope: closing it shuts them down, and starts no more (`ShuttingDown`). */
 export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Effect.gen(function*() {
   const scope = yield* Effect.scope
   const live = new Map<string, Entry>()
@@ -77,4 +78,5 @@ const forgotten = (entry: Entry): Effect.Effect<void> => {
   return Effect.interruptible(Deferred.await(entry.forgotten))
 }
 
+/** Runs that live as long as the layer; see `make`. */
 export const layer: Layer.Layer<Runs.Runs> = Layer.effect(Runs.Runs, make)

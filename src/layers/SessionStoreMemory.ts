@@ -23,6 +23,7 @@ import * as SessionSignals from "./store/SessionSignals.ts"
 
 type Store = SessionStore.SessionStore["Service"]
 
+/** An empty store, which is gone with what refers to it. */
 export const make: Effect.Effect<Store> = Effect.map(Migrations, (steps) => {
   const sessions = new MemorySessions()
   const signals = SessionSignals.make()
@@ -104,4 +105,5 @@ export const make: Effect.Effect<Store> = Effect.map(Migrations, (steps) => {
   }
 })
 
+/** An empty store for each build of the layer. */
 export const layer: Layer.Layer<SessionStore.SessionStore> = Layer.effect(SessionStore.SessionStore, make)

@@ -6,6 +6,7 @@ import * as SessionStore from "../services/SessionStore.ts"
 import * as SqliteModule from "./sqlite/SqliteModule.ts"
 import type * as SqliteClient from "./SqliteClient.ts"
 
+/** Where the file is, how safely it is written, and how long a writer waits for others. */
 export type Options = Omit<SqliteClient.Options, "ownTable" | "isReadOnly">
 
 /**
@@ -17,5 +18,6 @@ export const make = (
 ): Effect.Effect<SessionStore.SessionStore["Service"], SessionStore.StoreError, Scope.Scope> =>
   Effect.flatMap(SqliteModule.load, (SqliteStore) => SqliteStore.make(options))
 
+/** The store as a layer, which closes the database with its scope; see `make`. */
 export const layer = (options: Options): Layer.Layer<SessionStore.SessionStore, SessionStore.StoreError> =>
   Layer.effect(SessionStore.SessionStore, make(options))

@@ -79,6 +79,7 @@ const notOurs = "this agent has no such tool; decide with the agent that asked"
 const toolOf = (handlers: ToolExecutor.Handlers, name: string): Tool.Any | undefined =>
   Object.hasOwn(handlers.tools, name) ? handlers.tools[name] : undefined
 
+/** Runs the handlers of the agent's toolkit, and takes a tool's own annotations for its rules. */
 export const make: ToolExecutor.ToolExecutor["Service"] = {
   execute,
   needsApproval: (handlers, call, byDefault) => {
@@ -105,6 +106,7 @@ export const make: ToolExecutor.ToolExecutor["Service"] = {
   }
 }
 
+/** The executor as a layer; see `make`. */
 export const layer: Layer.Layer<ToolExecutor.ToolExecutor> = Layer.succeed(ToolExecutor.ToolExecutor, make)
 
 const isRepeatable = (tool: Tool.Any): boolean =>

@@ -53,6 +53,7 @@ export const pack = (trail: Trail): ReadonlyArray<Packed> =>
     return told === undefined ? step : [...step, told]
   })
 
+/** A trail from a snapshot: the one that was packed. */
 export const unpack = (steps: ReadonlyArray<Packed>): Trail =>
   steps.map(([turn, callId, tool, params, outcome, told]) => ({
     turn,
@@ -106,6 +107,7 @@ export interface Settings {
   readonly exempt: ReadonlyArray<string>
 }
 
+/** Three times the same is a loop, whatever the tool. */
 export const defaults: Settings = { after: 3, exempt: [] }
 
 /** The loop that a trail ends with, and what to do: tell the model, or, if that did not help, end the drive. */

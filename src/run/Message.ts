@@ -87,6 +87,7 @@ export type AssistantMessage = typeof AssistantMessage.Type
 export const ToolMessage = Schema.Struct({ role: Schema.tag("tool"), content: Schema.Array(ToolResultPart) })
 export type ToolMessage = typeof ToolMessage.Type
 
+/** What a model is sent, or says: one of four roles. */
 export const Message = Schema.Union([SystemMessage, UserMessage, AssistantMessage, ToolMessage])
 export type Message = typeof Message.Type
 
@@ -101,6 +102,7 @@ export const isSameModel = (a: ModelRef | undefined, b: ModelRef | undefined): b
 /** A model's name for people and as a key: `provider/name`. */
 export const modelName = ({ name, provider }: ModelRef): string => `${provider}/${name}`
 
+/** A text as a part. */
 export const text = (value: string): TextPart => ({ type: "text", text: value })
 
 /** A user message of a text, or of parts. */

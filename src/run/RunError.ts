@@ -80,6 +80,7 @@ export const toStored = (error: RunError): Stored =>
     ? { _tag: "RetryableError", reason: error.reason }
     : { _tag: "NonRetryableError", reason: error.reason }
 
+/** The error that the log keeps, without its `cause`. */
 export const fromStored = (stored: Stored): RunError =>
   stored._tag === "RetryableError" ? new RetryableError(stored.reason) : new NonRetryableError(stored.reason)
 
@@ -121,6 +122,7 @@ export const tooLarge = (what: string, bytes: number, limit: number): NonRetryab
       "it was not stored. Keep large data elsewhere, and a reference to it here."
   })
 
+/** Another run of the session is live, `runId` where it is known: once that has ended, it takes a new one. */
 export const sessionBusy = (
   sessionId: string,
   runId?: string
@@ -134,6 +136,7 @@ export const sessionBusy = (
     }; follow it, steer it, wait for its end, or abort it`
   })
 
+/** An abort came before the run's first event was stored: nothing of it is left. */
 export const abortedBeforeStart = (runId: string): NonRetryableError =>
   new NonRetryableError({
     _tag: "AbortedBeforeStart",
@@ -141,6 +144,7 @@ export const abortedBeforeStart = (runId: string): NonRetryableError =>
     message: `run "${runId}" was aborted before it stored anything, so the session is as it was; start the run again`
   })
 
+/** The store has no session with this id, or no longer. */
 export const sessionNotFound = (
   sessionId: string
 ): NonRetryableError<Extract<RunRefusal, { _tag: "SessionNotFound" }>> =>
@@ -179,12 +183,14 @@ export const fromCause = (cause: Cause.Cause<RunError>): RunError => {
   return error._tag === "Some" ? error.value : fromDefect(Cause.squash(cause))
 }
 
+/** The final answer is not what the agent's `output` schema takes, after as many corrections as it may have. */
 export const invalidOutput = (problem: string): NonRetryableError =>
   new NonRetryableError({
     _tag: "InvalidOutput",
     message: `the model's final answer does not fit the agent's output schema: ${problem}`
   })
 
+/** No run starts any more where this one was to live; another process may start it. */
 export const shuttingDown = new RetryableError({
   _tag: "ShuttingDown",
   message:

@@ -22,6 +22,7 @@ export { Transient } from "./TransientEvent.ts"
 /** The schema version that this code writes. A log with a newer one is refused, untouched. */
 export const version = 1
 
+/** What a run emits: facts of its log, and what is only for watching. */
 export const RunEvent = Schema.Union([...Durable.members, ...Transient.members])
 export type RunEvent = Durable | Transient
 
@@ -39,8 +40,10 @@ export type Draft = DistributiveOmit<Durable, "seq" | "at" | "runId" | "version"
 /** Asked of every delta, everywhere: reading a field costs less than `in` when there are many shapes. */
 export const isDurable = (event: RunEvent): event is Durable => (event as { readonly seq?: number }).seq !== undefined
 
+/** Asked of every event on its way, as `isDurable` is. */
 export const isDelta = (event: RunEvent): event is Delta => (event as { readonly delta?: string }).delta !== undefined
 
+/** Whether a drive ends with it. */
 export const isEnd = (event: RunEvent): event is End => ends.has(event._tag)
 
 /** Whether a drive died: the next one takes up its turn and its calls. */

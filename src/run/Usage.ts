@@ -15,6 +15,7 @@ export const Usage = Schema.Struct({
 })
 export type Usage = typeof Usage.Type
 
+/** Nothing, which costs nothing. */
 export const zero: Usage = { inputTokens: 0, outputTokens: 0 }
 
 const optionalKeys = ["cachedInputTokens", "cacheWriteTokens", "reasoningTokens", "cost"] as const

@@ -131,6 +131,7 @@ export class CompactionError extends Data.TaggedError("CompactionError")<{
 export const nothingToLeaveOut =
   "nothing can be left out: the conversation is already as short as its latest message allows"
 
+/** Keeps what a model is sent within its limits: says when it is too much, and leaves something out. */
 export class ContextManager extends Context.Service<ContextManager, {
   /** the models that it may ask: a run with a cost limit needs their prices too */
   readonly models?: ReadonlyArray<Message.ModelRef>

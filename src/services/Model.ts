@@ -120,6 +120,7 @@ export interface Fallback {
   readonly when: (error: RunError.ModelError) => boolean
 }
 
+/** One model: what it is, and a stream of the parts of its answer, or a typed error that says whether to try again. */
 export class Model extends Context.Service<Model, {
   readonly info: ModelInfo
   /**

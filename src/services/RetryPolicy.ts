@@ -8,6 +8,7 @@ import type * as RunError from "../run/RunError.ts"
 import * as RetryCheck from "./attempts/RetryCheck.ts"
 import type * as Model from "./Model.ts"
 
+/** How often, and for how long, failed model calls are tried again: at one call, over a whole run, and by provider. */
 export interface RetryPolicy {
   /** delays between tries; when it is done, the run fails with `RetriesExhausted` */
   readonly schedule: Schedule.Schedule<unknown, RunError.ProviderReason>

@@ -48,6 +48,7 @@ export interface LiveRun {
   readonly abort: (reason: RunEvent.AbortedReason) => Effect.Effect<void>
 }
 
+/** Where runs live: it drives them, and finds those that live here by their session. */
 export class Runs extends Context.Service<Runs, {
   /**
    * Makes `run` known and drives it in the layer's scope, in the context of the fiber that asks: a drive looks up its

@@ -21,6 +21,7 @@ export interface Handlers extends Toolkit.WithHandler<Record<string, Tool.Any>> 
   readonly foundIn?: Context.Context<never>
 }
 
+/** One call to be made: its tool and arguments, its time limit, and what the handler gets as `ToolCall`. */
 export interface Call {
   readonly name: string
   readonly params: Schema.Json
@@ -28,6 +29,7 @@ export interface Call {
   readonly identity: ToolCall["Service"]
 }
 
+/** Who is told of a call while it runs. */
 export interface Observer {
   /** a preliminary result; the handler waits for it */
   readonly progress: (value: Schema.Json) => Effect.Effect<void>
@@ -35,6 +37,7 @@ export interface Observer {
   readonly leftBehind: (outcome: ToolOutcome.ToolOutcome) => Effect.Effect<void>
 }
 
+/** The one outcome of a call, and what it took. */
 export interface Settlement {
   readonly outcome: ToolOutcome.ToolOutcome
   /** characters of the result's JSON before it was truncated; absent if it was not */
@@ -62,6 +65,7 @@ export interface Candidate {
   readonly messages: () => ReadonlyArray<Message.Message>
 }
 
+/** Runs the calls that models make, and answers for their tools: what needs permission, what may be repeated. */
 export class ToolExecutor extends Context.Service<ToolExecutor, {
   /**
    * Whether a person must allow this call first: the tool says so, is explicitly destructive, needs a person's result, or

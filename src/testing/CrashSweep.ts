@@ -70,6 +70,7 @@ export interface Failure {
   readonly what: string
 }
 
+/** What a sweep tried, and what did not hold. */
 export interface Report {
   /** deaths, over all subjects and ways to go on; 0 means that nothing was tried */
   readonly points: number

@@ -58,6 +58,7 @@ export interface Failure {
   readonly what: string
 }
 
+/** What a sweep tried, and what did not hold. */
 export interface Report {
   /** operations that failed, over all subjects and faults; 0 means that nothing was tried */
   readonly points: number

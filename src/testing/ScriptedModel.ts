@@ -53,6 +53,7 @@ export class Script extends Context.Service<Script, {
   readonly openStreams: Effect.Effect<number>
 }>()("fiberloop/testing/ScriptedModel/Script") {}
 
+/** How the scripted model describes itself. */
 export interface Options {
   /** the model's description; default: provider and name `scripted`, no sizes */
   readonly info?: Model.ModelInfo
