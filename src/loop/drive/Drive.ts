@@ -153,8 +153,19 @@ const prepared = (
     }
   )
 
-/** Stores the first event and takes turns; all of it is observed. */
-const begin = (driving: Driving, found: Opening.Ready): Effect.Effect<Ended.Ended, RunError.RunError> => {
+/** From the first event on, all of it is observed. */
+const begin = (driving: Driving, found: Opening.Ready): Effect.Effect<Ended.Ended, RunError.RunError> =>
+  Effect.flatMapEager(
+    AfterCrash.isParked(driving.services.store, driving.request, found),
+    (isParked) => takeTurns(driving, found, isParked)
+  )
+
+/** Stores the first event and, unless the run is parked, takes turns. */
+const takeTurns = (
+  driving: Driving,
+  found: Opening.Ready,
+  isParked: boolean
+): Effect.Effect<Ended.Ended, RunError.RunError> => {
   const { leftBehind, live, observing, request, services } = driving
   // where a store made a success of its interruption, nothing more begins
   if (live.stopped !== undefined) return Effect.interrupt
@@ -167,7 +178,6 @@ const begin = (driving: Driving, found: Opening.Ready): Effect.Effect<Ended.Ende
   )
   driving.taken = { env, found }
   return Effect.flatMap(FirstEvent.write(env, found.begin, request.brief), () => {
-    const isParked = AfterCrash.isParked(request, found)
     live.began(env, isParked)
     if (live.stopped !== undefined) return Effect.interrupt
     if (live.isAbortDue) return Effect.never

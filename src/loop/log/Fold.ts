@@ -117,14 +117,18 @@ const atCompaction = Effect.fnUntraced(function*(
   return { state: start.stateOf(started), transcript: Transcript.append(transcript, compacted) }
 })
 
-/** The state of a run, whatever else is in its session; undefined where the run is not there. */
+/** Sees an event of a run after its first one, with the state that the run was in before it. */
+type See = (event: RunEvent.Durable, before: RunState.RunState) => void
+
+/** The state of a run, whatever else is in its session; undefined where the run is not there. `see` gets the events on the way. */
 export const run = Effect.fnUntraced(function*(
   store: Store,
   sessionId: string,
-  runId: string
+  runId: string,
+  see?: See
 ): Effect.fn.Return<RunState.RunState | undefined, SessionStore.StoreError> {
   const started = yield* last(store, sessionId, "RunStarted", runId)
-  return started === undefined ? undefined : (yield* endOf(store, sessionId, started)).state
+  return started === undefined ? undefined : (yield* endOf(store, sessionId, started, see)).state
 })
 
 /** The run `runId` in a log that is folded to its end; reads nothing where there is no such run. */
@@ -153,7 +157,7 @@ export const inputOf = (
     : Effect.map(eventAt(store, sessionId, startSeq), (event) => event?._tag === "RunStarted" ? event.input : undefined)
 
 /** The last state of a run that other runs follow, and its place in the log. */
-const endOf = (store: Store, sessionId: string, started: DurableEvent.Of<"RunStarted">) =>
+const endOf = (store: Store, sessionId: string, started: DurableEvent.Of<"RunStarted">, see?: See) =>
   Effect.suspend(() => {
     let state = RunState.evolve(RunState.empty, started)
     return store.read(sessionId, { from: started.seq + 1 }).pipe(
@@ -161,6 +165,7 @@ const endOf = (store: Store, sessionId: string, started: DurableEvent.Of<"RunSta
       Stream.runForEach((event) =>
         Effect.sync(() => {
           if (event.runId !== started.runId || (state.end !== undefined && event._tag !== "RunResumed")) return
+          see?.(event, state)
           state = RunState.evolve(state, event)
         })
       ),

@@ -11,9 +11,12 @@ import type * as Budget from "../env/Budget.ts"
 import * as DriveRequest from "../env/DriveRequest.ts"
 import * as Env from "../env/Env.ts"
 import * as Observing from "../observe/Observing.ts"
+import * as Deaths from "./Deaths.ts"
 import * as HeldBack from "./HeldBack.ts"
 import type * as Opening from "./Opening.ts"
 import * as Recovery from "./Recovery.ts"
+
+type Store = SessionStore.SessionStore["Service"]
 
 /**
  * Ends a drive that died. If something follows, the end is stored together with the first event of that, so that nobody finds one
@@ -31,7 +34,7 @@ export const recovered = Effect.fnUntraced(function*(
   const { first, flush, second } = HeldBack.make(opened.session, (events) => observing.publish(events))
   const env = Env.make(services, request, Env.nobody(budget), { ...opened, session: first })
   const isResumed = opened.begin._tag === "Resume"
-  yield* Recovery.recover(env, isResumed)
+  yield* Recovery.recover(env, isResumed && (yield* Deaths.areTooMany(services.store, sessionId, opened.state)))
   const state = env.journal.state
   const wasAborted = state.end?._tag === "RunAborted" && !RunEvent.isCrash(state.end)
   const isOver = isResumed &&
@@ -45,5 +48,11 @@ export const recovered = Effect.fnUntraced(function*(
  * Whether the run has died too often for another turn, although `recovered` had nothing to write: somebody else has ended the drive
  * that died, to record an answer for example. A caller who resumes the run by hand knows how it ended, and may try again.
  */
-export const isParked = (request: DriveRequest.DriveRequest, found: Opening.Ready): boolean =>
-  found.begin._tag === "Resume" && !DriveRequest.isByHand(request.begin) && RunDrive.isCrashLoop(found.state)
+export const isParked = (
+  store: Store,
+  request: DriveRequest.DriveRequest,
+  { begin, state }: Opening.Ready
+): Effect.Effect<boolean, SessionStore.StoreError> =>
+  begin._tag === "Resume" && !DriveRequest.isByHand(request.begin) && RunDrive.isCrashLoop(state)
+    ? Deaths.areTooMany(store, request.sessionId, state)
+    : Effect.succeed(false)

@@ -2,7 +2,7 @@
  * Which run works for which call, according to the logs: a run that is continued or replayed, and the runs that worked for calls
  * of a drive that died.
  *
- * Does not own what follows from it (`Budget`).
+ * Does not own what follows from it (`Budget`, `Deaths`).
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -93,7 +93,7 @@ const spentOf = Effect.fnUntraced(function*(
 })
 
 /** Runs that may work for calls which have started and have no outcome; one that is listed twice counts once. */
-const runsBelow = (store: Store, self: Pointer.Run, openCalls: ReadonlyArray<OpenCall.OpenCall>) =>
+export const runsBelow = (store: Store, self: Pointer.Run, openCalls: ReadonlyArray<OpenCall.OpenCall>) =>
   Effect.map(
     Effect.forEach(openCalls.filter(OpenCall.hasStarted), (call) => runsOf(store, self, call)),
     (found) => found.flat()

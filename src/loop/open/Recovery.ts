@@ -7,24 +7,23 @@
 import * as Effect from "effect/Effect"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunState from "../../run/RunState.ts"
-import * as RunDrive from "../../run/state/RunDrive.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
 import * as Unsettled from "../round/Unsettled.ts"
 
 /**
  * Writes the end of a drive that died. Calls stay open for the next drive, or for the new message, to settle; but those of a
- * run that was asked to abort, or that dies again and again, are settled here. Does nothing where the last drive has its end,
- * so that recovering twice appends nothing more.
+ * run that was asked to abort, or that dies again and again and is not to go on (`isCrashLoop`), are settled here. Does nothing where
+ * the last drive has its end, so that recovering twice appends nothing more.
  */
 export const recover = Effect.fnUntraced(function*(
   env: Env.Env,
-  isResumed: boolean
+  isCrashLoop: boolean
 ): Effect.fn.Return<void, SessionStore.StoreError> {
   const { journal, leftBehind } = env
   const state = journal.state
   if (!RunState.isOpen(state)) return
-  const ending = endingOf(state, isResumed)
+  const ending = endingOf(state, isCrashLoop)
   // time since its last event is not the drive's, even where settling ends a wait for a person
   const { duration } = RunState.totalsAt(state, state.at)
   if (ending.settles !== undefined) yield* Unsettled.settleAfter(env, ending.settles, Unsettled.mayAsk(state))
@@ -41,11 +40,11 @@ interface Ending {
   readonly settles?: Unsettled.Reason
 }
 
-const endingOf = (state: RunState.RunState, isResumed: boolean): Ending => {
+const endingOf = (state: RunState.RunState, isCrashLoop: boolean): Ending => {
   if (state.abortRequested !== undefined) {
     return { end: { _tag: "RunAborted", reason: state.abortRequested }, settles: "aborted" }
   }
-  return isResumed && RunDrive.deaths(state) >= RunDrive.suspicious.ends
+  return isCrashLoop
     ? { end: { _tag: "RunLimited", reason: "crashLoop" }, settles: "limit" }
     : { end: { _tag: "RunAborted", reason: "crashed" } }
 }

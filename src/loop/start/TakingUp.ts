@@ -13,6 +13,7 @@ import type * as SessionStore from "../../services/SessionStore.ts"
 import * as CallAbove from "../log/CallAbove.ts"
 import * as Fold from "../log/Fold.ts"
 import * as RunsBelow from "../log/RunsBelow.ts"
+import * as Deaths from "../open/Deaths.ts"
 
 type Store = SessionStore.SessionStore["Service"]
 
@@ -24,7 +25,7 @@ export interface Judged {
   /** of the last event that the verdict is about; so is `at`, in milliseconds since the epoch */
   readonly seq: number
   readonly at: number
-  /** how often in a row its process has died, or its store did not answer, with no turn finished between */
+  /** how often in a row its process has died, or its store did not answer, with no turn finished between, its own or below its calls */
   readonly deaths: number
 }
 
@@ -39,7 +40,10 @@ export const judge = Effect.fnUntraced(function*(
   if (state.agent !== agent || (end !== undefined && RunEvent.isOver(end))) return { ...of, verdict: "never" }
   const call = parent === undefined ? undefined : yield* CallAbove.find(store, parent)
   const verdict = call === undefined ? "takeUp" : isTold(call, end) ? "never" : byCall[call.standing]
-  if (verdict !== "takeUp" || end?._tag !== "RunSuspended") return { ...of, verdict }
+  if (verdict !== "takeUp") return { ...of, verdict }
+  if (end?._tag !== "RunSuspended") {
+    return { ...of, verdict, deaths: yield* Deaths.count(store, sessionId, state, RunDrive.suspicious.waits) }
+  }
   return { ...of, verdict: (yield* isAnswered(store, sessionId, state, end)) ? "takeUp" : "later" }
 })
 

@@ -100,12 +100,15 @@ export const suspicious = {
 } as const
 
 /**
- * How often in a row the process of a run has died, or its store did not answer, with no turn finished between; also where nobody
- * wrote its last end.
+ * How often in a row the process of a run has died, or its store did not answer, with no turn of its own finished between; also where
+ * nobody wrote its last end.
  */
 export const deaths = ({ crashes, end }: Pick<RunState.RunState, "crashes" | "end">): number =>
   crashes + (end === undefined ? 1 : 0)
 
-/** A run whose last drive has its end has lost its process or its store so often that nobody takes it up any more. */
+/**
+ * A run whose last drive has its end has lost its process or its store so often that nobody takes it up any more, unless runs below its
+ * calls finished turns meanwhile.
+ */
 export const isCrashLoop = (state: Pick<RunState.RunState, "crashes" | "end">): boolean =>
   state.end !== undefined && RunEvent.isDeath(state.end) && deaths(state) >= suspicious.ends

@@ -79,10 +79,13 @@ export const settleMessage = (next: RunState.Next, event: DurableEvent.Of<"Assis
   next.totals = { ...totals, turns: totals.turns + 1, usage: Usage.add(totals.usage, usage) }
 }
 
+/** Whether the outcomes of the turn under way are all known. */
+export const isAllKnown = ({ answer }: Pick<RunState.RunState, "answer">): boolean =>
+  answer === undefined || answer.settled.every(({ outcome }) => outcome._tag !== "OutcomeUnknown")
+
 /** A turn whose outcomes are all known ends a series of crashes. */
 export const finish = (next: RunState.Next, event: DurableEvent.Of<"TurnFinished">): void => {
-  const hasUnknown = next.answer?.settled.some(({ outcome }) => outcome._tag === "OutcomeUnknown") ?? false
-  if (!hasUnknown) next.crashes = 0
+  if (isAllKnown(next)) next.crashes = 0
   next.status = "preparing"
   next.answer = undefined
   next.queued = Queue.finishTurn(next.queued, event)

@@ -1,0 +1,105 @@
+/**
+ * How often in a row a run has died, or its store did not answer, according to its log and to those of the runs that work for its
+ * calls: a turn that one of these finished, going on after a death, ends the row like a turn of its own.
+ *
+ * Does not own what its own log says of that (`RunDrive`), which runs work for which call (`Kin`), nor what follows from it.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Pointer from "../../run/Pointer.ts"
+import * as RunEvent from "../../run/RunEvent.ts"
+import type * as RunState from "../../run/RunState.ts"
+import * as OpenCall from "../../run/state/OpenCall.ts"
+import * as RunDrive from "../../run/state/RunDrive.ts"
+import * as RunTurn from "../../run/state/RunTurn.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import * as Fold from "../log/Fold.ts"
+import * as Kin from "./Kin.ts"
+
+type Store = SessionStore.SessionStore["Service"]
+
+/**
+ * The deaths in a row of a session's last run, from `enough` on: fewer are returned as its own log has them. Other logs are read
+ * only where there are `enough`, and an open call has started.
+ */
+export const count = (
+  store: Store,
+  sessionId: string,
+  state: RunState.RunState,
+  enough: number
+): Effect.Effect<number, SessionStore.StoreError> => {
+  const { openCalls, runId } = state
+  const deaths = RunDrive.deaths(state)
+  return deaths < enough || runId === undefined || !openCalls.some(OpenCall.hasStarted)
+    ? Effect.succeed(deaths)
+    : Effect.map(deathsBefore(store, { sessionId, runId }, openCalls), (before) => deaths - before)
+}
+
+/** Whether they are so many that the run is not to go on. */
+export const areTooMany = (
+  store: Store,
+  sessionId: string,
+  state: RunState.RunState
+): Effect.Effect<boolean, SessionStore.StoreError> => {
+  const { ends } = RunDrive.suspicious
+  return Effect.map(count(store, sessionId, state, ends), (deaths) => deaths >= ends)
+}
+
+/** How many deaths of the row were recorded before the last turn below the calls. */
+const deathsBefore = Effect.fnUntraced(function*(
+  store: Store,
+  self: Pointer.Run,
+  openCalls: ReadonlyArray<OpenCall.OpenCall>
+): Effect.fn.Return<number, SessionStore.StoreError> {
+  const now = yield* Clock.currentTimeMillis
+  const turn = yield* lastTurn(store, self, openCalls, now, new Set([Pointer.keyOf(self)]))
+  if (turn === never) return 0
+  let row: Array<number> = []
+  yield* Fold.run(store, self.sessionId, self.runId, (event, before) => {
+    if (before.crashes === 0) row = []
+    if (RunEvent.isEnd(event) && RunEvent.isDeath(event)) row.push(event.at)
+  })
+  return row.filter((at) => at < turn).length
+})
+
+const never = -Infinity
+
+/** When a run below the calls last finished a turn, in milliseconds since the epoch; `never` where none did. */
+const lastTurn = Effect.fnUntraced(function*(
+  store: Store,
+  self: Pointer.Run,
+  openCalls: ReadonlyArray<OpenCall.OpenCall>,
+  now: number,
+  seen: Set<string>
+): Effect.fn.Return<number, SessionStore.StoreError> {
+  let last = never
+  for (const { call, run } of yield* Kin.runsBelow(store, self, openCalls)) {
+    const key = Pointer.keyOf(run)
+    // somebody else's log may say that a run works for itself
+    if (seen.has(key)) continue
+    seen.add(key)
+    last = Math.max(last, yield* Fold.ifReadable(lastTurnOf(store, call, run, now, seen), never))
+  }
+  return last
+})
+
+/**
+ * A run that did not go on after a death has survived none: work that each life of the process begins anew is no progress. Nor is a
+ * turn of a time that is still to come, where a clock was set back: it would be after every death until then.
+ */
+const lastTurnOf = Effect.fnUntraced(function*(
+  store: Store,
+  call: Pointer.Parent,
+  run: Pointer.Run,
+  now: number,
+  seen: Set<string>
+): Effect.fn.Return<number, SessionStore.StoreError> {
+  let last = never
+  const state = yield* Fold.run(store, run.sessionId, run.runId, ({ _tag, at }, before) => {
+    if (_tag === "TurnFinished" && before.drive > 1 && RunTurn.isAllKnown(before) && at <= now) {
+      last = Math.max(last, at)
+    }
+  })
+  if (state?.parent === undefined || !Pointer.isSameCall(state.parent, call)) return never
+  return Math.max(last, yield* lastTurn(store, run, state.openCalls, now, seen))
+})
