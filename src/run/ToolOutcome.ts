@@ -11,7 +11,7 @@ import * as Message from "./Message.ts"
 export const Content = Schema.Array(Message.UserPart)
 export type Content = typeof Content.Type
 
-/** The handler returned a result: `result` as the tool's success schema encodes it, `content` as its `toModelOutput` shows it. */
+/** The handler returned a result: `result` in the JSON of the tool's success schema, `content` as its `toModelOutput` shows it. */
 export const Succeeded = Schema.TaggedStruct("Succeeded", { result: Schema.Json, content: Schema.optionalKey(Content) })
 /** The handler failed or died. `result` is its encoded failure, or a sentence. */
 export const Failed = Schema.TaggedStruct("Failed", { result: Schema.Json })

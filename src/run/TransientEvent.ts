@@ -41,7 +41,7 @@ export const Transient = Schema.Union([
     delay: Schema.Finite,
     source: Schema.Literals(["backoff", "retryAfter"])
   }),
-  /** A preliminary result of a call at work, as its tool encodes it. */
+  /** A preliminary result of a call at work, in the JSON of its tool's success schema. */
   transient("ToolProgress", { ...call, value: Schema.Json })
 ])
 export type Transient = typeof Transient.Type

@@ -21,7 +21,7 @@ export interface Question {
   readonly startedAt: number
 }
 
-/** `result` is what the model reads, as the tool's success schema encodes it; default `null`. */
+/** `result` is what the model reads, in the JSON of the tool's success schema, by which it is not checked; default `null`. */
 export type Answer =
   | { readonly _tag: "Done"; readonly result?: Schema.Json }
   /** It had no effect: the call runs again, with the same idempotency key, when the run goes on; else it is `NotExecuted`. */

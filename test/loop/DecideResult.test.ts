@@ -73,6 +73,21 @@ describe("a result", () => {
       assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
     }))
 
+  it.effect("of a type that plain JSON has not is given, stored and read in the JSON of the tool's schema", () =>
+    Effect.gen(function*() {
+      const success = Schema.Struct({ cents: Schema.BigInt, until: Schema.Option(Schema.Date) })
+      const work = TestAgent.kit.tools.work.setSuccess(success).setNeedsApproval(true)
+      const made = yield* Suspended.make(TestAgent.work(1), { agent: { toolkit: Approvals.withWork(work as never) } })
+      const json = { cents: "250", until: { _tag: "Some", value: "1970-01-01T00:00:00.000Z" } }
+      const error = yield* Effect.flip(made.decide("1.0", { result: { ...json, cents: 250 } }))
+      assert.deepInclude(error.reason, invalid)
+      yield* made.decide("1.0", { result: json })
+      yield* made.resume()
+      assert.deepStrictEqual<unknown>(yield* settledWith(made), [succeeded(json)])
+      assert.deepStrictEqual<unknown>((yield* made.read).map((read) => JSON.stringify(read)), [JSON.stringify(json)])
+      assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
+    }))
+
   it.effect("given to a live run settles the call at once", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()

@@ -32,6 +32,7 @@ const query = Schema.Struct({
   )
 })
 const failure = Schema.Struct({ code: Schema.Finite, at: Schema.DateTimeUtcFromString })
+const Priced = Schema.Struct({ cents: Schema.BigInt, until: Schema.Option(Schema.Date) })
 /** What "drawing" looks like to its model. */
 export const chart = [
   Prompt.textPart({ text: "A chart" }),
@@ -58,6 +59,8 @@ export const kit = Toolkit.make(
   Tool.make("slow", { parameters, success: Slow, failure: Slow, failureMode: "return" }),
   Tool.make("late", { parameters, success: Schema.String, failure: Slow }),
   Tool.make("sealed", { parameters, success: Sealed, failure: Sealed }),
+  Tool.make("priced", { parameters, success: Priced, failure: Priced }),
+  Tool.make("refusing", { parameters, success: Schema.String, failure: Priced, failureMode: "return" }),
   Tool.make("nothing", { success: Schema.Void }),
   Tool.make("search", { parameters: query, success: Schema.Unknown }),
   Tool.make("drawing", { success: Schema.Void, toModelOutput: () => chart }),
@@ -122,6 +125,8 @@ const run = Effect.fnUntraced(function*(
     slow: unused,
     late: unused,
     sealed: unused,
+    priced: unused,
+    refusing: unused,
     nothing: unused,
     search: unused,
     drawing: unused,

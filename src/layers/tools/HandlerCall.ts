@@ -9,10 +9,12 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
+import type * as Schema from "effect/Schema"
 import * as Tracer from "effect/Tracer"
 import * as Detached from "../../services/fibers/Detached.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import * as BehindHandle from "./BehindHandle.ts"
+import * as JsonForm from "./JsonForm.ts"
 import * as KnownHandler from "./KnownHandler.ts"
 import * as PlainJson from "./PlainJson.ts"
 import type * as Settling from "./Settling.ts"
@@ -32,7 +34,7 @@ export const start = (
   context: Context.Context<never>
 ): Settling.Exited | Running => {
   const progress = (encoded: unknown) => {
-    const json = PlainJson.of(encoded)
+    const json = JsonForm.of(tool.successSchema as Schema.Top, encoded)
     return json._tag === "Json" ? observer.progress(PlainJson.value(json)) : Effect.void
   }
   let fiber: Running | undefined

@@ -13,6 +13,7 @@ import * as Bounds from "../../run/log/Bounds.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Pausing from "../../services/Pausing.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
+import * as JsonForm from "./JsonForm.ts"
 import * as NoEffect from "./NoEffect.ts"
 import * as PlainJson from "./PlainJson.ts"
 import * as ToolCodecs from "./ToolCodecs.ts"
@@ -38,7 +39,8 @@ export const of = (tool: Tool.Any, params: Schema.Json, exit: Exited, limit: num
   const result = exit.value
   if (result === undefined) return { outcome: { _tag: "Failed", result: "The tool ended without a result." } }
   if (result.isFailure && AiError.isAiError(result.result)) return cut(outcomeOfAiError(tool, result.result), limit)
-  const encoded = PlainJson.of(result.encodedResult)
+  const schema = result.isFailure ? tool.failureSchema : tool.successSchema
+  const encoded = JsonForm.of(schema as Schema.Top, result.encodedResult)
   if (result.modelOutput !== undefined) return ToolContent.settled(encoded, result.modelOutput, limit)
   if (encoded._tag === "NotJson") return { outcome: { _tag: "NotEncodable", message: encoded.message } }
   return settled(result.isFailure ? "Failed" : "Succeeded", encoded, limit)
@@ -106,11 +108,11 @@ const outcomeOfAiError = (tool: Tool.Any, error: AiError.AiError): ToolOutcome.T
   }
 }
 
-/** A typed failure as its schema encodes it; a sentence when it does not fit, cannot be encoded at once, or is not JSON. */
+/** A typed failure in the JSON of its schema; a sentence when it does not fit, cannot be encoded at once, or is not JSON. */
 const encodeFailure = (tool: Tool.Any, error: unknown): Schema.Json => {
   const encoded = ToolCodecs.failureOf(tool, error)
   if (Option.isNone(encoded)) return `The tool failed: ${describe(error, "its failure does not fit its schema")}`
-  const json = PlainJson.of(encoded.value)
+  const json = JsonForm.of(tool.failureSchema as Schema.Top, encoded.value)
   return json._tag === "Json"
     ? PlainJson.value(json)
     : `The tool failed: ${describe(error, `its failure cannot be written: ${json.message}`)}`
