@@ -133,21 +133,39 @@ const orAsTold = (parse: Parse, schema: Schema.Top): Codec => {
     })
 }
 
-/** Whether something else stands where a number is expected; a `null` may be one that is left out. */
-const isNoNumber = (issue: SchemaIssue.Issue): boolean => {
+/**
+ * Whether something else stands where a number is expected; a `null` may be one that is left out. Where the JSON of another type that
+ * is expected as well may be meant, such as the text of a date, only a text that effect would read as a number is none.
+ */
+const isNoNumber = (issue: SchemaIssue.Issue, isOneOf = false): boolean => {
   switch (issue._tag) {
     case "Composite":
-      return issue.issues.some(isNoNumber)
+      return issue.issues.some((inner) => isNoNumber(inner, isOneOf))
     case "Pointer":
     case "Filter":
     case "Encoding":
-      return isNoNumber(issue.issue)
-    case "AnyOf":
-      return issue.input !== null && issue.ast.types.some(({ _tag }) => _tag === "Number")
+      return isNoNumber(issue.issue, isOneOf)
+    case "AnyOf": {
+      const types = typesOf(issue.ast)
+      return (types.some(isNumber) && isOther(issue.input, isOneOf || !types.every(isPlain))) ||
+        issue.issues.some((inner) => isNoNumber(inner, true))
+    }
     default:
-      return issue._tag === "InvalidType" && issue.input !== null && issue.ast._tag === "Number"
+      return issue._tag === "InvalidType" && isNumber(issue.ast) && isOther(issue.input, isOneOf)
   }
 }
+
+const isOther = (input: unknown, isOneOf: boolean): boolean =>
+  isOneOf ? input === "NaN" || input === "Infinity" || input === "-Infinity" : input !== null
+
+const typesOf = (type: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> =>
+  type._tag === "Union" ? type.types.flatMap(typesOf) : [type]
+
+const isNumber = ({ _tag }: SchemaAST.AST): boolean => _tag === "Number"
+
+/** Whether its JSON is itself, but for a number's. */
+const isPlain = (type: SchemaAST.AST): boolean =>
+  isNumber(type) || type._tag === "Undefined" || Schema.toCodecJson(Schema.make(type)).ast === type
 
 /** The arguments that a handler would get; fails where it would get none. */
 export const decoded = (tool: Tool.Any, params: unknown): Effect.Effect<unknown, Schema.SchemaError> =>

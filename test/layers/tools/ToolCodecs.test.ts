@@ -79,6 +79,47 @@ it.effect("no text is read as a number, whatever the model was told", () =>
     })
   }))
 
+const ofUnions = Tool.make("plan", {
+  parameters: Schema.Struct({
+    at: Schema.optional(Schema.Union([Schema.Finite, Schema.Date])),
+    cents: Schema.optionalKey(Schema.Union([Schema.Number, Schema.BigInt])),
+    link: Schema.optionalKey(Schema.NullOr(Schema.Union([Schema.Number, Schema.URL]))),
+    within: Schema.optionalKey(Schema.Union([Schema.Number, Schema.Duration])),
+    row: Schema.optionalKey(Schema.Union([Schema.Struct({ n: Schema.Number }), Schema.Struct({ n: Schema.Date })]))
+  })
+})
+
+const given = {
+  at: new Date(0),
+  cents: 12n,
+  link: new URL("https://a.example/b"),
+  within: Duration.seconds(3),
+  row: { n: new Date(1) }
+}
+
+it.effect.each(Object.keys(given) as ReadonlyArray<keyof typeof given>)(
+  "of a number or another type, the JSON that the model was told of is read: %s",
+  (name) =>
+    Effect.gen(function*() {
+      const { decode } = ToolCodecs.of(ofUnions)
+      const told = Schema.encodeUnknownSync(Schema.toCodecJson(ofUnions.parametersSchema))({ [name]: given[name] })
+      assert.deepStrictEqual(yield* decode(JSON.parse(JSON.stringify(told))), { [name]: given[name] })
+      const number = name === "row" ? { n: 3 } : 3
+      assert.deepStrictEqual(yield* decode({ [name]: number }), { [name]: number })
+    })
+)
+
+it.effect.each(Object.keys(given))(
+  "of a number or another type, no text is read as a number: %s",
+  (name) =>
+    Effect.gen(function*() {
+      const { decode } = ToolCodecs.of(ofUnions)
+      for (const text of ["NaN", "Infinity", "-Infinity"]) {
+        yield* Effect.flip(decode({ [name]: name === "row" ? { n: text } : text }))
+      }
+    })
+)
+
 it.effect("of plain arguments it is said what the schema expects", () =>
   Effect.gen(function*() {
     const { decode } = ToolCodecs.of(Tool.make("add", { parameters: Schema.Struct({ n: Schema.Number }) }))
