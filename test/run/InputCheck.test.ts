@@ -495,6 +495,10 @@ describe("data", () => {
     [() => 1, /^data is a function, which is not JSON$/],
     // what JSON would change, or leave out, without a word
     [NaN, /^data is NaN, which is not JSON$/],
+    [new Date(NaN), /^data is an invalid Date, which is not JSON$/],
+    [{ rows: [{ at: new Date(NaN) }] }, /^data\.rows\[0\]\.at is an invalid Date, which is not JSON$/],
+    [{ price: Object(NaN) }, /^data\.price is NaN, which is not JSON$/],
+    [[Object.assign(Object(-Infinity), { of: 1 })], /^data\[0\] is -Infinity, which is not JSON$/],
     [{ prices: [1, Infinity] }, /^data\.prices\[1\] is Infinity, which is not JSON$/],
     [{ "a.b": NaN }, /^data\["a\.b"\] is NaN, which is not JSON$/],
     [{ seats: new Map([[1, 2]]) }, /^data\.seats is a Map, which is not JSON$/],

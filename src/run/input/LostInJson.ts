@@ -1,6 +1,6 @@
 /**
  * What JSON would leave out of a value, or change, without a word: a Map would be `{}`, a NaN `null`. Members that are `undefined` are
- * left out as meant, and what has a `toJSON` is what that says.
+ * left out as meant, and what has a `toJSON` is what that says, except an invalid Date, which says `null`.
  *
  * Does not own what JSON refuses by itself, such as a bigint or a circle (`NotJson`).
  */
@@ -31,7 +31,8 @@ export const find = (value: unknown): Lost | undefined => {
 /** Most members are texts: no call for these, since every result of a tool goes through here. */
 const inObject = (node: object): Lost | undefined => {
   if (Array.isArray(node)) return inItems(node)
-  if (saysItself(node)) return undefined
+  if (saysItself(node)) return isInvalidDate(node) ? at("", "an invalid Date") : undefined
+  if (node instanceof Number && !Number.isFinite(node.valueOf())) return at("", String(node))
   for (const key in node) {
     const member = (node as Record<string, unknown>)[key]
     if (typeof member === "string") continue
@@ -42,6 +43,9 @@ const inObject = (node: object): Lost | undefined => {
 }
 
 const saysItself = (node: object): boolean => typeof (node as { toJSON?: unknown }).toJSON === "function"
+
+const isInvalidDate = (node: object): boolean =>
+  node instanceof Date && Number.isNaN(node.getTime()) && node.toJSON === Date.prototype.toJSON
 
 const inItems = (items: ReadonlyArray<unknown>): Lost | undefined => {
   for (let i = 0; i < items.length; i++) {
