@@ -6,14 +6,16 @@
  */
 import type * as DurableEvent from "../run/DurableEvent.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
+import * as RunStats from "../run/RunStats.ts"
+import * as CompactionStats from "../run/stats/CompactionStats.ts"
 
 /** The runs of one session: its events are taken in order. */
 export interface Runs {
   /**
-   * What an event adds: of a run that counted before, nothing up to the end of the copy. If it is resumed here then, it begins as a
-   * run of its own.
+   * Adds an event: of a run that counted before, nothing up to the end of the copy, and after that what a compaction by hand spent. If
+   * it is resumed here then, it begins as a run of its own.
    */
-  readonly take: (event: RunEvent.Durable) => ReadonlyArray<RunEvent.Durable>
+  readonly add: (stats: RunStats.RunStats, event: RunEvent.Durable) => RunStats.RunStats
   /** They have counted: the same runs of other sessions will not. */
   readonly close: () => void
 }
@@ -25,18 +27,19 @@ export const make = (): (createdAt: number) => Runs => {
     const here: Array<string> = []
     let copied: DurableEvent.Of<"RunStarted"> | undefined
     return {
-      take: (event) => {
+      add: (stats, event) => {
         if (event._tag === "RunStarted") {
           const key = `${event.seq} ${event.at} ${event.runId}`
           here.push(key)
           copied = counted.has(key) ? event : undefined
-          return copied === undefined ? [event] : []
+          return copied === undefined ? RunStats.evolve(stats, event) : stats
         }
-        if (copied === undefined) return [event]
-        if (event._tag !== "RunResumed" || event.at <= createdAt) return []
+        if (copied === undefined) return RunStats.evolve(stats, event)
+        if (event.at <= createdAt) return stats
         const started = copied
+        if (event._tag !== "RunResumed") return CompactionStats.addByHand(stats, started, event)
         copied = undefined
-        return [started]
+        return RunStats.evolve(stats, started)
       },
       close: () => {
         for (const key of here) counted.add(key)

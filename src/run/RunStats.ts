@@ -15,6 +15,7 @@ import * as Lost from "./Lost.ts"
 import type * as Message from "./Message.ts"
 import * as RunEvent from "./RunEvent.ts"
 import * as OpenCall from "./state/OpenCall.ts"
+import * as CompactionStats from "./stats/CompactionStats.ts"
 import * as Counts from "./stats/Counts.ts"
 import * as Distribution from "./stats/Distribution.ts"
 import * as ModelStats from "./stats/ModelStats.ts"
@@ -194,11 +195,7 @@ const count = (self: RunStats, run: RunTally.RunTally, event: RunEvent.Durable):
       }
     case "ContextCompacted":
     case "CompactionDiscarded":
-      return {
-        ...self,
-        usage: Usage.add(self.usage, event.usage),
-        lostTime: self.lostTime + (event.lost?.lostTime ?? 0)
-      }
+      return CompactionStats.add(self, event)
     default: {
       const cutOff = RunEvent.isEnd(event) ? RunEvent.cutOffOf(event) : undefined
       return cutOff === undefined ? self : { ...self, ...unanswered(self, cutOff) }

@@ -174,6 +174,43 @@ describe("runs that several sessions have", () => {
       }).pipe(Effect.provide(place.store))
     }))
 
+  it.effect("count with what a compaction by hand spent in a copy, whether the copy resumes the run later or not", () =>
+    Effect.gen(function*() {
+      const place = yield* workplace()
+      yield* Effect.gen(function*() {
+        const usage = { inputTokens: 5, outputTokens: 1, cost: 1 }
+        const byHand: RunEvent.Draft = {
+          _tag: "ContextCompacted",
+          strategy: "test",
+          upTo: 1,
+          replacement: [],
+          before: 2,
+          after: 1,
+          usage,
+          lost: { retries: 1, lostTime: 7 },
+          isOfRun: false
+        }
+        const inVain: RunEvent.Draft = { _tag: "CompactionDiscarded", message: "no", usage, isOfRun: false }
+        yield* append("s", 0, Draft.started("go"), ...turn(1), Draft.limited(), byHand)
+        yield* TestClock.adjust("1 second")
+        yield* fork("s", "f")
+        const before = { sessions: 1, runs: 1, drives: 1, turns: 1, cost: 3, completed: 0, limited: 1 }
+        assert.deepStrictEqual(yield* counted(place), before)
+        yield* append("f", 2000, byHand, inVain)
+        assert.deepStrictEqual(yield* counted(place), { ...before, cost: 5 })
+        const { agent } = Draft.started("go")
+        assert.deepStrictEqual(yield* counted(place, "--agent", agent), { ...before, cost: 5 })
+        assert.strictEqual((yield* counted(place, "--agent", "another")).cost, null)
+        assert.strictEqual((yield* json(place)).retries.lostTime, 14)
+        yield* TestClock.adjust("2 seconds")
+        yield* fork("f", "g")
+        assert.deepStrictEqual(yield* counted(place), { ...before, cost: 5 })
+        yield* append("f", 3500, Draft.resumed(2), ...turn(2), Draft.completed())
+        const both = { sessions: 2, runs: 2, drives: 2, turns: 2, cost: 7, completed: 1, limited: 1 }
+        assert.deepStrictEqual(yield* counted(place), both)
+      }).pipe(Effect.provide(place.store))
+    }))
+
   it.effect("count in the copy if the original cannot be read", () =>
     Effect.gen(function*() {
       const place = yield* workplace()

@@ -112,7 +112,7 @@ const fold = (store: Store, sessionId: string, runs: CountedRuns.Runs, stats: Ru
   Stream.runFold(
     store.read(sessionId),
     () => stats,
-    (stats, event) => runs.take(event).reduce(RunStats.evolve, stats)
+    runs.add
   ).pipe(
     Effect.map(RunStats.endSession),
     Effect.tap(() => Effect.sync(runs.close))
