@@ -25,6 +25,7 @@ import type * as Env from "../env/Env.ts"
 import * as TooLarge from "../log/TooLarge.ts"
 import * as Chat from "../observe/Chat.ts"
 import * as CompactionSpan from "../observe/CompactionSpan.ts"
+import * as AnswerUsage from "./AnswerUsage.ts"
 import * as Ended from "./Ended.ts"
 
 /** Makes the context smaller; where that fails, the run ends as the reason for the compaction says. */
@@ -102,10 +103,14 @@ const make = Effect.fnUntraced(function*(
   const strategy = StrategyFault.contained("the strategy", () => context.compact(request))
   const making = AppCode.run(env, "compaction", "", strategy)
   const inTime = context.keepsTime === true ? making : StrategyFault.limited("the strategy", timeouts, making)
+  const observe = Chat.observe(telemetry)
   const compaction = yield* inTime.pipe(
     Effect.provideService(Timeouts.Timeouts, timeouts),
     Effect.provideService(Losses.Losses, losses),
-    Effect.provideService(ObserveCall.ObserveCall, Chat.observe(telemetry))
+    Effect.provideService(
+      ObserveCall.ObserveCall,
+      request.force === "manual" ? observe : AnswerUsage.watching(env, observe)
+    )
   )
   const before = journal.transcript
   const view = { transcript: before, size: request.size }

@@ -10,9 +10,9 @@ import * as Measure from "../../run/state/Measure.ts"
 import * as Usage from "../../run/Usage.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
 import * as Model from "../../services/Model.ts"
-import * as Prices from "../../services/Prices.ts"
 import type * as Env from "../env/Env.ts"
 import * as Inbox from "../env/Inbox.ts"
+import * as AnswerUsage from "./AnswerUsage.ts"
 import * as CurrentModel from "./CurrentModel.ts"
 
 /**
@@ -44,7 +44,7 @@ const ledgerOf = ({ budget, journal, prices }: Env.Env, force?: ContextManager.F
     mayAsk: () => force === "manual" || budget.limitReached(journal.now, noted) === undefined,
     note: (usage, model) => {
       const counted = Usage.counted(usage)
-      noted = Usage.add(noted, model === undefined ? counted : Prices.costed(prices, model, counted))
+      noted = Usage.add(noted, model === undefined ? counted : AnswerUsage.costed(prices, model, counted))
     },
     noted: () => noted
   }
