@@ -15,11 +15,11 @@ import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
 import * as SqlClient from "effect/sql/SqlClient"
-import * as InputCheck from "../run/InputCheck.ts"
 import * as Grace from "../services/Grace.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import * as PgAppend from "./postgres/PgAppend.ts"
 import * as PgErrors from "./postgres/PgErrors.ts"
+import * as PgOptions from "./postgres/PgOptions.ts"
 import * as PgPlace from "./postgres/PgPlace.ts"
 import * as PgSignals from "./postgres/PgSignals.ts"
 import * as SessionStoreSql from "./SessionStoreSql.ts"
@@ -49,16 +49,6 @@ export interface Options {
   readonly pooled?: boolean | undefined
 }
 
-/** A misspelt `pooled` would fail on a pooler, later. */
-const optionNames: Record<keyof Options, true> = {
-  url: true,
-  maxConnections: true,
-  idleTimeout: true,
-  connectTimeout: true,
-  timeout: true,
-  pooled: true
-}
-
 /**
  * Connects, and makes the missing tables, in the first schema of the user's search path; processes that do so at once make
  * them once. Fails when the server cannot be reached, or the database is not one that it accepts. After that, a lost
@@ -67,8 +57,8 @@ const optionNames: Record<keyof Options, true> = {
 export const make = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<SessionStore.SessionStore["Service"], SessionStore.StoreError, Scope.Scope> {
-  const others = InputCheck.noOthers("SessionStorePg", options, optionNames)
-  if (Result.isFailure(others)) return yield* SessionErrors.refused(others.failure.message)
+  const problem = PgOptions.problemOf(options)
+  if (problem !== undefined) return yield* SessionErrors.refused(problem)
   // untyped code, or an environment, may have none
   const { url: given }: Partial<Options> = options ?? {}
   const url = Redacted.isRedacted(given) ? given : Redacted.make(String(given))
