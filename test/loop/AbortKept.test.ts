@@ -1,25 +1,38 @@
 /** An abort that was asked of a drive which died before it heard of that, and what comes before somebody carries it out. */
 import { assert, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as TestClock from "effect/testing/TestClock"
 import * as Agent from "../../src/Agent.ts"
 import * as Fiberloop from "../../src/Fiberloop.ts"
+import * as Reconciler from "../../src/services/Reconciler.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import { notice } from "../../src/testing/sessions/Fixtures.ts"
 import * as DeadRun from "../support/DeadRun.ts"
+import type * as Drafts from "../support/Drafts.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
 
 /** A dead run that was to be aborted. */
-const asked = Effect.gen(function*() {
-  const store = yield* DeadRun.of(DeadRun.unanswered())
+const toAbort = Effect.fnUntraced(function*(drafts: ReadonlyArray<Drafts.Placed>, runId: string) {
+  const store = yield* DeadRun.of(drafts)
   yield* Effect.scoped(Effect.gen(function*() {
-    yield* store.service.open("s", { runId: "s run", create: false, onAbortAsked: Effect.void })
-    assert.isTrue(yield* store.service.askToAbort!("s", "s run"))
+    yield* store.service.open("s", { runId, create: false, onAbortAsked: Effect.void })
+    assert.isTrue(yield* store.service.askToAbort!("s", runId))
   }))
   return store
 })
+
+const asked = toAbort(DeadRun.unanswered(), "s run")
+
+/** A dead run of the tested agent that has started a call of `work`, and of `look`, and was to be aborted. */
+const askedInTools = (...after: ReadonlyArray<Drafts.Placed>) => {
+  const [begun, ...rest] = DeadRun.inTools("work", "look")
+  return toAbort([{ ...begun!, agent: "test/Tested" } as Drafts.Placed, ...rest, ...after], "run-1")
+}
 
 it.effect("it is carried out by the next drive where the one that heard of it was refused", () =>
   Effect.gen(function*() {
@@ -47,12 +60,7 @@ it.effect("it is carried out by the next drive where the one that heard of it wa
 
 it.effect("it is carried out although another agent was to resume the run by hand meanwhile, and was refused", () =>
   Effect.gen(function*() {
-    const [begun, ...rest] = DeadRun.inTools("look")
-    const store = yield* DeadRun.of([{ ...begun!, agent: "test/Tested" } as typeof begun & {}, ...rest])
-    yield* Effect.scoped(Effect.gen(function*() {
-      yield* store.service.open("s", { runId: "run-1", create: false, onAbortAsked: Effect.void })
-      assert.isTrue(yield* store.service.askToAbort!("s", "run-1"))
-    }))
+    const store = yield* askedInTools()
     const other = yield* Layer.build(
       Layer.mergeAll(Fiberloop.layer, store.layer, ScriptedModel.layer([ScriptedModel.text("on")]))
     )
@@ -66,4 +74,62 @@ it.effect("it is carried out although another agent was to resume the run by han
     yield* runs[0]!.result
     assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunAborted(requested)")
     assert.lengthOf(yield* script.requests, 0)
+  }))
+
+it.effect.each<readonly [string, ReadonlyArray<Drafts.Placed>]>([
+  ["", []],
+  [", although somebody has recorded that it died", [DeadRun.crashed]]
+])(
+  "the reconciler is asked about the calls that its dead drive started, and its answer counts%s",
+  ([, after]) =>
+    Effect.gen(function*() {
+      const store = yield* askedInTools(...after)
+      const { agent, script } = yield* TestAgent.make([ScriptedModel.text("on")], { store })
+      const questions: Array<string> = []
+      const reconcile = ({ idempotencyKey }: Reconciler.Question) =>
+        Effect.sync(() => {
+          questions.push(idempotencyKey)
+          return { _tag: "Done", result: "paid" } as const
+        })
+      const { runs } = yield* Effect.provideService(agent.recover(), Reconciler.Reconciler, { reconcile })
+      yield* runs[0]!.result
+      const log = yield* store.log("s")
+      assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Succeeded", "1.1 Interrupted"])
+      assert.deepStrictEqual(questions, ["s/run-1/1.0"])
+      assert.strictEqual(RunLog.endOf(log), "RunAborted(requested)")
+      assert.deepStrictEqual(RunLog.violations(log), [])
+      assert.lengthOf(yield* script.requests, 0)
+    })
+)
+
+it.effect("its end waits for a reconciler as long as a call may take, and other aborts and a shutdown are heard meanwhile", () =>
+  Effect.gen(function*() {
+    const store = yield* askedInTools()
+    const { agent, close } = yield* TestAgent.make([], { store })
+    const reached = yield* Deferred.make<void>()
+    const reconcile = () => Effect.andThen(Deferred.succeed(reached, undefined), Effect.never)
+    yield* Effect.provideService(agent.recover(), Reconciler.Reconciler, { reconcile })
+    yield* Deferred.await(reached)
+    const again = yield* Effect.forkChild(agent.abort("s"), { startImmediately: true })
+    yield* TestClock.adjust("1 minute")
+    assert.strictEqual((yield* store.log("s")).at(-1)?._tag, "AbortRequested")
+    yield* close
+    yield* Fiber.await(again)
+    const log = yield* store.log("s")
+    assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 OutcomeUnknown", "1.1 Interrupted"])
+    assert.lengthOf(RunLog.only(log, "AbortRequested"), 1)
+    assert.strictEqual(RunLog.endOf(log), "RunAborted(requested)")
+  }))
+
+it.effect("the reconciler is not asked where the run has died twice in a row", () =>
+  Effect.gen(function*() {
+    const store = yield* askedInTools(...DeadRun.again(2))
+    const { agent } = yield* TestAgent.make([], { store })
+    const reconcile = () => Effect.succeed({ _tag: "Done" as const, result: "paid" })
+    yield* TestClock.adjust("1 hour")
+    const { runs } = yield* Effect.provideService(agent.recover(), Reconciler.Reconciler, { reconcile })
+    yield* runs[0]!.result
+    const log = yield* store.log("s")
+    assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 OutcomeUnknown", "1.1 Interrupted"])
+    assert.strictEqual(RunLog.endOf(log), "RunAborted(requested)")
   }))

@@ -26,6 +26,7 @@ import * as Cost from "../open/Cost.ts"
 import * as FirstEvent from "../open/FirstEvent.ts"
 import * as Kin from "../open/Kin.ts"
 import * as Opening from "../open/Opening.ts"
+import * as Unsettled from "../round/Unsettled.ts"
 import * as Ended from "../turn/Ended.ts"
 import * as Turn from "../turn/Turn.ts"
 import * as AgentRuns from "./AgentRuns.ts"
@@ -180,12 +181,30 @@ const takeTurns = (
   return Effect.flatMap(FirstEvent.write(env, found.begin, request.brief), () => {
     live.began(env, isParked)
     if (live.stopped !== undefined) return Effect.interrupt
-    if (live.isAbortDue) return Effect.never
+    if (live.abortDue !== undefined) return abortAsDue(env, live, live.abortDue, Unsettled.mayAsk(found.state))
     if (isParked) return Effect.succeed(Ended.limited({ reason: "crashLoop" }))
     driving.timer = DurationLimit.start(env.journal, live)
     return Turn.takeTurns(env)
   })
 }
+
+/**
+ * Carries out an abort that was asked before the run went on, once it is announced: nobody works on the run, so the application is
+ * asked about calls that a dead drive started, as where the run is aborted without a drive.
+ */
+const abortAsDue = (
+  env: Env.Env,
+  live: Live.Live,
+  announced: Deferred.Deferred<void>,
+  mayAsk: boolean
+): Effect.Effect<never> =>
+  Effect.andThen(
+    Effect.andThen(Deferred.await(announced), Unsettled.settleAfter(env, "aborted", mayAsk)),
+    Effect.suspend(() => {
+      Live.cutOff(live, Live.requested)
+      return Effect.never
+    })
+  )
 
 /** Ends what was begun, and refuses what was not. */
 const end = (driving: Driving, exit: Exit.Exit<Worked, RunError.RunError>): Effect.Effect<void> => {

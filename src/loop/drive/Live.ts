@@ -12,7 +12,7 @@
  * Over: `Telling` has taken the run off `agentRuns` and completed `ended` and, where that was still open, `firstEvent`; `waiting` is set
  * before. A defect of ours leads there from any state. In any state `cutOff` sets `stopped`, for good, and calls what
  * `Stoppable` has put in `interrupt`, which is set while a part of the drive is waited for. Unbegun, an abort that a log may have to
- * show sets `isAbortDue` first, and cuts off once the run has begun.
+ * show sets `abortDue` first; once the run has begun, its drive settles what is open, and then cuts itself off.
  *
  * Does not own the work of the drive (`Drive`), its end (`Ending`), nor which runs live here (`Runs`).
  */
@@ -67,8 +67,8 @@ export class Live implements Runs.LiveRun {
   env: Env.Env | undefined
   /** the first reason to cut the run off */
   stopped: Stop | undefined
-  /** an abort waits for the first event: no turn begins after that */
-  isAbortDue = false
+  /** set where an abort waits for the first event: no turn begins after that; completes once the abort is announced */
+  abortDue: Deferred.Deferred<void> | undefined
   /** the state of a run that is suspended with calls that wait for other runs */
   waiting: RunState.RunState | undefined
   /** interrupts the part of the drive under way */
@@ -180,22 +180,24 @@ export class Live implements Runs.LiveRun {
     const accepted = Effect.suspend(() => {
       if (!isInLog || this.env !== undefined) return this.#carryOut()
       // an abort before the first event is not stored, and the run would be found again: it waits, for the grace period
-      this.isAbortDue = true
+      this.abortDue ??= Deferred.makeUnsafe()
       return Effect.andThen(Grace.within(this.begun), Effect.suspend(() => this.#carryOut()))
     })
     // an interrupted caller has announced the abort or has not: the next caller does not wait for one that never comes
     return Effect.andThen(Effect.uninterruptible(accepted), Effect.suspend(() => this.#over()))
   }
 
-  /** Announces a requested abort, and cuts the run off. */
+  /** Announces a requested abort, and cuts the run off, or leaves that to its drive. */
   #carryOut(): Effect.Effect<void> {
-    const cut = () => cutOff(this, { _tag: "Abort", reason: "requested" })
+    const cut = () => cutOff(this, requested)
     const isStopped = this.stopped !== undefined && !goesOn(this.stopped)
     if (this.env === undefined || isStopped) return Effect.sync(cut)
     if (this.#isAnnounced) return Effect.void
     this.#isAnnounced = true
+    const { abortDue } = this
     // the run may have ended by itself before this runs
-    return Effect.map(Grace.within(Effect.suspend(() => this.#announce())), cut)
+    const announced = Grace.within(Effect.suspend(() => this.#announce()))
+    return Effect.map(announced, abortDue === undefined ? cut : () => Deferred.doneUnsafe(abortDue, Exit.void))
   }
 
   /** Cuts off as soon as it is called; returns the wait for the end. */
@@ -216,6 +218,8 @@ export class Live implements Runs.LiveRun {
     return this.isOver() ? Effect.void : Effect.asVoid(Effect.exit(Deferred.await(this.ended)))
   }
 }
+
+export const requested: Stop = { _tag: "Abort", reason: "requested" }
 
 /** What this cuts off is taken up by another process. */
 export const isShutdown = (stop: Stop | undefined): boolean => stop?._tag === "Abort" && stop.reason === "shutdown"
