@@ -8,7 +8,7 @@ import { program } from "./Program.ts"
 import { codes } from "./Refusal.ts"
 import * as Signals from "./Signals.ts"
 
-const layer = Layer.mergeAll(ProcessInput.layer, Output.layer, Signals.layer)
+const layer = Layer.provideMerge(Layer.mergeAll(ProcessInput.layer, Signals.layer), Output.layer)
 
 /** Everything that was written has left the process before it ends. */
 export const main = (args: ReadonlyArray<string>, version: string): void => {

@@ -18,6 +18,7 @@ import type { Input } from "./Input.ts"
 import * as Messages from "./Messages.ts"
 import { Output, type OutputClosed } from "./Output.ts"
 import { codes, Ended, Refusal } from "./Refusal.ts"
+import * as EndLine from "./render/EndLine.ts"
 import * as Paint from "./render/Paint.ts"
 import * as Screen from "./render/Screen.ts"
 import * as SessionRoot from "./SessionRoot.ts"
@@ -43,10 +44,11 @@ export const run = Effect.fnUntraced(function*(settings: Settings): Effect.fn.Re
   if (code !== codes.completed) return yield* new Ended({ code })
 }, Effect.scoped)
 
-/** Which run it is; `isChat` leaves out how to go on. */
+/** Which run it is; `isChat` leaves out how to go on, `isKept` says that there is a session before it begins. */
 interface Shown {
   readonly sessionId: string
   readonly isChat?: boolean
+  readonly isKept?: boolean
 }
 
 /** Drives a run for the task, or the session's last run, on a screen of its own. */
@@ -56,7 +58,7 @@ export const show = (
   shown: Shown
 ): Effect.Effect<Driven, never, Output | Signals> =>
   Effect.scoped(
-    Effect.flatMap(screenOf(worker, settings, shown), (screen) => drive(worker, settings, shown.sessionId, screen))
+    Effect.flatMap(screenOf(worker, settings, shown), (screen) => drive(worker, settings, shown, screen))
   )
 
 const screenOf = Effect.fnUntraced(function*(
@@ -88,13 +90,17 @@ const eventsOf = (
 export const drive = Effect.fnUntraced(function*(
   { approver, client, data, notices }: Worker.Worker,
   settings: Pick<Settings, "task" | "session" | "maxTurns" | "flags">,
-  sessionId: string,
+  { isChat, isKept = settings.session !== undefined, sessionId }: Shown,
   screen: Screen.Screen
-): Effect.fn.Return<Driven, never, Signals> {
-  const { first } = yield* Signals
+): Effect.fn.Return<Driven, never, Signals | Scope.Scope> {
+  const { first, leaving } = yield* Signals
   const began = Deferred.makeUnsafe<string>()
   let end: RunEvent.End | undefined
   let signal: Signal | undefined
+  yield* leaving(() => {
+    const isLeft = end === undefined && (isKept || Deferred.isDoneUnsafe(began))
+    return screen.lineEnd() + (isLeft ? `${EndLine.left(sessionId, settings.flags, isChat)}\n` : "")
+  })
 
   const shown = yield* eventsOf({ client, data }, settings, sessionId).pipe(
     Stream.runForEachArray((events) => {
@@ -137,7 +143,7 @@ interface Course {
 }
 
 /** How the run came out. */
-interface Driven extends Course {
+export interface Driven extends Course {
   readonly code: number
 }
 

@@ -57,3 +57,58 @@ describe("a signal while the command waits", () => {
       assert.include(log, "Not executed: the run was aborted before this call.")
     }))
 })
+
+describe("a second Ctrl-C", () => {
+  const spinner = /[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/
+
+  /** The command at a terminal, which cannot end its run, as its store does not answer: Ctrl-C, and Ctrl-C again. */
+  const leave = Effect.fnUntraced(function*(
+    args: ReadonlyArray<string>,
+    begin: (terminal: Terminal.Terminal) => Effect.Effect<void> = () => Effect.void
+  ) {
+    const server = yield* OpenAiServer.make(OpenAiServer.silence, Replies.says("Done."))
+    const options = { cwd: yield* sandbox(), env: Replies.env(server) }
+    const terminal = yield* Terminal.start([...args, "--model", "m"], options)
+    yield* begin(terminal)
+    yield* Deferred.await(server.received)
+    const locker = yield* Effect.acquireRelease(
+      Effect.sync(() => new DatabaseSync(join(options.cwd, ".fiberloop/sessions.db"))),
+      (database) => Effect.sync(() => database.close())
+    )
+    locker.exec("BEGIN EXCLUSIVE")
+    yield* terminal.type("\x03")
+    yield* terminal.sees("press Ctrl-C again to leave at once")
+    if (!args.includes("--json")) yield* terminal.sees("thinking")
+    yield* terminal.type("\x03")
+    const ended = yield* terminal.ended
+    locker.exec("ROLLBACK")
+    return { ...options, ...ended }
+  })
+
+  it.live("leaves no spinner behind and says how to go on with the run, which goes on", () =>
+    Effect.gen(function*() {
+      const { code, cwd, env, screen } = yield* leave(["run", "go"])
+      assert.strictEqual(code, 130)
+      assert.notMatch(screen, spinner)
+      const [, id] =
+        /to leave at once\.\nThe run was left before its end\. Go on with: fiberloop run --session (\S+) --model m$/
+          .exec(screen)!
+      const on = yield* Child.run(["run", "--session", id!, "--model", "m"], { cwd, env })
+      assert.deepStrictEqual([on.code, on.stdout], [0, "Done.\n"])
+    }))
+
+  it.live("says how to come back to a conversation", () =>
+    Effect.gen(function*() {
+      const { code, screen } = yield* leave(["chat"], (chat) => Effect.andThen(chat.sees("›"), chat.type("go\r")))
+      assert.strictEqual(code, 130)
+      assert.notMatch(screen, spinner)
+      assert.match(screen, /left before its end\. Come back with: fiberloop chat --session \S+ --model m$/)
+    }))
+
+  it.live("says so beside lines of JSON, too", () =>
+    Effect.gen(function*() {
+      const { code, screen } = yield* leave(["run", "go", "--json"])
+      assert.strictEqual(code, 130)
+      assert.match(screen, /left before its end\. Go on with: fiberloop run --session \S+ --model m$/)
+    }))
+})

@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import * as TerminalApprover from "../../src/cli/approval/TerminalApprover.ts"
 import type * as Screen from "../../src/cli/render/Screen.ts"
 import * as Run from "../../src/cli/Run.ts"
-import { Signals } from "../../src/cli/Signals.ts"
+import { type Signal, Signals } from "../../src/cli/Signals.ts"
 import type * as Worker from "../../src/cli/Worker.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
@@ -20,6 +20,12 @@ const workerOf = (client: Worker.Worker["client"]): Worker.Worker => ({
   openCalls: () => Effect.succeed(new Map())
 })
 
+const signalled = (first: Effect.Effect<Signal>): Signals["Service"] => ({
+  first,
+  forget: Effect.void,
+  leaving: () => Effect.void
+})
+
 describe("a signal", () => {
   it.effect("aborts the run under way, not an older one that left a question, and its end is shown", () =>
     Effect.gen(function*() {
@@ -32,6 +38,7 @@ describe("a signal", () => {
       const screen: Screen.Screen = {
         say: () => Effect.void,
         hold: (self) => self,
+        lineEnd: () => "",
         asked: () => Effect.void,
         show: (events) =>
           Effect.sync(() => {
@@ -41,10 +48,10 @@ describe("a signal", () => {
       const driving = yield* Run.drive(
         workerOf(agent),
         { task: "hello?", session: "s", maxTurns: undefined, flags: [] },
-        "s",
+        { sessionId: "s" },
         screen
       ).pipe(
-        Effect.provideService(Signals, { first: Effect.as(gate.started, "SIGINT"), forget: Effect.void }),
+        Effect.provideService(Signals, signalled(Effect.as(gate.started, "SIGINT"))),
         Effect.forkChild
       )
       yield* gate.started
@@ -62,16 +69,17 @@ describe("a signal", () => {
       const screen: Screen.Screen = {
         say: (line) => Effect.sync(() => void said.push(line)),
         hold: (self) => self,
+        lineEnd: () => "",
         asked: () => Effect.void,
         show: () => Effect.never
       }
       const driving = yield* Run.drive(
         workerOf(agent),
         { task: "hello?", session: undefined, maxTurns: undefined, flags: [] },
-        "s",
+        { sessionId: "s" },
         screen
       ).pipe(
-        Effect.provideService(Signals, { first: Effect.as(gate.started, "SIGTERM"), forget: Effect.void }),
+        Effect.provideService(Signals, signalled(Effect.as(gate.started, "SIGTERM"))),
         Effect.forkChild
       )
       yield* gate.started

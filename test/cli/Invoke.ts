@@ -12,7 +12,7 @@ export interface Invocation extends Options {
   readonly env?: Record<string, string>
   readonly signal?: Signal
   /** instead of `signal` */
-  readonly signals?: Signals["Service"]
+  readonly signals?: Pick<Signals["Service"], "first" | "forget">
   /** piped input, or what is typed if `isTerminal` */
   readonly input?: Keyboard.Script
 }
@@ -23,7 +23,7 @@ export const invoke = (
 ) => {
   const recorder = new Recorder(options)
   const first = signal === undefined ? Effect.never : Effect.succeed(signal)
-  const signalled = Layer.succeed(Signals, signals ?? { first, forget: Effect.void })
+  const signalled = Layer.succeed(Signals, { first, forget: Effect.void, leaving: () => Effect.void, ...signals })
   return program(args, "1.2.3").pipe(
     Effect.provide([
       recorder.layer,

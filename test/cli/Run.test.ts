@@ -32,7 +32,7 @@ it.effect("the arguments of open calls are read if they are to be shown", () =>
       })
       yield* Run.show(worker, settings, { sessionId }).pipe(
         Effect.provide(new Recorder().layer),
-        Effect.provideService(Signals, { first: Effect.never, forget: Effect.void })
+        Effect.provideService(Signals, { first: Effect.never, forget: Effect.void, leaving: () => Effect.void })
       )
     }
     assert.deepStrictEqual(reads, ["text"])

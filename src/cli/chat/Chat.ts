@@ -16,7 +16,7 @@ import { Input } from "../Input.ts"
 import * as Messages from "../Messages.ts"
 import { Output } from "../Output.ts"
 import { codes, Ended, type Refusal } from "../Refusal.ts"
-import * as Invocation from "../render/Invocation.ts"
+import * as EndLine from "../render/EndLine.ts"
 import * as Run from "../Run.ts"
 import type { Settings } from "../Settings.ts"
 import { type Signal, Signals } from "../Signals.ts"
@@ -36,8 +36,7 @@ export const run = Effect.fnUntraced(function*(
   for (const notice of worker.notices) yield* stderr.write(`${notice}\n`)
   const { code, hasBegun } = yield* talk(worker, settings, { sessionId, isNew: session === undefined })
   if (hasBegun || session !== undefined) {
-    const back = Invocation.of("chat", ["--session", sessionId], settings.flags)
-    yield* stderr.write(`Come back with: ${back}\n`)
+    yield* stderr.write(`${EndLine.comeBack(sessionId, settings.flags)}\n`)
   }
   if (code !== codes.completed) return yield* new Ended({ code })
 }, Effect.scoped)
@@ -94,7 +93,8 @@ const talk = Effect.fnUntraced(function*(
       continue
     }
     const said = { ...settings, task: typed.text, session: isNew ? undefined : sessionId }
-    const turn = yield* Run.show({ ...worker, notices: [] }, said, { sessionId, isChat: true })
+    const shown = { sessionId, isChat: true, isKept: hasBegun || !isNew }
+    const turn: Run.Driven = yield* Run.show({ ...worker, notices: [] }, said, shown)
     hasBegun ||= turn.hasBegun
     if (mustLeave(turn, isTerminal)) {
       return { code: turn.signal === undefined ? turn.code : codes[turn.signal], hasBegun }

@@ -41,6 +41,16 @@ export const line = (event: RunEvent.End, sessionId: string, paint: Paint): stri
 export const leftRunning = ({ leftBehind }: Pick<RunEvent.End, "leftBehind">): ReadonlyArray<string> =>
   leftBehind === undefined ? [] : [`left running: ${leftBehind.map(TerminalText.line).join(", ")}`]
 
+/** How to go on with a run that the command leaves before its end. */
+export const left = (sessionId: string, flags: ReadonlyArray<string>, isChat = false): string =>
+  `The run was left before its end. ${
+    isChat ? comeBack(sessionId, flags) : `Go on with: ${Invocation.of("run", ["--session", sessionId], flags)}`
+  }`
+
+/** How to go on with a conversation. */
+export const comeBack = (sessionId: string, flags: ReadonlyArray<string>): string =>
+  `Come back with: ${Invocation.of("chat", ["--session", sessionId], flags)}`
+
 /** What is known of a run besides its end. */
 export interface Course {
   /** whether its questions have been answered */

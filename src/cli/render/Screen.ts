@@ -20,6 +20,8 @@ export interface Screen {
   readonly say: (line: string) => Effect.Effect<void>
   /** Runs something while nothing else is written: no spinner, no unfinished line. */
   readonly hold: <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** Ends on standard error what it would write a line after; for a line that cannot wait. */
+  readonly lineEnd: () => string
   /** Waits until everything before the question with this id was shown. */
   readonly asked: (approvalId: string) => Effect.Effect<void>
 }
@@ -56,6 +58,7 @@ export const json = (look: Render.Look): Effect.Effect<Screen, never, Output> =>
         }),
       say: (line) => stderr.write(`${line}\n`),
       hold: (self) => self,
+      lineEnd: () => "",
       asked
     }
   })
@@ -128,7 +131,8 @@ export const text = Effect.fnUntraced(function*(
     since = now
   })
   const hold: Screen["hold"] = (self) => permit.withPermit(Effect.ensuring(Effect.andThen(endLine, self), restart))
-  return { show, say, hold, asked }
+  const lineEnd = () => state.isMidLine ? (stdout.isTerminal ? "\n" : "") : look.isAnimated ? Spinner.clear : ""
+  return { show, say, hold, lineEnd, asked }
 })
 
 /** Neighbouring writes to one place are one write. */

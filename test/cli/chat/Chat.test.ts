@@ -194,7 +194,7 @@ describe("without a terminal", () => {
 })
 
 /** One Ctrl-C, at this time. */
-const ctrlC = (when: Effect.Effect<void>): Signals["Service"] => {
+const ctrlC = (when: Effect.Effect<void>): Pick<Signals["Service"], "first" | "forget"> => {
   let isForgotten = false
   return {
     first: Effect.suspend(() => isForgotten ? Effect.never : Effect.as(when, "SIGINT" as const)),
