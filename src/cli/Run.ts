@@ -20,6 +20,7 @@ import { Output, type OutputClosed } from "./Output.ts"
 import { codes, Ended, Refusal } from "./Refusal.ts"
 import * as EndLine from "./render/EndLine.ts"
 import * as Paint from "./render/Paint.ts"
+import * as RenderApprovals from "./render/RenderApprovals.ts"
 import * as Screen from "./render/Screen.ts"
 import * as SessionRoot from "./SessionRoot.ts"
 import type { Settings } from "./Settings.ts"
@@ -57,21 +58,25 @@ export const show = (
   settings: Settings,
   shown: Shown
 ): Effect.Effect<Driven, never, Output | Signals> =>
-  Effect.scoped(
-    Effect.flatMap(screenOf(worker, settings, shown), (screen) => drive(worker, settings, shown, screen))
-  )
+  Effect.scoped(Effect.gen(function*() {
+    // lines of JSON are the events alone, and a new task leaves out what is open
+    const isNamed = settings.task === undefined && !settings.json
+    const open = isNamed ? yield* worker.openCalls(shown.sessionId) : Worker.nothingOpen
+    const screen = yield* screenOf(settings, shown, open)
+    const notices = [...worker.notices, ...open.allowed.flatMap(RenderApprovals.allowed)]
+    return yield* drive({ ...worker, notices }, settings, shown, screen)
+  }))
 
 const screenOf = Effect.fnUntraced(function*(
-  worker: Worker.Worker,
   settings: Settings,
-  { isChat = false, sessionId }: Shown
+  { isChat = false, sessionId }: Shown,
+  { params: calls }: Worker.OpenCalls
 ) {
   const { stderr, stdout } = yield* Output
   const isAnimated = stderr.isTerminal && !settings.isPlain
   const paint = Paint.of(stderr, settings.isPlain)
   const look = { isTerminal: stdout.isTerminal, paint, sessionId, flags: settings.flags, isChat }
   if (settings.json) return yield* Screen.json(look)
-  const calls = settings.task === undefined ? yield* worker.openCalls(sessionId) : new Map()
   return yield* Screen.text({ ...look, calls, isAnimated })
 })
 

@@ -12,6 +12,7 @@ import * as OpenCall from "../run/state/OpenCall.ts"
 import type * as Approver from "../services/Approver.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import * as Sessions from "../Sessions.ts"
+import * as AllowedCalls from "./AllowedCalls.ts"
 import * as TerminalApprover from "./approval/TerminalApprover.ts"
 import * as CliAgent from "./CliAgent.ts"
 import * as Database from "./Database.ts"
@@ -37,9 +38,18 @@ export interface Worker {
   /** lines to show once a run has begun */
   readonly notices: ReadonlyArray<string>
   readonly approver: (screen: Screen.Screen) => Approver.Approver
-  /** The arguments of a session's open calls, by the calls' ids; empty where they cannot be read. */
-  readonly openCalls: (sessionId: string) => Effect.Effect<ReadonlyMap<string, Schema.Json>>
+  /** What is open in a session's last run; nothing where that cannot be read. */
+  readonly openCalls: (sessionId: string) => Effect.Effect<OpenCalls>
 }
+
+export interface OpenCalls {
+  /** the arguments of the calls, by their ids */
+  readonly params: ReadonlyMap<string, Schema.Json>
+  /** those that going on makes without a question */
+  readonly allowed: ReadonlyArray<AllowedCalls.AllowedCall>
+}
+
+export const nothingOpen: OpenCalls = { params: new Map(), allowed: [] }
 
 /** Makes the agent, unless a signal comes first. */
 export const open = (
@@ -77,16 +87,20 @@ const agent = Effect.fnUntraced(function*(settings: Settings) {
       ...(isOffline || !settings.allowsAll ? [] : [Messages.line(allowed)])
     ],
     approver: yield* approverOf(settings, root, shown),
-    openCalls: openCalls(Context.get(store, SessionStore.SessionStore))
+    openCalls: openCalls(Context.get(store, SessionStore.SessionStore), !isOffline)
   }
 })
 
-const openCalls = (store: SessionStore.SessionStore["Service"]): Worker["openCalls"] => (sessionId) =>
-  Sessions.current(sessionId).pipe(
-    Effect.provideService(SessionStore.SessionStore, store),
-    Effect.map(({ state }) => new Map(state.openCalls.map((call) => [call.callId, OpenCall.final(call)]))),
-    Effect.orElseSucceed(() => new Map())
-  )
+/** `canChange`: the agent has the tools whose calls people allow. */
+const openCalls =
+  (store: SessionStore.SessionStore["Service"], canChange: boolean): Worker["openCalls"] => (sessionId) =>
+    Effect.gen(function*() {
+      const { state } = yield* Effect.provideService(Sessions.current(sessionId), SessionStore.SessionStore, store)
+      return {
+        params: new Map(state.openCalls.map((call) => [call.callId, OpenCall.final(call)])),
+        allowed: canChange ? yield* AllowedCalls.of(store, sessionId, state) : []
+      }
+    }).pipe(Effect.orElseSucceed(() => nothingOpen))
 
 const allowed = "--yes allows every change of a file and every command without asking"
 

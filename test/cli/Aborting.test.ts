@@ -6,7 +6,7 @@ import * as TerminalApprover from "../../src/cli/approval/TerminalApprover.ts"
 import type * as Screen from "../../src/cli/render/Screen.ts"
 import * as Run from "../../src/cli/Run.ts"
 import { type Signal, Signals } from "../../src/cli/Signals.ts"
-import type * as Worker from "../../src/cli/Worker.ts"
+import * as Worker from "../../src/cli/Worker.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as RunLog from "../support/RunLog.ts"
@@ -17,7 +17,7 @@ const workerOf = (client: Worker.Worker["client"]): Worker.Worker => ({
   data: {},
   notices: [],
   approver: () => TerminalApprover.nobody,
-  openCalls: () => Effect.succeed(new Map())
+  openCalls: () => Effect.succeed(Worker.nothingOpen)
 })
 
 const signalled = (first: Effect.Effect<Signal>): Signals["Service"] => ({

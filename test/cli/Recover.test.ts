@@ -5,7 +5,9 @@ import * as AgentName from "../../src/cli/AgentName.ts"
 import type { Signal } from "../../src/cli/Signals.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as Drafts from "../support/Drafts.ts"
+import * as OpenAiServer from "../support/OpenAiServer.ts"
 import { workplace } from "./Invoke.ts"
+import * as Replies from "./Replies.ts"
 
 type Place = Effect.Success<ReturnType<typeof workplace>>
 
@@ -218,6 +220,58 @@ describe("fiberloop recover", () => {
         `Nothing was left behind: there is no database ${JSON.stringify(db)}.\n`
       ])
     }))
+})
+
+describe("calls that somebody has allowed, and that a dead process had not begun", () => {
+  const command = ["node", "--version"]
+  /** Three calls: allowed, allowed with other arguments, and denied. */
+  const decided: ReadonlyArray<Drafts.Placed> = [
+    Drafts.turnStarted(1),
+    Drafts.assistant([0, 1, 2].map((n) => Drafts.call("run_command", { command: ["ls", `${n}`] }))),
+    ...[0, 1, 2].map((n) => ({ ...Drafts.approvalRequested(`1.${n}`), tool: "run_command" })),
+    { ...Drafts.approvalResolved("1.0"), by: "alice", params: { command } },
+    Drafts.approvalResolved("1.1", false),
+    { ...Drafts.approvalResolved("1.2"), params: { command } }
+  ]
+  const lines = [
+    "  1.0  run_command command=[\"node\",\"--version\"]  will run, approved by alice\n",
+    "  1.2  run_command command=[\"node\",\"--version\"]  will run, approved\n"
+  ]
+
+  it.effect("are named by recover --list, below their session", () =>
+    Effect.gen(function*() {
+      const place = yield* withDead({ "dead-one": "2+2" }, ...decided)
+      yield* die(place, "dead-two", "3*3")
+      const { stdout } = yield* place.on("recover", ["--list"])
+      assert.match(stdout, /^dead-two [^\n]+\ndead-one [^\n]+\n {2}1\.0[^\n]+\n {2}1\.2[^\n]+\n$/)
+      assert.include(stdout, lines.join(""))
+    }))
+
+  it.effect("are fields of recover --list --json", () =>
+    Effect.gen(function*() {
+      const place = yield* withDead({ "dead-one": "2+2" }, ...decided)
+      yield* die(place, "dead-two", "3*3")
+      const { stdout } = yield* place.on("recover", ["--list", "--json"])
+      const call = { tool: "run_command", params: { command } }
+      assert.deepStrictEqual(stdout.trimEnd().split("\n").map((line) => JSON.parse(line).willRun), [
+        undefined,
+        [{ callId: "1.0", ...call, by: "alice" }, { callId: "1.2", ...call }]
+      ])
+    }))
+
+  it.effect.each(["resume dead-one", "recover", "run --session dead-one"])(
+    "are named by %s before they are made",
+    (typed) =>
+      Effect.gen(function*() {
+        const { on } = yield* withDead({ "dead-one": "2+2" }, ...decided)
+        const server = yield* OpenAiServer.make(Replies.says("Done."))
+        const [name, ...args] = typed.split(" ")
+        const { code, stderr, tape } = yield* on(name!, [...args, "--model", "m"], { env: Replies.env(server) })
+        assert.strictEqual(code, 0, stderr)
+        assert.include(stderr, lines.join(""))
+        assert.isBelow(tape.indexOf(lines[1]!), tape.indexOf("● run_command"))
+      })
+  )
 })
 
 describe("a session whose process died", () => {

@@ -5,7 +5,7 @@ import * as TerminalApprover from "../../src/cli/approval/TerminalApprover.ts"
 import * as Run from "../../src/cli/Run.ts"
 import * as Settings from "../../src/cli/Settings.ts"
 import { Signals } from "../../src/cli/Signals.ts"
-import type * as Worker from "../../src/cli/Worker.ts"
+import * as Worker from "../../src/cli/Worker.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import { Recorder } from "./Recorder.ts"
@@ -19,7 +19,7 @@ it.effect("the arguments of open calls are read if they are to be shown", () =>
       data: {},
       notices: [],
       approver: () => TerminalApprover.nobody,
-      openCalls: (sessionId) => Effect.sync(() => void reads.push(sessionId)).pipe(Effect.as(new Map()))
+      openCalls: (sessionId) => Effect.sync(() => void reads.push(sessionId)).pipe(Effect.as(Worker.nothingOpen))
     }
     const typed = { session: undefined, db: undefined, root: undefined, model: undefined, maxTurns: undefined }
     for (const [sessionId, json] of [["lines", true], ["text", false]] as const) {

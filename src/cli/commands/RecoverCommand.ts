@@ -6,6 +6,7 @@ import type * as Scope from "effect/Scope"
 import { count } from "../../run/Quantity.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import * as Sessions from "../../Sessions.ts"
+import * as AllowedCalls from "../AllowedCalls.ts"
 import * as Database from "../Database.ts"
 import * as GoingOn from "../GoingOn.ts"
 import type { Input } from "../Input.ts"
@@ -15,6 +16,7 @@ import { codes, Ended, type Refusal } from "../Refusal.ts"
 import * as InProgram from "../render/InProgram.ts"
 import * as Invocation from "../render/Invocation.ts"
 import * as Print from "../render/Print.ts"
+import * as RenderApprovals from "../render/RenderApprovals.ts"
 import * as RenderSessions from "../render/RenderSessions.ts"
 import * as TerminalText from "../render/TerminalText.ts"
 import * as SessionAgent from "../SessionAgent.ts"
@@ -42,11 +44,7 @@ export const run = Effect.fnUntraced(function*(
     return yield* endWith(found)
   }
   if (isList) {
-    const infos = left.map(({ info }) => info)
-    const look = { ...(yield* Print.tableOf(settings.isPlain)), now: yield* Clock.currentTimeMillis }
-    yield* Print.print(
-      settings.json ? infos.map(RenderSessions.json).join("") : RenderSessions.lines(infos, look)
-    )
+    yield* Print.print(settings.json ? left.map(json).join("") : yield* lines(left, settings))
     return yield* endWith(found)
   }
   const [Run, { open }] = yield* Effect.promise(() => Promise.all([import("../Run.ts"), import("../Worker.ts")]))
@@ -75,6 +73,15 @@ export const run = Effect.fnUntraced(function*(
   yield* endWith(code)
 }, Effect.scoped)
 
+const json = ({ info, willRun }: Left): string =>
+  RenderSessions.json(willRun.length === 0 ? info : { ...info, willRun })
+
+const lines = Effect.fnUntraced(function*(left: ReadonlyArray<Left>, { isPlain }: Settings) {
+  const below = new Map(left.map(({ info, willRun }) => [info.sessionId, willRun.flatMap(RenderApprovals.allowed)]))
+  const look = { ...(yield* Print.tableOf(isPlain)), now: yield* Clock.currentTimeMillis, below }
+  return RenderSessions.lines(left.map(({ info }) => info), look)
+})
+
 const endWith = (code: number): Effect.Effect<void, Ended> =>
   code === codes.completed ? Effect.void : Effect.fail(new Ended({ code }))
 
@@ -102,6 +109,8 @@ interface Left {
   readonly info: SessionStore.SessionInfo
   /** the settings to go on with its run */
   readonly settings: Settings
+  /** read for a list only */
+  readonly willRun: ReadonlyArray<AllowedCalls.AllowedCall>
 }
 
 /**
@@ -140,9 +149,7 @@ const leftByProcesses = Effect.fnUntraced(function*(
       yield* stderr.write(`${Messages.line(`left alone: ${admitted.failure.line}`)}\n`)
       continue
     }
-    const folded = yield* Effect.result(
-      Effect.provideService(Sessions.current(sessionId), SessionStore.SessionStore, store)
-    )
+    const folded = yield* Effect.result(stateOf(store, sessionId, isList))
     if (Result.isFailure(folded)) {
       unread++
       yield* stderr.write(`${Messages.line(Messages.ofRun(folded.failure))}\n`)
@@ -159,7 +166,7 @@ const leftByProcesses = Effect.fnUntraced(function*(
       )
       // a list asks no model
       const adopted = isList ? admitted : yield* Effect.result(adopting)
-      if (Result.isSuccess(adopted)) left.unshift({ info, settings: adopted.success })
+      if (Result.isSuccess(adopted)) left.unshift({ info, settings: adopted.success, willRun: folded.success.willRun })
       else {
         unread++
         yield* stderr.write(`${Messages.line(adopted.failure.line)}\n`)
@@ -168,4 +175,14 @@ const leftByProcesses = Effect.fnUntraced(function*(
   }
   if (alive > 0) yield* stderr.write(`${count(alive, "run")} still going on; left alone.\n`)
   return { left, others, unread }
+})
+
+/** The state of the session's last run, and for a list the calls that going on makes. */
+const stateOf = Effect.fnUntraced(function*(
+  store: SessionStore.SessionStore["Service"],
+  sessionId: string,
+  isList: boolean
+) {
+  const { state } = yield* Effect.provideService(Sessions.current(sessionId), SessionStore.SessionStore, store)
+  return { state, willRun: isList ? yield* AllowedCalls.of(store, sessionId, state) : [] }
 })

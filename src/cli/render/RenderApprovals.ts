@@ -1,6 +1,7 @@
 /** What calls waiting for approval look like, as lines with all their arguments or as JSON, and the answers. Pure. */
 import type * as DurableEvent from "../../run/DurableEvent.ts"
 import type * as RunResult from "../../run/RunResult.ts"
+import type { AllowedCall } from "../AllowedCalls.ts"
 import type { Paint } from "./Paint.ts"
 import * as TerminalText from "./TerminalText.ts"
 import { age, duration } from "./Time.ts"
@@ -45,6 +46,12 @@ export const call = (
   const call = ToolLine.call(tool, params)
   const whole = call.endsWith("…") ? ToolResult.whole(ToolResult.text(params)).map((line) => `      ${line}`) : []
   return [`  ${TerminalText.line(callId)}  ${Visible.line(call)}`, ...whole.map(Visible.line)]
+}
+
+/** `  1.0  refund amount=5  will run, approved by alice`: a call that going on with its run makes. */
+export const allowed = ({ by, ...made }: AllowedCall): ReadonlyArray<string> => {
+  const [line, ...whole] = call(made)
+  return [`${line}  will run, approved${by === undefined ? "" : ` by ${TerminalText.line(by)}`}`, ...whole]
 }
 
 /** A line of JSON for each question, which names its session. */

@@ -2,6 +2,7 @@
 import { count } from "../../run/Quantity.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import type { AllowedCall } from "../AllowedCalls.ts"
 import type { Paint } from "./Paint.ts"
 import * as TerminalText from "./TerminalText.ts"
 import { age } from "./Time.ts"
@@ -14,6 +15,8 @@ interface Look {
   readonly now: number
   /** ids of suspended sessions in which nothing waits for an answer any more */
   readonly decided?: ReadonlySet<string>
+  /** lines to follow that of a session, by its id */
+  readonly below?: ReadonlyMap<string, ReadonlyArray<string>>
 }
 
 const words: Record<RunEvent.End["_tag"], string> = {
@@ -45,7 +48,8 @@ export const lines = (infos: ReadonlyArray<SessionStore.SessionInfo>, look: Look
     const used = widths.reduce((sum, width) => sum + width + 2, 0)
     // the id must stay whole to be copied: where there is no room, the title is cut
     const title = TerminalText.cut(TerminalText.line(info.title), Math.max(look.columns - used, 0))
-    return `${id}  ${colour(info, look.paint)(ended)}  ${turns}  ${look.paint.dim(ago)}  ${title}`.trimEnd() + "\n"
+    const line = `${id}  ${colour(info, look.paint)(ended)}  ${turns}  ${look.paint.dim(ago)}  ${title}`.trimEnd()
+    return [line, ...look.below?.get(info.sessionId) ?? []].map((line) => `${line}\n`).join("")
   }).join("")
 }
 
@@ -54,6 +58,11 @@ type Cells = [id: string, ended: string, turns: string, ago: string]
 const colour = ({ end }: SessionStore.SessionInfo, paint: Paint): (text: string) => string =>
   end === "RunCompleted" ? paint.green : end === "RunFailed" ? paint.red : paint.yellow
 
+/** A session, and the calls that going on with it makes. */
+export interface Shown extends SessionStore.SessionInfo {
+  readonly willRun?: ReadonlyArray<AllowedCall>
+}
+
 /** A line of JSON; `end` is `null` while no run has ended. */
-export const json = (info: SessionStore.SessionInfo): string =>
+export const json = (info: Shown): string =>
   `${TerminalText.json(JSON.stringify({ ...info, end: info.end ?? null }))}\n`
