@@ -201,7 +201,7 @@ export const latestSaid = (self: Transcript): Message.UserMessage | undefined =>
 }
 
 /** `seq` of the message whose calls are open: it and what follows it cannot be replaced without loss. */
-export const openSeq = (self: Transcript): number | undefined => self.open?.seq
+export const openSeq = ({ open }: Transcript): number | undefined => open?.isCut === true ? undefined : open?.seq
 
 /** A sum over the messages; given the sum of an older version, only what is new is added. */
 export interface Total {

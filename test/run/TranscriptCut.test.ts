@@ -76,16 +76,17 @@ describe("an answer that was cut off", () => {
     assert.deepStrictEqual(said(...begun, aborted(" \n", ""), Draft.started("on")), ["user: count,on"])
   })
 
-  it("is no place where a prefix may be cut off, as its run may go on", () => {
-    const transcript = Transcript.fromLog(Draft.log(...begun, aborted("one")))
-    assert.strictEqual(Transcript.openSeq(transcript), 3)
-    const compacted = Transcript.compact(transcript, { upTo: 2, replacement: [Message.user("summary")] }, 4)
-    const after = Draft.log(...begun, aborted("one"), Draft.started("on"), resumed)
-    assert.deepStrictEqual(
-      Transcript.messages(Transcript.append(compacted, after[3]!)).map(({ role }) => role),
-      ["user", "assistant", "user"]
-    )
-    assert.deepStrictEqual(Transcript.messages(Transcript.append(compacted, after[4]!)), [Message.user("summary")])
+  it("may be left out with what is before it, and its note with it", () => {
+    const [first, ...rest] = Draft.log(...begun, aborted("one"), Draft.compacted(3, [Message.user("summary")]), resumed)
+    const compacted = Transcript.fromLog([first!, ...rest.slice(0, 3)])
+    assert.deepStrictEqual(Transcript.messages(compacted), [Message.user("summary")])
+    assert.deepStrictEqual(Transcript.messages(Transcript.append(compacted, rest[3]!)), [Message.user("summary")])
+  })
+
+  it("is taken back after a compaction that kept it, too", () => {
+    const drafts = [...begun, aborted("one"), Draft.compacted(2, [Message.user("summary")])]
+    assert.deepStrictEqual(said(...drafts), ["user: summary", "assistant: one", `user: ${notice}`])
+    assert.deepStrictEqual(said(...drafts, resumed), ["user: summary"])
   })
 
   it("is nobody's last word: the latest that a person said stays what it was", () => {

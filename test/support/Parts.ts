@@ -180,7 +180,7 @@ export const end = (taste: Taste, _tag: RunEvent.End["_tag"], totals: RunEvent.T
     totals: cutOff === undefined ? totals : { ...totals, usage: Usage.add(totals.usage, cutOff.usage) },
     ...(dice.chance(0.1) ? { leftBehind: ["pay"] } : {}),
     ...(cutOff === undefined ? {} : { cutOff }),
-    ...(mayBeCutOff && dice.chance(0.2) ? { unfinished: textsOf(taste) } : {})
+    ...(mayBeCutOff && dice.chance(0.5) ? { unfinished: textsOf(taste) } : {})
   }
   switch (_tag) {
     case "RunCompleted":

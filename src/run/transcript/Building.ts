@@ -117,18 +117,11 @@ const gather = (tail: Input | undefined, input: Input): Input | undefined => {
     }
 }
 
-/** The user's message after a turn: `tail`, and the input that came meanwhile. A model is told that its answer was cut off. */
-const following = (
-  open: OpenTurn | undefined,
-  tail: Input | undefined,
-  waiting: Transcript["waiting"]
-): Input | undefined => gatherAll(open?.isCut === true ? cutOff(open, waiting) : tail, waiting)
-
-/** What came meanwhile is in the same message, and may have come first. */
-const cutOff = ({ seq }: OpenTurn, { items, length }: Transcript["waiting"]): Input => {
-  const notice = toInput(seq, [Notice.cutOffPart], true)
-  const first = length === 0 ? undefined : items[0]
-  return first === undefined ? notice : { ...notice, from: first.from, isDuringCall: first.isDuringCall }
+/** The entries of a turn that is over. Its model is told where an answer was cut off. */
+export const fromTurn = (turn: OpenTurn): ReadonlyArray<Entries.Entry> => {
+  const entries = Entries.fromTurn(turn)
+  const { isCut = false, seq } = turn
+  return isCut ? [...entries, { seq, from: seq, isNotice: true, message: Notice.cutOffMessage }] : entries
 }
 
 const gatherAll = (tail: Input | undefined, waiting: Transcript["waiting"]): Input | undefined =>
@@ -147,8 +140,8 @@ export const closeTurn = (self: Transcript): Transcript => {
   if (open === undefined && paused === undefined && !calling && waiting.length === 0) return self
   const { settled, tail } = open === undefined ? endPause(self) : flushTail(self)
   return {
-    settled: open === undefined ? settled : Vector.appendAll(settled, Entries.fromTurn(open)),
-    tail: following(open, tail, waiting),
+    settled: open === undefined ? settled : Vector.appendAll(settled, fromTurn(open)),
+    tail: gatherAll(tail, waiting),
     open: undefined,
     paused: undefined,
     calling: false,
@@ -206,8 +199,8 @@ export const closing = (
   const goesOn = last !== undefined && last === paused && waiting.length === 0 &&
     Message.isSameModel(last.model, reader)
   // whatever was gathered got its place when the turn opened
-  const turn = last === undefined ? [] : Entries.fromTurn(goesOn ? { ...paused, content: paused.whole } : last)
+  const turn = last === undefined ? [] : fromTurn(goesOn ? { ...paused, content: paused.whole } : last)
   const before = open === undefined ? tail : undefined
-  const gathered = following(open, before, waiting)
+  const gathered = gatherAll(before, waiting)
   return gathered === undefined ? turn : [...turn, userEntry(gathered)]
 }

@@ -13,8 +13,8 @@ export const earlier = "(The conversation began earlier.)"
 /** After an answer that was cut off in its middle, before what was said next. */
 export const cutOff = "(Your answer was cut off here.)"
 
-/** The same as a part of a message. */
-export const cutOffPart: Message.TextPart = Message.text(cutOff)
+/** The same as a message. */
+export const cutOffMessage: Message.UserMessage = Message.user(cutOff)
 
 /** Whether the runtime said it, and no person. */
 export const is = (text: string): boolean => text === goOn || text === earlier || text === cutOff

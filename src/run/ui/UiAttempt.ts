@@ -68,6 +68,13 @@ export class UiAttempt {
     )
   }
 
+  /** Ends an answer that was cut off, of whose texts a slow reader may have seen less: they are shown whole then. */
+  over(texts: ReadonlyArray<string>): Array<Chunk> {
+    const shown = this.#shown.flatMap((one) => one.type === "text" && one.text.trim() !== "" ? one.text : [])
+    const isWhole = texts.length === 0 || JSON.stringify(shown) === JSON.stringify(texts)
+    return isWhole ? this.end() : [{ type: "reset-step" }, ...UiContent.unfinished(texts)]
+  }
+
   /** What the settled message adds. If it was shown differently, in part, or in another order, it is taken back and shown whole. */
   settled(
     content: ReadonlyArray<Message.AssistantPart>,

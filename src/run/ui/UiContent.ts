@@ -4,7 +4,6 @@
  * Does not own how much of an answer a page has been shown already (`UiAttempt`).
  */
 import * as Message from "../Message.ts"
-import * as RunEvent from "../RunEvent.ts"
 import * as OpenCall from "../state/OpenCall.ts"
 import type { Chunk, UserPart } from "./UiChunk.ts"
 
@@ -82,9 +81,9 @@ export const whole = ({ id, part }: Told): Array<Chunk> => {
 const by = ({ providerExecuted }: Message.ToolCallPart | Message.ToolResultPart) =>
   providerExecuted === true ? { providerExecuted } : {}
 
-/** An answer that the end of a run cut off, for a page that was not shown its deltas. */
-export const unfinished = (end: RunEvent.End | undefined): Array<Chunk> =>
-  RunEvent.unfinishedOf(end).flatMap((text, at) => whole({ id: `unfinished:${at}`, part: Message.text(text) }))
+/** The texts of an answer that was cut off. */
+export const unfinished = (texts: ReadonlyArray<string>): Array<Chunk> =>
+  texts.flatMap((text, at) => whole({ id: `unfinished:${at}`, part: Message.text(text) }))
 
 /** An error result, in words for people. */
 export const inWords = (result: unknown): string => typeof result === "string" ? result : JSON.stringify(result)

@@ -23,7 +23,7 @@ export class Conversation {
 
   take(event: RunEvent.Durable): this {
     if (event._tag === "RunStarted") {
-      this.#close()
+      this.#close(true)
       this.#runId = event.runId
       this.#writer = new UiWriter(this.#options)
       const { history = [], messages } = event.input
@@ -48,8 +48,8 @@ export class Conversation {
   }
 
   /** The answer of the run is whole, as far as the log has it. */
-  #close(): void {
-    this.#put(this.#writer?.over())
+  #close(isFollowed = false): void {
+    this.#put(this.#writer?.over(isFollowed))
     const { metadata, parts } = this.#answer
     if (parts.some(({ type }) => type !== "step-start")) {
       const id = messageIdOf(this.#runId)

@@ -79,10 +79,12 @@ export class UiWriter {
     return []
   }
 
-  /** The stream is over. */
-  over(): Array<Chunk> {
+  /** The stream is over; `isFollowed`: another run follows this one. */
+  over(isFollowed = false): Array<Chunk> {
     const end = this.#end
-    const open = this.#attempt?.end() ?? UiContent.unfinished(end)
+    // a run that goes on by itself asks for its answer anew, and a page that joins it then would have both
+    const unfinished = end === undefined || (RunEvent.isLeft(end) && !isFollowed) ? [] : RunEvent.unfinishedOf(end)
+    const open = this.#attempt?.over(unfinished) ?? UiContent.unfinished(unfinished)
     if (end !== undefined) return [...open, ...this.#endOf(end)]
     return this.#error === undefined ? open : [...open, this.#failed(this.#error)]
   }
@@ -96,7 +98,7 @@ export class UiWriter {
     switch (event._tag) {
       case "RunResumed":
         this.#end = undefined
-        return []
+        return this.#discard()
       case "TurnStarted":
         return [{ type: "start-step" }]
       case "TurnFinished":

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as Message from "../../../src/run/Message.ts"
-import type * as RunEvent from "../../../src/run/RunEvent.ts"
+import * as RunEvent from "../../../src/run/RunEvent.ts"
 import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
 import * as Drafts from "../../../src/testing/sessions/Drafts.ts"
 import * as Logs from "../../support/Logs.ts"
@@ -117,8 +117,13 @@ describe("a session on a page", () => {
       assert.deepStrictEqual(Object.keys(answer!.parts), ["0"])
     }))
 
-  it.effect.prop("begins with what its runs showed", [Logs.tidy], ([{ log }]) =>
+  /** What a run that goes on by itself had said is no part of what it showed: see below. */
+  const asShown = (event: RunEvent.Durable): RunEvent.Durable =>
+    RunEvent.isEnd(event) && RunEvent.isLeft(event) ? { ...event, unfinished: [] } as RunEvent.Durable : event
+
+  it.effect.prop("begins with what its runs showed", [Logs.tidy], ([session]) =>
     Effect.gen(function*() {
+      const log = session.log.map(asShown)
       const messages = yield* UiPage.opened(log)
       const answers = messages.filter(({ id }) => id.endsWith(":answer"))
       const shown = yield* Effect.forEach(runsOf(log), (run) =>
@@ -143,19 +148,80 @@ describe("a session on a page", () => {
     { arbitrary: { runs: 100, seed: "odd pages" } }
   )
 
+  const begun = [Drafts.started("count"), Drafts.turnStarted(1)]
+  const cut = { ...Drafts.aborted, unfinished: ["one, two"] }
+  const again = [
+    Drafts.resumed(2),
+    Drafts.turnStarted(2),
+    Drafts.assistant([Message.text("1, 2, 3")], { turn: 2 }),
+    Drafts.turnFinished(2),
+    Drafts.completed()
+  ]
+  const briefOf = (log: ReadonlyArray<RunEvent.Durable>) =>
+    Effect.map(UiPage.opened(log), (messages) => messages.flatMap(UiPage.brief))
+
   it.effect("has an answer that was cut off, without what its run, which went on, said anew", () =>
     Effect.gen(function*() {
-      const cut = { ...Drafts.aborted, unfinished: ["one, two"] }
-      const begun = [Drafts.started("count"), Drafts.turnStarted(1), cut]
-      const [, answer] = yield* UiPage.opened(Drafts.log(...begun))
-      assert.deepStrictEqual(UiPage.brief(answer), ["step-start", "text: one, two"])
-      const again = [Drafts.resumed(2), Drafts.turnStarted(2), Drafts.assistant([Message.text("1, 2, 3")], { turn: 2 })]
-      const messages = yield* UiPage.opened(Drafts.log(...begun, ...again, Drafts.turnFinished(2), Drafts.completed()))
-      assert.deepStrictEqual(messages.flatMap(UiPage.brief), [
+      assert.deepStrictEqual(yield* briefOf(Drafts.log(...begun, cut)), [
+        "text: count",
+        "step-start",
+        "text: one, two"
+      ])
+      assert.deepStrictEqual(yield* briefOf(Drafts.log(...begun, cut, ...again)), [
         "text: count",
         "step-start",
         "step-start",
         "text: 1, 2, 3"
       ])
+    }))
+
+  it.effect("has one whose run goes on by itself only once another run follows: who joins it gets the answer whole", () =>
+    Effect.gen(function*() {
+      const left: Drafts.Placed = { ...cut, reason: "shutdown" }
+      assert.deepStrictEqual(yield* briefOf(Drafts.log(...begun, left)), ["text: count"])
+      assert.deepStrictEqual(yield* briefOf(Drafts.log(...begun, left, { ...Drafts.started("on"), runId: "run-2" })), [
+        "text: count",
+        "step-start",
+        "text: one, two",
+        "text: on"
+      ])
+    }))
+
+  /** What a page that follows a run has in the end. */
+  const followed = (...events: ReadonlyArray<RunEvent.RunEvent>) =>
+    Effect.gen(function*() {
+      const chunks = yield* UiPage.chunksOf(Stream.fromIterable(events))
+      const { errors, last } = yield* UiPage.read(chunks)
+      assert.deepStrictEqual(errors, [])
+      return last
+    })
+
+  const delta = (turn: number, index: number, text: string): RunEvent.RunEvent => ({
+    _tag: "TextDelta",
+    runId: "run-1",
+    turn,
+    attempt: 1,
+    index,
+    block: "0",
+    delta: text
+  })
+
+  it.effect("that a page follows while the run goes on has what is said anew, and nothing that still streams", () =>
+    Effect.gen(function*() {
+      const [started, turn, end, ...rest] = Drafts.log(...begun, cut, ...again)
+      const whole = yield* followed(started!, turn!, delta(1, 0, "one, two"), end!, ...rest)
+      assert.deepStrictEqual(UiPage.brief(whole), ["step-start", "step-start", "text: 1, 2, 3"])
+      assert.notInclude(JSON.stringify(whole), "streaming")
+      const cutAgain = Drafts.log(...begun, cut, ...again.slice(0, 2), { ...cut, unfinished: ["eins, zwei"] })
+      const [a, b, c, ...others] = cutAgain
+      const last = yield* followed(a!, b!, delta(1, 0, "one, two"), c!, ...others)
+      assert.deepStrictEqual(UiPage.brief(last), ["step-start", "step-start", "text: eins, zwei"])
+    }))
+
+  it.effect("that was cut off is shown whole to a page that missed a part of it", () =>
+    Effect.gen(function*() {
+      const [started, turn, end] = Drafts.log(...begun, cut)
+      const last = yield* followed(started!, turn!, delta(1, 2, ", two"), end!)
+      assert.deepStrictEqual(UiPage.brief(last), ["step-start", "text: one, two"])
     }))
 })

@@ -183,6 +183,7 @@ describe("the chunks of a run", () => {
       const said = { ...says(Message.text("Hello")), attempt: 2 }
       const chunks = yield* chunksOf([...begin, text("t", "Hel"), resumed, again, second, said])
       assert.deepStrictEqual<unknown>(chunks.slice(4), [
+        { type: "reset-step" },
         { type: "start-step" },
         { type: "text-start", id: "1.2:t" },
         { type: "text-delta", id: "1.2:t", delta: "Hello" },
@@ -317,7 +318,8 @@ describe("the chunks of a run", () => {
       )
       const said = { ...text("t", "Yes."), turn: 2 }
       const chunks = yield* chunksOf([...begin, text("t", "Hal"), limited, resumed, second, said])
-      assert.deepStrictEqual<unknown>(chunks.slice(4, 7), [
+      assert.deepStrictEqual<unknown>(chunks.slice(4, 8), [
+        { type: "reset-step" },
         { type: "start-step" },
         { type: "text-start", id: "2.1:t" },
         { type: "text-delta", id: "2.1:t", delta: "Yes." }
