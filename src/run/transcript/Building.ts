@@ -118,7 +118,7 @@ const gather = (tail: Input | undefined, input: Input): Input | undefined => {
 }
 
 /** The entries of a turn that is over. Its model is told where an answer was cut off. */
-export const fromTurn = (turn: OpenTurn): ReadonlyArray<Entries.Entry> => {
+const fromTurn = (turn: OpenTurn): ReadonlyArray<Entries.Entry> => {
   const entries = Entries.fromTurn(turn)
   const { isCut = false, seq } = turn
   return isCut ? [...entries, { seq, from: seq, isNotice: true, message: Notice.cutOffMessage }] : entries

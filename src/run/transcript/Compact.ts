@@ -8,7 +8,7 @@ import * as HashSet from "effect/HashSet"
 import type * as Memory from "../Memory.ts"
 import * as Message from "../Message.ts"
 import * as Vector from "../Vector.ts"
-import { all, closing, empty, fromTurn, type Input, toInput, type Transcript } from "./Building.ts"
+import { all, closing, empty, type Input, toInput, type Transcript } from "./Building.ts"
 import * as Entries from "./Entries.ts"
 import * as Legality from "./Legality.ts"
 import * as Pruning from "./Pruning.ts"
@@ -38,7 +38,7 @@ export const compact = (self: Transcript, change: Change, seq: number): Transcri
       .map((entry) => entry.seq <= pruned ? Pruning.prune(entry) : entry)
   const settled = keep(Vector.toArray(self.settled))
   const unsettled = open === undefined ? keep(closing(self)) : []
-  const left = [...settled, ...unsettled, ...(open === undefined ? [] : fromTurn(open))]
+  const left = [...settled, ...unsettled, ...(open === undefined ? [] : Entries.fromTurn(open))]
   const { entries: replaced, taken } = Entries.fromMessages(change.replacement, upTo, seq, takenBy(self, left))
   // a message that is being gathered stays so, and no other becomes one
   const gathered = unsettled.at(-1)?.message.role === "user" ? unsettled.pop() : undefined
