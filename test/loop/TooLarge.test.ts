@@ -1,5 +1,6 @@
 /** What is more than a store holds: it is left out, typed, and the run still has its end. */
 import { assert, describe, it } from "@effect/vitest"
+import type * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
@@ -14,6 +15,7 @@ import * as RunError from "../../src/run/RunError.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as Usage from "../../src/run/Usage.ts"
 import * as ContextManager from "../../src/services/ContextManager.ts"
+import * as Model from "../../src/services/Model.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Family from "../support/Family.ts"
@@ -47,6 +49,29 @@ describe("what is more than an event holds", () => {
       const log = yield* goesOn(made, "RunFailed(EventTooLarge)")
       const [discarded] = RunLog.only(log, "AttemptDiscarded")
       assert.deepStrictEqual([discarded?.error._tag, discarded?.usage], ["EventTooLarge", ScriptedModel.usage])
+    }))
+
+  it.effect.each<readonly [string, Model.ModelPart]>([
+    ["text", { type: "text-delta", block: "0", delta: "x".repeat(4096) }],
+    ["reasoning", { type: "reasoning-delta", block: "0", delta: "x".repeat(4096) }],
+    ["arguments", { type: "tool-params-delta", block: "0", tool: "work", delta: "1".repeat(4096) }],
+    ["files", { type: "file", mediaType: "image/png", data: "x".repeat(4096) }],
+    ["calls", { type: "tool-call", id: "a", name: "work", params: { n: 1 } }]
+  ])("as an answer of endless %s is read no further, and its source is closed", ([, part]) =>
+    Effect.gen(function*() {
+      let isClosed = false
+      const info = { provider: "test", name: "endless" }
+      const parts = Array.from({ length: 64 }, () => part) as unknown as Arr.NonEmptyReadonlyArray<Model.ModelPart>
+      const endless = Stream.onExit(Stream.forever(Stream.fromArray(parts)), () => Effect.sync(() => isClosed = true))
+      const model = Layer.succeed(Model.Model, { info, stream: () => endless })
+      const made = yield* TestAgent.make([], { model })
+      const error = yield* Effect.flip(made.agent.run({ sessionId: "s", input: "go" }))
+      assert.strictEqual(error.reason._tag, "EventTooLarge")
+      assert.include(error.message, "the model's answer so far has ")
+      assert.isTrue(isClosed)
+      const log = yield* made.store.log("s")
+      assert.deepStrictEqual(RunLog.violations(log), [])
+      assert.deepStrictEqual(RunLog.tags(log), ["RunStarted", "TurnStarted", "AttemptDiscarded", "RunFailed"])
     }))
 
   it.effect("as a tool's result is NotEncodable, and the run continues", () =>

@@ -96,6 +96,10 @@ class Text implements Incoming.Collected {
     }
   }
 
+  get size(): number {
+    return this.#text.length
+  }
+
   content(): ReadonlyArray<Message.AssistantPart> {
     return this.#text === "" ? [] : [Message.text(this.#text)]
   }

@@ -92,6 +92,8 @@ const apart = (call: Call): ReadonlyArray<Call> =>
 export class CallFragments {
   readonly #calls: Array<Call> = []
   #chunk = 0
+  /** characters of all arguments */
+  size = 0
 
   /** All calls, in order; `undefined` where one has arguments and no name. */
   whole(): ReadonlyArray<Call> | undefined {
@@ -120,6 +122,7 @@ export class CallFragments {
       call.name = fragment.name.startsWith(call.name) ? fragment.name : call.name + fragment.name
     }
     call.text += fragment.text
+    this.size += fragment.text.length
     call.end?.push(fragment.text)
     call.unsent += fragment.text
     if (fragment.fields !== undefined) call.fields = { ...call.fields, ...fragment.fields }

@@ -39,6 +39,9 @@ const notAStream = (endpoint: Endpoint, what: string): AiError.AiError =>
       + `(most end in /v1) and that the model can stream`
   )
 
+const endless =
+  "sent more than 64 MiB of reasoning details and arguments, which no answer may have; ask for less at once"
+
 /** Whether a text is the data of several events without blank lines between them. */
 const isUnparted = (data: string): boolean => Json.object(Json.parse(data.split("\n", 1)[0]!)) !== undefined
 
@@ -101,7 +104,8 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
       fail(AdapterErrors.fromProvider(endpoint, ProviderError.read(json ?? data)))
     } else if (payload !== undefined) {
       response.push(ChatChunk.read(payload), parts)
-      if (response.isComplete()) settle()
+      if (response.isTooLarge()) fail(AdapterErrors.invalidResponse(endpoint, endless))
+      else if (response.isComplete()) settle()
     } else if (!isAtEnd && json !== null && !isForeign(name, said)) {
       fail(AdapterErrors.invalidResponse(endpoint, "sent an event that is not a JSON object; check the base URL"))
     }

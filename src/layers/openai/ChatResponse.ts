@@ -31,6 +31,8 @@ interface ChatResponse {
   readonly isEarly: () => boolean
   /** Whether the model finished and its usage is known: nothing more will come, not even details of it. */
   readonly isComplete: () => boolean
+  /** Whether more has come beside texts than any answer may have: it is kept here until it is whole. */
+  readonly isTooLarge: () => boolean
   readonly end: (out: Parts) => Defect | undefined
   /** Emits the usage so far of an answer that is not over, where it has changed since it was last emitted. */
   readonly count: (out: Parts) => void
@@ -87,6 +89,9 @@ const together = (before: Json.JsonObject | undefined, later: Json.JsonObject): 
   })
   return { ...before, ...Object.fromEntries(said) }
 }
+
+/** Characters of details and arguments: more than an event holds, which the loop finds first where it is shown them. */
+const longest = 64 * 1024 * 1024
 
 /** The response of a model at a server (`Attached.source`). */
 export const make = (from: string): ChatResponse => {
@@ -150,6 +155,7 @@ export const make = (from: string): ChatResponse => {
     isFinished: () => finishReason !== undefined,
     isEarly: () => isEarly,
     isComplete: () => isComplete,
+    isTooLarge: () => seal.size + calls.size > longest,
     push(chunk, out) {
       if (!isAnnounced && (chunk.id !== undefined || chunk.model !== undefined)) {
         isAnnounced = true

@@ -5,7 +5,7 @@
  * Does not own where that reasoning is placed (`ChatResponse`).
  */
 import type * as Response from "effect/ai/Response"
-import type * as Json from "../provider/Json.ts"
+import * as Json from "../provider/Json.ts"
 import * as Attached from "./Attached.ts"
 import type { ChatChunk } from "./ChatChunk.ts"
 import * as ReasoningDetails from "./ReasoningDetails.ts"
@@ -19,6 +19,8 @@ export class Seal {
   #fields: Json.JsonObject | undefined
   #isReasoningContent = false
   #isOpen = false
+  /** characters of all details */
+  size = 0
 
   /** For a model at a server (`Attached.source`). */
   constructor(from: string) {
@@ -30,7 +32,10 @@ export class Seal {
     if (fields === undefined && reasoningDetails.length === 0) return
     this.#isOpen = true
     this.#fields = fields === undefined ? this.#fields : { ...this.#fields, ...fields }
-    for (const detail of reasoningDetails) ReasoningDetails.add(this.#details, detail)
+    for (const detail of reasoningDetails) {
+      ReasoningDetails.add(this.#details, detail)
+      this.size += sizeOf(detail)
+    }
   }
 
   /** Whether something came that no reasoning has taken yet. */
@@ -54,3 +59,10 @@ export class Seal {
     return this.#named.has(id)
   }
 }
+
+/** Characters of the texts in a detail. */
+const sizeOf = (detail: Json.Json): number =>
+  Object.values(Json.object(detail) ?? {}).reduce(
+    (sum: number, text) => sum + (typeof text === "string" ? text.length : 1),
+    0
+  )

@@ -24,6 +24,11 @@ export class ToolCalls {
     this.#from = from
   }
 
+  /** Characters of all arguments so far. */
+  get size(): number {
+    return this.#fragments.size
+  }
+
   /** Adds the fragments of one chunk, in order. */
   push(fragments: ReadonlyArray<Fragment>, out: Parts): void {
     this.#fragments.add(fragments, (call) => {

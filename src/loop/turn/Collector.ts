@@ -41,6 +41,7 @@ export class Collector {
   readonly attempt: number
   finish: { readonly reason: RunEvent.FinishReason; readonly usage: Usage.Usage } | undefined
   response: AttemptResult.Response | undefined
+  size = 0
   #usedSoFar = Usage.zero
   #index = 0
   #content: Array<Entry> = []
@@ -80,6 +81,7 @@ export class Collector {
     const id = block.id
     const texts = block.deltas
     let index = this.#index
+    let size = 0
     let i = from
     for (; i < parts.length; i++) {
       const part = parts[i]!
@@ -87,9 +89,11 @@ export class Collector {
       const { delta } = part
       if (delta === "" || (delta.charCodeAt(delta.length - 1) & 0xfc00) === 0xd800) break
       texts.push(delta)
+      size += delta.length
       deltas.push({ _tag, runId, turn, attempt, index: index++, block: id, delta })
     }
     this.#index = index
+    this.size += size
     return i
   }
 
@@ -106,6 +110,7 @@ export class Collector {
         // only the first one has to name it
         if (part.tool !== undefined) params.tool = part.tool
         params.deltas.push(part.delta)
+        this.size += part.delta.length
         const { block, tool } = params
         deltas.push({ _tag: "ToolParamsDelta", runId, turn, attempt, index: this.#index++, block, delta, tool })
         return
@@ -160,8 +165,7 @@ export class Collector {
         ? []
         : [{ _tag: eventOf[entry.type], block: entry.id, deltas: entry.deltas, index: entry.first }]
     )
-    const all = [...blocks, ...(this.#params?.values() ?? [])]
-    return SoFar.joined(all, this.#index, { runId, turn, attempt })
+    return SoFar.joined([...blocks, ...(this.#params?.values() ?? [])], this.#index, { runId, turn, attempt })
   }
 
   /** A delta in whole characters: half a surrogate pair at its end comes with the block's next delta. */
@@ -187,6 +191,7 @@ export class Collector {
     if (ended !== undefined && ended.metadata === undefined) return annotate(ended, part.metadata)
     const block = open ?? this.#begin(type, part.block)
     block.deltas.push(part.delta)
+    this.size += part.delta.length
     if (part.metadata !== undefined) annotate(block, part.metadata)
     if (part.delta !== "") this.#current = block
     const delta = this.#characters(part)
@@ -234,6 +239,7 @@ export class Collector {
   /** A part that is no block ends the blocks before it: a text after a call is another block. */
   #put(part: Message.AssistantPart): void {
     this.#content.push({ kind: "part", part: Legality.writable(part) })
+    this.size += SoFar.leastSize(part)
     this.#open.clear()
     this.#current = undefined
   }

@@ -50,6 +50,9 @@ const isShown = (block: Block): block is Block & { readonly index: number } => b
 export const texts = (content: ReadonlyArray<Message.AssistantPart>): ReadonlyArray<string> =>
   content.flatMap((part) => part.type === "text" ? whole(part.text) : []).filter((text) => text.trim() !== "")
 
+/** Bytes of JSON that a part has at least; arguments were counted as they came. */
+export const leastSize = (part: Message.AssistantPart): number => part.type === "file" ? part.data.length : 50
+
 const whole = (text: string): string => endsInHalf(text) ? text.slice(0, -1) : text
 
 /** The last unit is the first half of a surrogate pair; for an empty text `charCodeAt` is NaN, and the result false. */

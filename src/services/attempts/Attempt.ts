@@ -13,11 +13,12 @@ import * as Pull from "effect/Pull"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as AttemptResult from "../../run/AttemptResult.ts"
-import type * as RunError from "../../run/RunError.ts"
+import * as RunError from "../../run/RunError.ts"
 import * as Detached from "../fibers/Detached.ts"
 import * as Leavable from "../fibers/Leavable.ts"
 import * as Grace from "../Grace.ts"
 import type * as Model from "../Model.ts"
+import * as SessionStore from "../SessionStore.ts"
 import type { Incoming } from "./Incoming.ts"
 import type * as Patience from "./Patience.ts"
 import { TimeLeft } from "./TimeLeft.ts"
@@ -80,7 +81,9 @@ const resultOf = (incoming: Incoming): AttemptResult.AttemptResult => {
   const now = incoming.now()
   const { collector, firstPartAt = now, startedAt } = incoming
   const { finish } = collector
-  if (finish === undefined) return failed(AttemptResult.truncated, incoming)
+  if (finish === undefined) {
+    return failed(incoming.isTooLarge ? tooLarge(collector.size) : AttemptResult.truncated, incoming)
+  }
   if (finish.reason === "error") return failed(AttemptResult.gaveUp, incoming)
   const content = collector.content()
   const refused = incoming.refused(content)
@@ -95,6 +98,8 @@ const resultOf = (incoming: Incoming): AttemptResult.AttemptResult => {
     duration: now - startedAt
   }
 }
+
+const tooLarge = (size: number) => RunError.tooLarge("the model's answer so far", size, SessionStore.maxContentBytes)
 
 const failed = (error: AttemptResult.Failed["error"], incoming: Incoming): AttemptResult.Failed => {
   incoming.end()

@@ -11,6 +11,7 @@ import type * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as Usage from "../../run/Usage.ts"
 import type * as Model from "../Model.ts"
+import * as SessionStore from "../SessionStore.ts"
 
 /** What the parts add up to so far. */
 export interface Collected {
@@ -20,6 +21,8 @@ export interface Collected {
   /** what the attempt has used, as far as its provider said */
   readonly used: Usage.Usage
   readonly content: () => ReadonlyArray<Message.AssistantPart>
+  /** bytes of JSON that the content has at least */
+  readonly size: number
 }
 
 /** Times are whole milliseconds of a clock that nobody sets, not of the time of day: limits hold, and no duration is negative. */
@@ -42,10 +45,18 @@ export abstract class Incoming {
     return Math.floor(Number(this.#clock.monotonicTimeNanosUnsafe()) / 1e6)
   }
 
-  /** Reads up to the finish, although the provider may keep its socket open. */
+  /**
+   * Whether far more has come than an event holds: an endless answer ends here, before it has taken the process's memory. One that is
+   * not far too large is read to its end, which says what it cost.
+   */
+  get isTooLarge(): boolean {
+    return this.collector.size > 2 * SessionStore.maxContentBytes
+  }
+
+  /** Reads up to the finish, although the provider may keep its socket open; nothing more of an answer that is too large. */
   read<E>(pull: Effect.Effect<ReadonlyArray<Model.ModelPart>, E>): Effect.Effect<void, E> {
     return Effect.whileLoop({
-      while: () => this.collector.finish === undefined,
+      while: () => this.collector.finish === undefined && !this.isTooLarge,
       body: () => this.before(pull),
       step: (parts) => {
         if (parts.some(isProgress)) this.#endWait()

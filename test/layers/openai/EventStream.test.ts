@@ -85,6 +85,19 @@ describe("the event stream", () => {
       assert.include(error?.message, "more than 10 MiB, which is too long; ask for less at once")
     }))
 
+  it.effect.each<readonly [string, object]>([
+    ["reasoning details", { reasoning_details: [{ type: "reasoning.text", text: "x".repeat(1024 * 1024) }] }],
+    ["arguments of a call without a name", {
+      tool_calls: [{ index: 0, function: { arguments: "x".repeat(1024 * 1024) } }]
+    }]
+  ])("is an invalid response with endless %s", ([, delta]) =>
+    Effect.gen(function*() {
+      const endless = Array.from({ length: 70 }, () => OpenAi.data(OpenAi.delta(delta)))
+      const { error } = yield* OpenAi.answer(OpenAi.open(...endless))
+      assert.strictEqual(error?.reason._tag, "InvalidResponseError")
+      assert.include(error?.message, "more than 64 MiB of reasoning details and arguments")
+    }))
+
   it.effect("is an invalid response with an event that is not JSON, which is not repeated", () =>
     Effect.gen(function*() {
       const { error, parts } = yield* OpenAi.answer(OpenAi.events(hello, "data: {oops secret\n\n"))
