@@ -4,6 +4,7 @@ import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Agent from "../../src/Agent.ts"
 import * as Fiberloop from "../../src/Fiberloop.ts"
@@ -107,6 +108,89 @@ describe("an answer that the provider pauses in", () => {
       assert.deepStrictEqual(sent, [
         ["user: text", "assistant: text server_tool_use"],
         ["user: text", "assistant: text server_tool_use web_search_tool_result text", "user: text"]
+      ])
+    }))
+})
+
+const Look = Tool.make("look", { success: Schema.String })
+const lookHandler = Toolkit.make(Look).toLayer({ look: () => Effect.succeed("seen") })
+
+const own = (id: `${string}.${string}`, name: string, args: object = {}) =>
+  Tool.providerDefined({ id, customName: name, providerName: name, args: Schema.Unknown })(args)
+
+describe("what a provider ran under a name that nobody declared goes back", () => {
+  /** The second request, after an answer of `first` and a call of ours. */
+  const asked = Effect.fnUntraced(
+    function*(make: Sdk.Maker, id: string, tool: Tool.Any, first: OpenAi.Reply, second: OpenAi.Reply) {
+      const server = yield* OpenAi.make(first, second)
+      const model = ModelAiSdk.layer({ model: make(server, id) })
+      const below = yield* Layer.build(Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, model, lookHandler))
+      const toolkit = Toolkit.make(Look, tool as typeof Look)
+      const agent = yield* Agent.make({ instructions: "Look.", toolkit }).pipe(Effect.provide(below))
+      assert.strictEqual((yield* agent.run({ input: "go" })).text, "Here.")
+      return server.requests[1]?.body
+    }
+  )
+
+  it.live("with what it found and its signatures, as Gemini's search beside an application's tools", () =>
+    Effect.gen(function*() {
+      const call = { toolType: "GOOGLE_SEARCH_WEB", args: { queries: ["a"] }, id: "g1" }
+      const response = { toolType: "GOOGLE_SEARCH_WEB", response: { found: 1 }, id: "g1" }
+      const answer = [
+        { toolCall: call, thoughtSignature: "SIGA" },
+        { toolResponse: response, thoughtSignature: "SIGB" },
+        { functionCall: { name: "look", args: {}, id: "f1" }, thoughtSignature: "SIGC" }
+      ]
+      const stop = { finishReason: "STOP" }
+      const { contents } = yield* asked(
+        Sdk.google,
+        "gemini-3-pro-preview",
+        own("google.google_search", "google_search"),
+        OpenAi.events(OpenAi.data(...answer.map((part) => Sdk.chunk([part])), Sdk.chunk([], stop))),
+        OpenAi.events(OpenAi.data(Sdk.chunk([{ text: "Here." }], stop)))
+      )
+      assert.deepStrictEqual(contents[1].parts.slice(0, 2), answer.slice(0, 2))
+      assert.deepInclude(contents[1].parts[2], { thoughtSignature: "SIGC" })
+    }))
+
+  it.live("as the tools of a server that OpenAI calls", () =>
+    Effect.gen(function*() {
+      const call = { server_label: "s", name: "roll", arguments: "{}", output: "4" }
+      const item = { id: "mcp_1", type: "mcp_call", status: "completed", ...call }
+      const called = [
+        { type: "response.output_item.added", output_index: 0, item },
+        { type: "response.output_item.done", output_index: 0, item }
+      ]
+      const { input } = yield* asked(
+        Sdk.responses,
+        "gpt-x",
+        own("openai.mcp", "mcp", { serverLabel: "s", serverUrl: "https://s.test/" }),
+        OpenAi.events(Sdk.named(Sdk.created, ...called, ...Sdk.asks(1, "look", "{}"), Sdk.completed())),
+        OpenAi.events(Sdk.named(Sdk.created, ...Sdk.writes(0, "Here."), Sdk.completed()))
+      )
+      assert.deepInclude(input, { type: "item_reference", id: "mcp_1" })
+    }))
+
+  it.live("as the code that a search of Anthropic's runs", () =>
+    Effect.gen(function*() {
+      const code = { type: "server_tool_use", id: "srvtoolu_1", name: "code_execution", input: {} }
+      const result = { type: "code_execution_result", stdout: "", stderr: "", return_code: 0, content: [] }
+      const { messages } = yield* asked(
+        Sdk.anthropic,
+        "claude-x",
+        own("anthropic.web_search_20260209", "web_search"),
+        Sdk.message(
+          "tool_use",
+          Sdk.block(0, code, { type: "input_json_delta", partial_json: `{"code":"await web_search()"}` }),
+          Sdk.block(1, { type: "code_execution_tool_result", tool_use_id: "srvtoolu_1", content: result }),
+          Sdk.calls(2, "toolu_1", "look", "{}")
+        ),
+        Sdk.message("end_turn", Sdk.says(0, "Here."))
+      )
+      assert.deepStrictEqual(messages[1].content.map(({ type }: { type: string }) => type), [
+        "server_tool_use",
+        "code_execution_tool_result",
+        "tool_use"
       ])
     }))
 })

@@ -18,6 +18,7 @@ import * as Pull from "effect/Pull"
 import * as Stream from "effect/Stream"
 import * as AdapterErrors from "../provider/AdapterErrors.ts"
 import * as Closing from "../provider/Closing.ts"
+import * as UndeclaredResult from "../provider/UndeclaredResult.ts"
 import * as UsedSoFar from "../provider/UsedSoFar.ts"
 import * as Failures from "./Failures.ts"
 import * as Metadata from "./Metadata.ts"
@@ -83,9 +84,10 @@ const makeReader = (caller: Failures.Caller, tools: ReadonlySet<string>): Reader
     if (part.type === "error") outcome = new Failures.Broken("answer", part.error)
     else if (part.type === "finish") finish(part, out)
     else if (part.type === "stream-start") warnings = quiet(part.warnings ?? [], caller)
-    else if (part.type !== "tool-result" || tools.has(part.toolName)) {
+    else {
       const read = StreamParts.fromPart(part, model)
-      if (read !== undefined) out.push(read)
+      if (read === undefined) return
+      out.push(read.type === "tool-result" && !tools.has(read.name) ? UndeclaredResult.part(read) : read)
     }
   }
 
@@ -115,7 +117,7 @@ const pullFrom = (
     ({ done, value }) => done ? Cause.done() : Effect.succeed(value)
   )
 
-/** The parts of a stream, as they arrive; results only of `tools`, the ones that effect/ai can read. */
+/** The parts of a stream, as they arrive; results of other tools than `tools` in a form that effect/ai can read (`UndeclaredResult`). */
 export const parts = (
   given: ReadableStreamDefaultReader<LanguageModelV4StreamPart>,
   caller: Failures.Caller,
