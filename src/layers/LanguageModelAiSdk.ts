@@ -21,6 +21,7 @@ import * as Stream from "effect/Stream"
 import * as Answer from "./aisdk/Answer.ts"
 import * as CacheMarks from "./aisdk/CacheMarks.ts"
 import * as CallOptions from "./aisdk/CallOptions.ts"
+import * as Container from "./aisdk/Container.ts"
 import * as Failures from "./aisdk/Failures.ts"
 import * as Metadata from "./aisdk/Metadata.ts"
 import * as ModelCheck from "./aisdk/ModelCheck.ts"
@@ -121,7 +122,8 @@ export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effe
     const controller = new AbortController()
     const abort = Effect.sync(() => controller.abort())
     yield* Effect.addFinalizer(() => abort)
-    const settings = { ...options.settings, ...(yield* CallSettings) }
+    const given = { ...options.settings, ...(yield* CallSettings) }
+    const settings = Container.named(given, call.prompt, name, yield* Clock.currentTimeMillis)
     const known = { model, key: options.key }
     yield* checkVersion(known)
     const encoded = yield* CallOptions.encode(call, settings, name, format).pipe(

@@ -1,4 +1,4 @@
-/** Tools that a provider runs itself may report an error, or be declared without schemas: the answer around them counts. */
+/** Tools that a provider runs itself may report an error, or be declared without schemas or not at all: the answer counts, and goes back. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
@@ -192,5 +192,66 @@ describe("what a provider ran under a name that nobody declared goes back", () =
         "code_execution_tool_result",
         "tool_use"
       ])
+    }))
+})
+
+describe("the container in which a model's code runs", () => {
+  const code = Sdk.block(
+    0,
+    { type: "server_tool_use", id: "srvtoolu_1", name: "code_execution", input: {} },
+    { type: "input_json_delta", partial_json: `{"code":"await web_search()"}` }
+  )
+  const done = { type: "code_execution_result", stdout: "", stderr: "", return_code: 0, content: [] }
+  const ran = Sdk.block(1, { type: "code_execution_tool_result", tool_use_id: "srvtoolu_1", content: done })
+  const answerIn = (reason: string, expires_at: string, ...blocks: ReadonlyArray<typeof code>) => {
+    const [delta, ...rest] = Sdk.finish(reason)
+    const container = { id: "container_1", expires_at }
+    const end = { ...delta, delta: { stop_reason: reason, stop_sequence: null, container } }
+    return OpenAi.events(Sdk.named(Sdk.begin(), ...blocks.flat(), end, ...rest))
+  }
+  const whole = (at: number) => Sdk.message("end_turn", Sdk.says(at, "Here."))
+
+  /** What each request names, of a run whose first answer is `first`, and of one after it. */
+  const named = Effect.fnUntraced(function*(
+    first: OpenAi.Reply,
+    second: OpenAi.Reply,
+    options: Partial<ModelAiSdk.Options> = {}
+  ) {
+    const server = yield* OpenAi.make(first, second, whole(0))
+    const model = ModelAiSdk.layer({ ...options, model: Sdk.anthropic(server) })
+    const below = yield* Layer.build(Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, model, lookHandler))
+    const toolkit = Toolkit.make(Look, own("anthropic.code_execution_20250825", "code_execution"))
+    const agent = yield* Agent.make({ instructions: "Look.", toolkit }).pipe(Effect.provide(below))
+    assert.strictEqual((yield* agent.run({ input: "go", sessionId: "s" })).text, "Here.")
+    yield* agent.run({ input: "and?", sessionId: "s" })
+    assert.notInclude(JSON.stringify(server.requests.map(({ body }) => body.messages)), "container")
+    return server.requests.map(({ body }) => body.container)
+  })
+  const never = "2999-01-01T00:00:00Z"
+
+  it.live.each<readonly [string, OpenAi.Reply, OpenAi.Reply]>([
+    [
+      "a paused answer",
+      answerIn("pause_turn", never, code),
+      OpenAi.events(Sdk.named(Sdk.begin(), ...ran, ...Sdk.says(2, "Here."), ...Sdk.finish("end_turn")))
+    ],
+    ["calls", answerIn("tool_use", never, code, ran, Sdk.calls(2, "toolu_1", "look", "{}")), whole(0)]
+  ])("is named to go on with %s, and not after another message", ([, first, second]) =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* named(first, second), [undefined, "container_1", undefined])
+    }))
+
+  it.live("is not named once it has expired", () =>
+    Effect.gen(function*() {
+      const calls = Sdk.calls(2, "toolu_1", "look", "{}")
+      const first = answerIn("tool_use", "2001-01-01T00:00:00Z", code, ran, calls)
+      assert.deepStrictEqual(yield* named(first, whole(0)), [undefined, undefined, undefined])
+    }))
+
+  it.live("is the application's own where that names one", () =>
+    Effect.gen(function*() {
+      const settings = { providerOptions: { anthropic: { container: { id: "container_own" } } } }
+      const first = answerIn("tool_use", never, code, ran, Sdk.calls(2, "toolu_1", "look", "{}"))
+      assert.deepStrictEqual(new Set(yield* named(first, whole(0), { settings })), new Set(["container_own"]))
     }))
 })

@@ -20,6 +20,7 @@ import * as AdapterErrors from "../provider/AdapterErrors.ts"
 import * as Closing from "../provider/Closing.ts"
 import * as UndeclaredResult from "../provider/UndeclaredResult.ts"
 import * as UsedSoFar from "../provider/UsedSoFar.ts"
+import * as Container from "./Container.ts"
 import * as Failures from "./Failures.ts"
 import * as Metadata from "./Metadata.ts"
 import * as StreamParts from "./StreamParts.ts"
@@ -45,6 +46,9 @@ interface Reader {
  */
 const isMadeUp = ({ raw, unified }: LanguageModelV4FinishReason): boolean =>
   unified === "interrupted" || (unified === "other" && !raw)
+
+/** Whether the next call goes on with the answer that ends so. */
+const goesOn = (end: Part): boolean => end.type === "finish" && (end.reason === "pause" || end.reason === "tool-calls")
 
 /** Without the conversation, of which packages quote what they leave out. */
 const quiet = (warnings: StreamStart["warnings"], caller: Failures.Caller): StreamStart["warnings"] => {
@@ -76,7 +80,9 @@ const makeReader = (caller: Failures.Caller, tools: ReadonlySet<string>): Reader
       used(part, out)
     } else {
       outcome = "finished"
-      out.push(StreamParts.finish(part, model, warnings.length === 0 ? {} : { warnings }))
+      const whole = StreamParts.finish(part, model, warnings.length === 0 ? {} : { warnings })
+      if (goesOn(whole)) out.push(...Container.kept(part.providerMetadata, model))
+      out.push(whole)
     }
   }
 

@@ -14,6 +14,7 @@ import type {
 import type * as Prompt from "effect/ai/Prompt"
 import * as Base64 from "effect/encoding/Base64"
 import { CallIds } from "../provider/CallIds.ts"
+import * as Container from "./Container.ts"
 import * as Metadata from "./Metadata.ts"
 
 type Content<Role> = Extract<LanguageModelV4Message, { role: Role }>["content"]
@@ -80,6 +81,7 @@ export const encode = (prompt: Prompt.Prompt, model: string): LanguageModelV4Pro
     switch (part.type) {
       case "text":
       case "reasoning":
+        if (part.type === "reasoning" && Container.isKept(part)) return []
         return [{ type: part.type, text: part.text, ...options(part) }]
       case "file":
         return [{ ...file(part), ...options(part) }]
