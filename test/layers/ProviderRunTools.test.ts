@@ -9,6 +9,7 @@ import * as Stream from "effect/Stream"
 import * as Agent from "../../src/Agent.ts"
 import * as Fiberloop from "../../src/Fiberloop.ts"
 import * as ModelAiSdk from "../../src/layers/ModelAiSdk.ts"
+import * as ModelFallback from "../../src/layers/ModelFallback.ts"
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as Sdk from "../support/AiSdkServers.ts"
@@ -191,6 +192,79 @@ describe("what a provider ran under a name that nobody declared goes back", () =
         "server_tool_use",
         "code_execution_tool_result",
         "tool_use"
+      ])
+    }))
+})
+
+describe("a call that a provider ran itself is not sent to another model", () => {
+  const found = [{
+    type: "web_search_result",
+    url: "https://a.test/",
+    title: "A",
+    encrypted_content: "E",
+    page_age: null
+  }]
+  const searched = Sdk.message(
+    "tool_use",
+    Sdk.block(
+      0,
+      { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: {} },
+      { type: "input_json_delta", partial_json: `{"query":"a"}` }
+    ),
+    Sdk.block(1, { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: found }),
+    Sdk.calls(2, "toolu_1", "look", "{}")
+  )
+  const writes = OpenAi.events(Sdk.named(Sdk.created, ...Sdk.writes(0, "Here."), Sdk.completed()))
+
+  it.live.each<readonly [string, Sdk.Maker, OpenAi.Reply]>([
+    ["OpenAI", Sdk.responses, writes],
+    ["Google", Sdk.google, OpenAi.events(OpenAi.data(Sdk.chunk([{ text: "Here." }], { finishReason: "STOP" })))]
+  ])("of %s, which takes over in mid-run", ([, make, reply]) =>
+    Effect.gen(function*() {
+      const first = yield* OpenAi.make(searched, OpenAi.status(401, Sdk.apiError("authentication_error", "revoked")))
+      const second = yield* OpenAi.make(reply)
+      const model = ModelFallback.layer([
+        ModelAiSdk.layer({ model: Sdk.anthropic(first) }),
+        ModelAiSdk.layer({ model: make(second) })
+      ])
+      const below = yield* Layer.build(Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, model, lookHandler))
+      const toolkit = Toolkit.make(Look, Sdk.WebSearch({ maxUses: 1 }))
+      const agent = yield* Agent.make({ instructions: "Look.", toolkit }).pipe(Effect.provide(below))
+      assert.strictEqual((yield* agent.run({ input: "go" })).text, "Here.")
+      const { contents, input } = second.requests[0]!.body
+      const sent = JSON.stringify(contents ?? input)
+      assert.include(sent, "seen")
+      assert.notInclude(sent, "srvtoolu_1")
+    }))
+
+  it.live("of the same provider, which would miss what was thought before it", () =>
+    Effect.gen(function*() {
+      const call = { id: "ws_1", type: "web_search_call", status: "completed", action: { type: "search", query: "a" } }
+      const items = ["added", "done"].map((what) => ({
+        type: `response.output_item.${what}`,
+        output_index: 0,
+        item: call
+      }))
+      const server = yield* OpenAi.make(
+        OpenAi.events(Sdk.named(Sdk.created, ...items, ...Sdk.writes(1, "Here."), Sdk.completed())),
+        writes,
+        writes
+      )
+      const toolkit = Toolkit.make(own("openai.web_search", "web_search"))
+      const below = yield* Layer.build(Layer.merge(Fiberloop.layer, SessionStoreMemory.layer))
+      const refs = Effect.fnUntraced(function*(id: string) {
+        const model = yield* Layer.build(ModelAiSdk.layer({ model: Sdk.responses(server, id) }))
+        const agent = yield* Agent.make({ instructions: "Look.", toolkit }).pipe(
+          Effect.provide(model),
+          Effect.provide(below)
+        )
+        yield* agent.run({ input: "go", sessionId: "s" })
+        return JSON.stringify(server.requests.at(-1)!.body.input).includes("ws_1")
+      })
+      assert.deepStrictEqual([yield* refs("gpt-x"), yield* refs("gpt-x-mini"), yield* refs("gpt-x")], [
+        false,
+        false,
+        true
       ])
     }))
 })

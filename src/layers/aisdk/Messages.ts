@@ -1,7 +1,8 @@
 /**
  * Encodes a prompt as the messages of the AI SDK: one for one, order and options kept.
  *
- * Owns the shapes of messages. Does not repair transcripts. Leaves approvals out: nothing of ours asks a provider for one.
+ * Owns the shapes of messages. Does not repair transcripts. Leaves approvals out: nothing of ours asks a provider for one. Leaves out
+ * what the provider of another model executed itself: only that provider knows such calls.
  */
 import type {
   LanguageModelV4Message,
@@ -77,7 +78,16 @@ export const encode = (prompt: Prompt.Prompt, model: string): LanguageModelV4Pro
     ...options(part)
   })
 
+  // by id, as a log may have a result that does not say whose it is
+  const others = new Set<string>()
+  const isOthers = (part: Prompt.ToolCallPart | Prompt.ToolResultPart): boolean => {
+    if (!part.providerExecuted) return false
+    if (Metadata.isOthers(part.options, model)) others.add(part.id)
+    return others.has(part.id)
+  }
+
   const assistantPart = (part: Prompt.AssistantMessagePart): AssistantContent => {
+    if ((part.type === "tool-call" || part.type === "tool-result") && isOthers(part)) return []
     switch (part.type) {
       case "text":
       case "reasoning":

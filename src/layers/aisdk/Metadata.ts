@@ -39,6 +39,18 @@ export const ofCall = (
     : received(metadata, model)
 }
 
+/** What the model of this name attached to a call that its provider executed itself, or to its result: at least that it made them. */
+export const ofOwn = (
+  metadata: SharedV4ProviderMetadata | undefined,
+  model: string
+): { readonly metadata?: Response.ProviderMetadata } => received(metadata ?? {}, model)
+
+/** Whether another model than that of this name made a part, as far as is known. */
+export const isOthers = (options: Prompt.ProviderOptions, model: string): boolean => {
+  const told = Json.object(options["aisdk"] as Json.Json | undefined)
+  return told !== undefined && told.model !== model
+}
+
 /** The id by which the provider of the model of this name knows a call; `undefined` where any will do. */
 export const callId = (options: Prompt.ProviderOptions, model: string): string | undefined => {
   const told = Json.object(options["aisdk"] as Json.Json | undefined)

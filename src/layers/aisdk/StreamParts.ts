@@ -123,7 +123,9 @@ export const fromPart = (
         name: part.toolName,
         params: Parameters.fromText(written(part.input)),
         providerExecuted: part.providerExecuted ?? false,
-        ...Metadata.ofCall(part.providerMetadata, model, part.toolCallId)
+        ...(part.providerExecuted === true
+          ? Metadata.ofOwn(part.providerMetadata, model)
+          : Metadata.ofCall(part.providerMetadata, model, part.toolCallId))
       }
     case "tool-result":
       return part.preliminary === true ? undefined : {
@@ -133,7 +135,7 @@ export const fromPart = (
         result: Metadata.plain(part.result),
         isFailure: part.isError ?? false,
         providerExecuted: true,
-        ...Metadata.received(part.providerMetadata, model)
+        ...Metadata.ofOwn(part.providerMetadata, model)
       }
     case "file":
       return file(part, model)
