@@ -29,6 +29,7 @@ import * as ModelConfig from "./aisdk/ModelConfig.ts"
 import * as OptionCheck from "./options/OptionCheck.ts"
 import * as AdapterErrors from "./provider/AdapterErrors.ts"
 import * as FormatRefusal from "./provider/FormatRefusal.ts"
+import * as OrderRefusal from "./provider/OrderRefusal.ts"
 import type * as ResponseFormat from "./provider/ResponseFormat.ts"
 import * as StreamedModel from "./provider/StreamedModel.ts"
 
@@ -116,6 +117,7 @@ export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effe
     Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.fail(Failures.toAiError(broken, caller, now)))
 
   const send = Effect.fnUntraced(function*(
+    answersResults: boolean,
     call: LanguageModel.ProviderOptions,
     format: ResponseFormat.ResponseFormat | undefined
   ) {
@@ -126,7 +128,7 @@ export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effe
     const settings = Container.named(given, call.prompt, name, yield* Clock.currentTimeMillis)
     const known = { model, key: options.key }
     yield* checkVersion(known)
-    const encoded = yield* CallOptions.encode(call, settings, name, format).pipe(
+    const encoded = yield* CallOptions.encode(call, settings, { name, answersResults, format }).pipe(
       Effect.mapError((reason) => AdapterErrors.make(Failures.originOf(known), reason))
     )
     const request = options.cache === undefined ? encoded : CacheMarks.add(encoded, options.cache)
@@ -146,7 +148,7 @@ export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effe
 
   const open = FormatRefusal.untilRefused(
     options.structuredOutput ?? structured.has(URL.parse(ModelConfig.baseUrl(model) ?? "")?.host ?? ""),
-    send
+    OrderRefusal.untilRefused(model.provider.startsWith("mistral"), send)
   )
   return StreamedModel.make(open)
 }

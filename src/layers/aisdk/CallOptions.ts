@@ -2,6 +2,8 @@
 import type {
   LanguageModelV4CallOptions,
   LanguageModelV4FunctionTool,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
   LanguageModelV4ProviderTool,
   LanguageModelV4ToolChoice
 } from "@ai-sdk/provider"
@@ -11,6 +13,7 @@ import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as ArgumentsSchema from "../provider/ArgumentsSchema.ts"
 import * as Once from "../provider/Once.ts"
+import * as OrderRefusal from "../provider/OrderRefusal.ts"
 import type * as ResponseFormat from "../provider/ResponseFormat.ts"
 import * as Messages from "./Messages.ts"
 
@@ -82,22 +85,35 @@ const answerFields = (format: ResponseFormat.ResponseFormat | undefined, { provi
   }
 }
 
-/**
- * The options of a call to the model of this name, whose answer has to fit `format`. Fails on a schema that JSON Schema
- * cannot express.
- */
+/** What a call depends on besides its content. */
+interface Way {
+  /** of the model (`Metadata.nameOf`) */
+  readonly name: string
+  /** whether results of tools get an answer before what the user says next (`OrderRefusal`) */
+  readonly answersResults: boolean
+  /** what the answer has to fit */
+  readonly format: ResponseFormat.ResponseFormat | undefined
+}
+
+const answer: LanguageModelV4Message = { role: "assistant", content: [{ type: "text", text: OrderRefusal.noted }] }
+
+const promptOf = (call: LanguageModel.ProviderOptions, { answersResults, name }: Way): LanguageModelV4Prompt => {
+  const messages = Messages.encode(call.prompt, name)
+  return answersResults ? OrderRefusal.answered(messages, answer) : messages
+}
+
+/** The options of a call. Fails on a schema that JSON Schema cannot express. */
 export const encode = (
   call: LanguageModel.ProviderOptions,
   settings: Settings,
-  model: string,
-  format?: ResponseFormat.ResponseFormat
+  way: Way
 ): Effect.Effect<LanguageModelV4CallOptions, AiError.AiErrorReason> =>
   Effect.try({
     try: () => ({
       ...settings,
-      prompt: Messages.encode(call.prompt, model),
+      prompt: promptOf(call, way),
       ...toolFields(call),
-      ...answerFields(format, settings),
+      ...answerFields(way.format, settings),
       ...formatFields(call)
     }),
     catch: (cause) => new AiError.UnsupportedSchemaError({ description: cause instanceof Error ? cause.message : "" })

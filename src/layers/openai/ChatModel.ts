@@ -14,6 +14,7 @@ import * as AdapterErrors from "../provider/AdapterErrors.ts"
 import * as Echo from "../provider/Echo.ts"
 import * as FormatRefusal from "../provider/FormatRefusal.ts"
 import * as NetworkErrors from "../provider/NetworkErrors.ts"
+import * as OrderRefusal from "../provider/OrderRefusal.ts"
 import * as StreamedModel from "../provider/StreamedModel.ts"
 import * as Attached from "./Attached.ts"
 import { Body } from "./Body.ts"
@@ -39,6 +40,7 @@ export const make = Effect.fnUntraced(function*(
   const endpoint = yield* Endpoint.make(options)
 
   const send = Effect.fnUntraced(function*(
+    answersResults: boolean,
     sendReasoning: ChatRequest.Options["sendReasoning"],
     call: LanguageModel.ProviderOptions,
     format: ChatRequest.Options["format"]
@@ -48,6 +50,7 @@ export const make = Effect.fnUntraced(function*(
       to: Attached.source(endpoint.hostname, options.model),
       body: { ...options.body, ...(yield* Body) },
       sendReasoning,
+      answersResults,
       format
     }).pipe(Effect.mapError((reason) => AdapterErrors.make(endpoint, reason)))
     const sent = client.execute(endpoint.request(body)).pipe(
@@ -70,7 +73,7 @@ export const make = Effect.fnUntraced(function*(
   const sendReasoning = !endpoint.isOpenAi && (options.sendReasoning ?? "auto")
   const open = FormatRefusal.untilRefused(
     options.structuredOutput ?? endpoint.isOpenAi,
-    ReasoningRefusal.untilRefused(sendReasoning, send)
+    ReasoningRefusal.untilRefused(sendReasoning, OrderRefusal.untilRefused(false, send))
   )
   return yield* StreamedModel.make(open, { codecTransformer: toCodecOpenAI })
 })

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import type * as JsonSchema from "effect/JsonSchema"
 import * as ArgumentsSchema from "../provider/ArgumentsSchema.ts"
 import * as Once from "../provider/Once.ts"
+import * as OrderRefusal from "../provider/OrderRefusal.ts"
 import * as ResponseFormat from "../provider/ResponseFormat.ts"
 import * as ChatMessages from "./ChatMessages.ts"
 
@@ -14,6 +15,8 @@ export interface Options extends Omit<ChatMessages.Options, "offersTools"> {
   readonly model: string
   /** Fields that the call does not decide. `stream_options: undefined` removes that field. */
   readonly body: Readonly<Record<string, unknown>>
+  /** Whether results of tools get an answer before what the user says next (`OrderRefusal`). */
+  readonly answersResults: boolean
   /** The format of the answer, where the call itself does not name one. */
   readonly format: ResponseFormat.ResponseFormat | undefined
 }
@@ -68,6 +71,13 @@ const formatFields = ({ responseFormat: asked }: LanguageModel.ProviderOptions, 
   return response_format === undefined ? {} : { response_format }
 }
 
+const messagesOf = (call: LanguageModel.ProviderOptions, options: Options) => {
+  const messages = ChatMessages.encode(call.prompt, { ...options, offersTools: call.tools.length > 0 })
+  return options.answersResults
+    ? OrderRefusal.answered(messages, { role: "assistant", content: OrderRefusal.noted })
+    : messages
+}
+
 /** The JSON text of a request. Fails on a tool that only another API has, and on a schema or value that JSON cannot express. */
 export const encode = Effect.fnUntraced(function*(
   call: LanguageModel.ProviderOptions,
@@ -90,7 +100,7 @@ export const encode = Effect.fnUntraced(function*(
         stream_options: { include_usage: true },
         ...options.body,
         model: options.model,
-        messages: ChatMessages.encode(call.prompt, { ...options, offersTools: call.tools.length > 0 }),
+        messages: messagesOf(call, options),
         ...fields,
         stream: true
       }),

@@ -30,8 +30,8 @@ const added = ({ reason }: AiError.AiError): Json.JsonObject | undefined =>
 const said = new WeakMap<AiError.AiError, string>()
 
 /**
- * What the provider says of a wrong request, and of which parameter, in its own words, for an adapter that searches them for
- * the refused field. The words may quote the request, so nobody else is told.
+ * What the provider, or the one behind a gateway, says of a wrong request, and of which parameter, in its own words, for an
+ * adapter that searches them for what is refused. The words may quote the request, so nobody else is told.
  */
 export const wordsOfRefusal = (error: AiError.AiError): string | undefined =>
   error.reason._tag === "InvalidRequestError" ? said.get(error) : undefined
@@ -163,7 +163,7 @@ export const fromProvider = (
       return make(origin, new AiError.InvalidRequestError({ ...common, constraint: contextLengthExceeded }))
     case "request": {
       const refused = make(origin, new AiError.InvalidRequestError({ ...common, parameter: Json.text(told.param) }))
-      said.set(refused, `${error.param} ${error.message}`)
+      said.set(refused, [error.param, error.message, error.raw].join(" "))
       return refused
     }
     case "response":
