@@ -1,5 +1,6 @@
 /** What goes wrong with models of the AI SDK: statuses, errors inside a stream, bodies that are not streams, networks. */
 import { createAnthropic } from "@ai-sdk/anthropic"
+import { createOpenAI } from "@ai-sdk/openai"
 import { APICallError, type LanguageModelV4, LoadAPIKeyError } from "@ai-sdk/provider"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Logger, References } from "effect"
@@ -96,6 +97,15 @@ describe("a status", () => {
 })
 
 describe("an error inside a stream", () => {
+  const chat: Sdk.Maker = ({ baseUrl }) => createOpenAI({ apiKey: Sdk.key, baseURL: baseUrl }).chat("m-1")
+  const hi = OpenAi.delta({ content: "Hi" })
+  const mistral = (type: string, message: string) => ({ object: "error", type, message, param: null, code: "3000" })
+  const full = mistral("service_tier_capacity_exceeded", "Service tier capacity exceeded for this model.")
+  const long = mistral(
+    "invalid_request_prompt",
+    "Prompt contains 9 tokens, too large for model with 8 maximum context length"
+  )
+
   it.effect.each<readonly [string, Sdk.Maker, string, string]>([
     [
       "that has begun",
@@ -112,6 +122,15 @@ describe("an error inside a stream", () => {
       OpenAi.data(Sdk.chunk([{ text: "Hi" }]), googleError(429, "X", "no")),
       "RateLimited"
     ],
+    ["in a chunk's place", chat, OpenAi.data(hi, full), "Overloaded"],
+    ["in a chunk's place that is the whole stream", chat, OpenAi.data(long), "ContextOverflow"],
+    [
+      "with a name only",
+      chat,
+      OpenAi.data(hi, { message: "invalid api key", code: "invalid_api_key" }),
+      "Authentication"
+    ],
+    ["in the lines of a chunk", chat, OpenAi.data(hi, full).replaceAll("\n\n", "\n") + "\n", "Overloaded"],
     ["that is not of the protocol", Sdk.anthropic, named(begin(), { type: "surprise" }), "InvalidResponse"],
     ["that is not JSON", Sdk.google, "data: nonsense\n\n", "InvalidResponse"],
     ["that is not JSON and is the whole stream", Sdk.anthropic, "data: nonsense\n\n", "InvalidResponse"]
@@ -119,6 +138,15 @@ describe("an error inside a stream", () => {
     Effect.gen(function*() {
       const { error } = yield* failure(make, OpenAi.events(body))
       assert.strictEqual(tagOf(error), tag, error.message)
+    }))
+
+  it.effect("in a chunk's place is reported in the provider's words, without key and prompt", () =>
+    Effect.gen(function*() {
+      const refused = mistral("invalid_request", `no: ${Sdk.key} said the launch code`)
+      const reply = OpenAi.events(OpenAi.data(refused))
+      const { error, server } = yield* Sdk.answer(chat, reply, { prompt: "the launch code" })
+      assert.include(error?.message, `${server.host} answered with an error: no: <redacted> said <redacted> (`)
+      assert.notMatch(inspect(error, { depth: 9 }), /secret|launch code/)
     }))
 
   it.effect("does not lose the parts before it", () =>

@@ -26,6 +26,9 @@ interface Thrown {
   readonly responseHeaders?: Readonly<Record<string, string>>
   readonly responseBody?: unknown
   readonly data?: unknown
+  /** what a stream had in a chunk's place: as JSON, or as text where that is none */
+  readonly value?: unknown
+  readonly text?: unknown
 }
 
 /** Whose failures these are: `key` names where the model's key is set, and `sent` is the call, once there is one. */
@@ -91,6 +94,13 @@ const providerError = ({ data, responseBody, ...thrown }: Thrown): ProviderError
     headers: thrown.responseHeaders
   })
 
+/** The provider's error that was in a chunk's place, also in a line among others; packages only say that it is no chunk. */
+const inChunksPlace = ({ text, value }: Thrown): ProviderError.ProviderError | undefined => {
+  const said = typeof text === "string" ? text.split("\n").map(Json.parse) : [Json.of(value)]
+  const error = said.map(ProviderError.errorIn).find((error) => error !== undefined)
+  return error === undefined ? undefined : ProviderError.read(error)
+}
+
 /** `now` in milliseconds, because providers may name a date at which to try again. */
 export const toAiError = ({ by, cause }: Broken, caller: Caller, now: number): AiError.AiError => {
   if (AiError.isAiError(cause)) return cause
@@ -114,6 +124,8 @@ export const toAiError = ({ by, cause }: Broken, caller: Caller, now: number): A
   }
   const code = NetworkErrors.codeOf(cause)
   if (notTheProtocol.has(name) && by === "call") return notSendable(origin)
+  const reported = notTheProtocol.has(name) ? inChunksPlace(thrown) : undefined
+  if (reported !== undefined) return AdapterErrors.fromProvider(origin, reported)
   if (notTheProtocol.has(name) || (thrown.statusCode !== undefined && code === undefined)) return unreadable(origin)
   if (thrown.url !== undefined || code !== undefined || /^(Abort|Timeout)Error$/.test(name)) {
     const error = NetworkErrors.unreachable(origin, cause)
