@@ -254,6 +254,21 @@ describe("without an answer", () => {
       assert.lengthOf(server.requests, 0)
     }))
 
+  it.effect.each([
+    ["a plain error", new Error("Unsupported content type in assistant message: the launch code")],
+    ["a finding of Zod", Object.assign(new Error("[{ \"received\": \"the launch code\" }]"), { name: "ZodError" })]
+  ])(
+    "a conversation that a provider's package does not take, with %s, is not tried again",
+    ([, thrown]) =>
+      Effect.gen(function*() {
+        const model = bedrock({ doStream: () => Promise.reject(thrown) })
+        const { error } = yield* Effect.provide(OpenAi.outcome(), LanguageModelAiSdk.layer(model))
+        assert.deepStrictEqual(error && [tagOf(error), error.isRetryable], ["InvalidRequest", false])
+        assert.include(error?.message, "bedrock.test was not called: its protocol cannot express something in the")
+        assert.notInclude(inspect(error, { depth: 9 }), "launch code")
+      })
+  )
+
   it.effect("an unexpected exception is reported by its name only, as its message may be anything", () =>
     Effect.gen(function*() {
       const fetch = () => Promise.reject(new RangeError("the launch code"))

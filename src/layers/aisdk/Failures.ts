@@ -73,6 +73,12 @@ const notTheProtocol = new Set([
   "AI_TypeValidationError"
 ])
 
+/**
+ * How packages say in a plain error that they cannot write a part of the request. Other plain errors of a call may come from the
+ * answer, whose first event some packages read before the call returns.
+ */
+const notWritable = /^unsupported\b(?!.*\b(chunk|delta|block|event)\b)/i
+
 const textOf = (value: unknown): string | undefined => typeof value === "string" && value !== "" ? value : undefined
 
 const statusOf = ({ statusCode }: Thrown): number | undefined =>
@@ -123,7 +129,7 @@ export const toAiError = ({ by, cause }: Broken, caller: Caller, now: number): A
     })
   }
   const code = NetworkErrors.codeOf(cause)
-  if (notTheProtocol.has(name) && by === "call") return notSendable(origin)
+  if (by === "call" && (notTheProtocol.has(name) || name === "ZodError")) return notSendable(origin)
   const reported = notTheProtocol.has(name) ? inChunksPlace(thrown) : undefined
   if (reported !== undefined) return AdapterErrors.fromProvider(origin, reported)
   if (notTheProtocol.has(name) || (thrown.statusCode !== undefined && code === undefined)) return unreadable(origin)
@@ -133,7 +139,8 @@ export const toAiError = ({ by, cause }: Broken, caller: Caller, now: number): A
   }
   const message = textOf(thrown.message) ?? ""
   if (name !== "Error" && (by === "call" || name.startsWith("AI_"))) return notCalled(origin, name, message)
-  if (by === "call") return /\bcredentials?\b/i.test(message) ? noCredentials(origin) : unreadable(origin)
+  if (by === "call" && /\bcredentials?\b/i.test(message)) return noCredentials(origin)
+  if (by === "call" && notWritable.test(message)) return notSendable(origin)
   return /^Incomplete\b.*\bend of stream\b/.test(message) ? AdapterErrors.truncated(origin) : unreadable(origin)
 }
 
@@ -152,10 +159,11 @@ const noCredentials = (origin: Origin): AiError.AiError => {
   return AdapterErrors.make(origin, new AiError.AuthenticationError({ kind: "MissingKey", description }))
 }
 
+/** A package found no way to write the request. Its words are dropped, since they repeat what it could not write. */
 const notSendable = (origin: Origin): AiError.AiError => {
   const description =
     `${origin.host} was not called: its protocol cannot express something in the conversation or the settings`
-    + `, such as a changed result of one of its own tools`
+    + `, such as a file, or the result of a tool that a provider ran itself`
   return AdapterErrors.make(origin, new AiError.InvalidRequestError({ description }))
 }
 
