@@ -114,6 +114,32 @@ it.effect("a schema that OpenAI's strict mode cannot express is sent without str
     assert.deepInclude(format, { type: "json_schema", strict: false })
   }))
 
+it.effect("a schema with an optional property leaves Claude free to call tools or none", () =>
+  Effect.gen(function*() {
+    const output = Schema.Struct({ a: Schema.String, b: Schema.optionalKey(Schema.Struct({ c: Schema.String })) })
+    const { agent, server } = yield* typed(claude, [claude.works, claude.says("{\"a\":\"x\"}")], output)
+    assert.strictEqual((yield* agent.run({ input: "go" }))._tag, "Completed")
+    const asked = server.requests.map(({ body }) => [body.tool_choice, claude.tools(body), claude.format(body)])
+    const format = {
+      type: "json_schema",
+      schema: {
+        type: "object",
+        properties: {
+          a: { type: "string" },
+          b: {
+            type: "object",
+            properties: { c: { type: "string" } },
+            required: ["c"],
+            additionalProperties: false
+          }
+        },
+        required: ["a"],
+        additionalProperties: false
+      }
+    }
+    assert.deepStrictEqual(asked, Array(2).fill([{ type: "auto" }, 3, format]))
+  }))
+
 describe("a server that refuses the format", () => {
   const refusals: ReadonlyArray<readonly [string, Provider, OpenAi.Reply]> = [
     [

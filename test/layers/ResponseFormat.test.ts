@@ -217,6 +217,70 @@ describe("a schema is sent", () => {
   })
 })
 
+describe("a schema that is sent as it is", () => {
+  const sent = (schema: Model.Output["schema"]): any =>
+    ResponseFormat.ofAnswer({ name: "n", schema: Schema.Struct({ at: Schema.optionalKey(Schema.String), schema }) })
+      ?.json_schema.schema.properties
+  const text = { type: "string" }
+  const one = { type: "object", properties: { a: text }, additionalProperties: false }
+
+  it.each<readonly [string, Model.Output["schema"], unknown]>([
+    ["an object", Schema.Struct({ a: Schema.optionalKey(Schema.String) }), one],
+    [
+      "the objects of a union",
+      Schema.Union([Schema.Struct({ a: Schema.optionalKey(Schema.String) }), Schema.Struct({ b: Schema.String })]),
+      { anyOf: [one, { ...one, properties: { b: text }, required: ["b"] }] }
+    ],
+    ["the objects of a list", Schema.Array(Schema.Struct({ a: Schema.optionalKey(Schema.String) })), {
+      type: "array",
+      items: one
+    }],
+    [
+      "an object with a property that is named like a part of a schema",
+      Schema.Struct({ properties: Schema.optionalKey(Schema.String) }),
+      { ...one, properties: { properties: text } }
+    ]
+  ])("has no other properties in %s", (_, schema, expected) => {
+    assert.deepStrictEqual(sent(schema).schema, expected)
+  })
+
+  it.each<readonly [string, Model.Output["schema"], unknown]>([
+    ["a record", Schema.Record(Schema.String, Schema.String), { type: "object", additionalProperties: text }],
+    ["a record of anything", Schema.Record(Schema.String, Schema.Json), { type: "object" }],
+    [
+      "an object with a rest",
+      Schema.StructWithRest(Schema.Struct({ a: Schema.String }), [
+        Schema.Record(Schema.String, Schema.String)
+      ]),
+      {
+        type: "object",
+        properties: { a: text },
+        required: ["a"],
+        allOf: [{ type: "object", additionalProperties: text }]
+      }
+    ]
+  ])("keeps the other properties of %s", (_, schema, expected) => {
+    assert.deepStrictEqual(sent(schema).schema, expected)
+  })
+
+  it("has no other properties in an object that it names", () => {
+    interface Tree {
+      readonly kids?: ReadonlyArray<Tree>
+    }
+    const Tree = Schema.Struct({
+      kids: Schema.optionalKey(Schema.Array(Schema.suspend((): Schema.Codec<Tree> => Tree)))
+    }).annotate({ identifier: "Tree" })
+    const schema = ResponseFormat.ofAnswer({ name: "n", schema: Schema.Struct({ tree: Tree }) })?.json_schema.schema
+    assert.deepInclude(schema?.$defs, {
+      Tree: {
+        type: "object",
+        properties: { kids: { type: "array", items: { $ref: "#/$defs/Tree" } } },
+        additionalProperties: false
+      }
+    })
+  })
+})
+
 it("an answer has the name that it was asked for under, also where another has its schema", () => {
   const schema = Schema.Struct({ n: Schema.Finite })
   const names = ["one", "two"].map((name) => ResponseFormat.ofAnswer({ name, schema })?.json_schema.name)

@@ -55,11 +55,30 @@ const keepsShape = (schema: JsonSchema.JsonSchema): boolean =>
     return Object.keys(Json.object(node["properties"]) ?? {}).every((key) => required.includes(key))
   })
 
+/** Members that say something of the same object, or what it is not. */
+const alsoOfIt: ReadonlySet<string> = new Set(["allOf", "not"])
+
+/**
+ * The schema with no other properties in objects that have properties of their own; records stay open. An answer's other properties
+ * are read by nobody, and for a schema that allows them Anthropic's package makes the model call a tool instead.
+ */
+const closed = (json: Json.Json, isNamed = false): Json.Json => {
+  const node = Json.object(json)
+  if (node === undefined) return Array.isArray(json) ? json.map((item) => closed(item)) : json
+  const members = Object.entries(node).map(([key, member]) => [
+    key,
+    !isNamed && alsoOfIt.has(key) ? member : closed(member, !isNamed && named.has(key))
+  ])
+  const isOpen = !isNamed && node["additionalProperties"] === true
+    && "properties" in node && !("patternProperties" in node)
+  return { ...Object.fromEntries(members), ...(isOpen ? { additionalProperties: false } : {}) }
+}
+
 const encode = ({ name, schema }: Model.Output): ResponseFormat | undefined => {
   try {
     const plain = Tool.getJsonSchemaFromSchema(schema)
     if (keepsShape(plain)) return ofObject(name, schema)
-    return plain.type === "object" ? make(name, plain, false) : undefined
+    return plain.type === "object" ? make(name, closed(plain as Json.Json) as JsonSchema.JsonSchema, false) : undefined
   } catch {
     return undefined
   }
