@@ -1,5 +1,6 @@
 /** What becomes of streams of Anthropic, Google and OpenAI's Responses API through their AI SDK packages. */
 import { createAnthropic } from "@ai-sdk/anthropic"
+import { createOpenAI } from "@ai-sdk/openai"
 import type { LanguageModelV4, LanguageModelV4StreamPart, LanguageModelV4Usage } from "@ai-sdk/provider"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Logger, References, Stream } from "effect"
@@ -290,6 +291,43 @@ describe("the finish", () => {
       assert.deepStrictEqual([error?.reason._tag, error?.isRetryable], ["InternalProviderError", true])
       assert.isUndefined(OpenAi.finishOf(parts))
     }))
+
+  describe("in words that the package does not know", () => {
+    const chat: Sdk.Maker = ({ baseUrl }) => createOpenAI({ apiKey: Sdk.key, baseURL: baseUrl }).chat("m-1")
+    const ended = (raw: string) =>
+      Sdk.answer(chat, events(data(OpenAi.delta({ content: "Hi" }), OpenAi.finish(raw)) + OpenAi.done))
+
+    it.effect.each<readonly [string, string]>([
+      ["model_context_window_exceeded", "length"],
+      ["refusal", "content-filter"],
+      ["end_turn", "stop"],
+      ["something_new", "other"]
+    ])("is what a provider means by %s: %s", ([raw, reason]) =>
+      Effect.gen(function*() {
+        const { error, parts } = yield* ended(raw)
+        assert.deepStrictEqual([error, OpenAi.finishOf(parts)?.reason], [undefined, reason])
+        assert.deepInclude(OpenAi.finishOf(parts)?.metadata["aisdk"], { finishReason: raw })
+      }))
+
+    it.effect.each(["malformed_tool_use", "malformed_model_output"])(
+      "is a retryable failure for Bedrock's %s",
+      (raw) =>
+        Effect.gen(function*() {
+          const { error, parts } = yield* ended(raw)
+          assert.deepStrictEqual([error?.reason._tag, error?.isRetryable], ["InternalProviderError", true])
+          assert.isUndefined(OpenAi.finishOf(parts))
+        })
+    )
+
+    it.effect.each(["UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE", "MISSING_THOUGHT_SIGNATURE"])(
+      "is a retryable failure for Gemini's %s",
+      (finishReason) =>
+        Effect.gen(function*() {
+          const { error } = yield* google(chunk([{ text: "Hi" }], { finishReason }))
+          assert.deepStrictEqual([error?.reason._tag, error?.isRetryable], ["InternalProviderError", true])
+        })
+    )
+  })
 
   it.effect("carries the SDK's warnings, which are logged at debug level", () =>
     Effect.gen(function*() {

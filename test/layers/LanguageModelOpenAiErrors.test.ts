@@ -301,7 +301,16 @@ describe("errors inside a stream", () => {
       })
   )
 
-  it.effect.each(["error", "ERROR", "insufficient_system_resource"])(
+  it.effect.each([
+    "error",
+    "ERROR",
+    "insufficient_system_resource",
+    "malformed_tool_use",
+    "malformed_model_output",
+    "UNEXPECTED_TOOL_CALL",
+    "MALFORMED_RESPONSE",
+    "MISSING_THOUGHT_SIGNATURE"
+  ])(
     "the finish reason %s is a failure of the provider",
     (reason) =>
       Effect.gen(function*() {

@@ -48,7 +48,7 @@ const isMadeUp = ({ raw, unified }: LanguageModelV4FinishReason): boolean =>
   unified === "interrupted" || (unified === "other" && !raw)
 
 /** Whether the next call goes on with the answer that ends so. */
-const goesOn = (end: Part): boolean => end.type === "finish" && (end.reason === "pause" || end.reason === "tool-calls")
+const goesOn = (reason: Response.FinishReason): boolean => reason === "pause" || reason === "tool-calls"
 
 /** Without the conversation, of which packages quote what they leave out. */
 const quiet = (warnings: StreamStart["warnings"], caller: Failures.Caller): StreamStart["warnings"] => {
@@ -72,17 +72,16 @@ const makeReader = (caller: Failures.Caller, tools: ReadonlySet<string>): Reader
   let outcome: ReturnType<Reader["outcome"]>
 
   const finish = (part: Finish, out: Array<Part>) => {
-    const { finishReason } = part
-    const isCut = isMadeUp(finishReason)
-    if (isCut || finishReason.unified === "error") {
+    const isCut = isMadeUp(part.finishReason)
+    const reason = StreamParts.finishReason(part.finishReason)
+    if (isCut || reason === "failed") {
       const origin = Failures.originOf(caller)
       outcome = new Failures.Broken("answer", isCut ? AdapterErrors.truncated(origin) : AdapterErrors.gaveUp(origin))
       used(part, out)
     } else {
       outcome = "finished"
-      const whole = StreamParts.finish(part, model, warnings.length === 0 ? {} : { warnings })
-      if (goesOn(whole)) out.push(...Container.kept(part.providerMetadata, model))
-      out.push(whole)
+      if (goesOn(reason)) out.push(...Container.kept(part.providerMetadata, model))
+      out.push(StreamParts.finish(part, reason, model, warnings.length === 0 ? {} : { warnings }))
     }
   }
 

@@ -4,9 +4,10 @@
  * What effect/ai has no place for is left out: images of the reasoning, a provider's own kinds of content, its requests for
  * approval. A file that is only an address becomes a source.
  */
-import type { LanguageModelV4StreamPart, LanguageModelV4Usage } from "@ai-sdk/provider"
+import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart, LanguageModelV4Usage } from "@ai-sdk/provider"
 import type * as Response from "effect/ai/Response"
 import * as Base64 from "effect/encoding/Base64"
+import * as FinishReasons from "../provider/FinishReasons.ts"
 import * as Parameters from "../provider/Parameters.ts"
 import * as TokenCount from "../provider/TokenCount.ts"
 import * as Metadata from "./Metadata.ts"
@@ -67,20 +68,26 @@ export const usage = (
   }
 })
 
-/** The finish of the model of this name; `told` is added to its metadata. */
+/** Why an answer ended, also in a provider's word that its package does not know: `failed` where the server gave up. */
+export const finishReason = (
+  { raw, unified }: LanguageModelV4FinishReason
+): Response.FinishReason | "failed" => {
+  // Anthropic's answer is unfinished, and goes on if it is sent back
+  // (https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons)
+  if (raw === "pause_turn") return "pause"
+  if (unified === "error") return "failed"
+  return unified === "other" || unified === "interrupted" ? FinishReasons.of(raw ?? "") : unified
+}
+
+/** The finish of the model of this name, for that reason; `told` is added to its metadata. */
 export const finish = (
   { finishReason, providerMetadata, usage: used }: Omit<Part<"finish">, "usage"> & Partial<Part<"finish">>,
+  reason: Response.FinishReason,
   model: string,
   told: Readonly<Record<string, unknown>>
 ): Response.StreamPartEncoded => ({
   type: "finish",
-  // Anthropic's answer is unfinished, and goes on if it is sent back
-  // (https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons)
-  reason: finishReason.raw === "pause_turn"
-    ? "pause"
-    : finishReason.unified === "interrupted"
-    ? "other"
-    : finishReason.unified,
+  reason,
   usage: usage(used ?? {}),
   metadata: {
     ...(providerMetadata === undefined ? {} : Metadata.plain(providerMetadata)),

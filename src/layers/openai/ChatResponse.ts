@@ -8,6 +8,7 @@
  * (`ChatStream`), nor the shapes of chunks (`ChatChunk`).
  */
 import type * as Response from "effect/ai/Response"
+import * as FinishReasons from "../provider/FinishReasons.ts"
 import * as Json from "../provider/Json.ts"
 import * as UsedSoFar from "../provider/UsedSoFar.ts"
 import type { ChatChunk } from "./ChatChunk.ts"
@@ -37,42 +38,6 @@ interface ChatResponse {
   /** Emits the usage so far of an answer that is not over, where it has changed since it was last emitted. */
   readonly count: (out: Parts) => void
 }
-
-/** In lower case: OpenAI's reasons, and those of Anthropic, Gemini, Mistral, Z.ai, TGI and Cohere that gateways pass on. */
-const finishReasons: ReadonlyMap<string, Response.FinishReason> = new Map([
-  ["stop", "stop"],
-  ["eos", "stop"],
-  ["eos_token", "stop"],
-  ["end_turn", "stop"],
-  ["stop_sequence", "stop"],
-  ["complete", "stop"],
-  ["length", "length"],
-  ["max_tokens", "length"],
-  ["model_length", "length"],
-  ["model_context_window_exceeded", "length"],
-  ["content_filter", "content-filter"],
-  ["safety", "content-filter"],
-  ["prohibited_content", "content-filter"],
-  ["recitation", "content-filter"],
-  ["sensitive", "content-filter"],
-  ["refusal", "content-filter"],
-  ["tool_calls", "tool-calls"],
-  ["tool_use", "tool-calls"],
-  ["function_call", "tool-calls"]
-])
-
-/** Reasons of a server that gave up: Mistral and OpenRouter, DeepSeek, vLLM, Z.ai, and Gemini after a malformed tool call. */
-const failures = new Set([
-  "error",
-  "insufficient_system_resource",
-  "abort",
-  "network_error",
-  "function_call_filter",
-  "malformed_function_call"
-])
-
-/** In lower case, without what Gemini adds: `content_filter: RECITATION`. */
-const known = (finishReason: string): string => finishReason.toLowerCase().replace(/:.*/s, "")
 
 const timestamp = (created: number | undefined): string | undefined => {
   const date = new Date((created ?? Number.NaN) * 1000)
@@ -183,14 +148,15 @@ export const make = (from: string): ChatResponse => {
     },
     end(out) {
       if (finishReason === undefined) return "truncated"
-      if (failures.has(known(finishReason))) return "failed"
+      const reason = FinishReasons.of(finishReason)
+      if (reason === "failed") return "failed"
       close(out)
       if (seal.isOpen()) begin("reasoning", out)
       close(out)
       if (!calls.end(out, seal)) return "nameless"
       out.push({
         type: "finish",
-        reason: finishReasons.get(known(finishReason)) ?? "other",
+        reason,
         usage: TokenUsage.read(usage),
         metadata: { openai: { finishReason, ...(usage === undefined ? {} : { usage }) } }
       })
