@@ -40,6 +40,8 @@ export type Handler = (params: { readonly n: number }) => Effect.Effect<string, 
 const done: Handler = ({ n }) => Effect.succeed(`done ${n}`)
 
 export interface Options {
+  /** "test/Tested" unless given */
+  readonly name?: string
   readonly agent?: Partial<Agent.Options<typeof kit.tools, string>>
   readonly store?: TestStore.TestStore
   readonly context?: Layer.Layer<ContextManager.ContextManager>
@@ -63,9 +65,11 @@ export const make = Effect.fnUntraced(function*(
   turns: Parameters<typeof ScriptedModel.layer>[0],
   given: Options = {}
 ): Effect.fn.Return<TestAgent, never, Scope.Scope> {
-  class Tested
-    extends Agent.Service<Tested>()("test/Tested", { instructions: "Be brief.", toolkit: kit, ...given.agent })
-  {}
+  class Tested extends Agent.Service<Tested>()(given.name ?? "test/Tested", {
+    instructions: "Be brief.",
+    toolkit: kit,
+    ...given.agent
+  }) {}
   const scope = yield* Scope.make()
   yield* Effect.addFinalizer((exit) => Scope.close(scope, exit))
   const store = given.store ?? (yield* TestStore.make())

@@ -14,6 +14,7 @@ import * as RunDrive from "../../run/state/RunDrive.ts"
 import type * as Runs from "../../services/Runs.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Listing from "../log/Listing.ts"
+import * as KnownLogs from "./KnownLogs.ts"
 import type * as Started from "./Started.ts"
 import * as TakingUp from "./TakingUp.ts"
 
@@ -39,21 +40,24 @@ const firstWait = 60_000
 /** A store that fails this often in a row is not asked again. */
 const mostFailures = 3
 
-/** Looks as often as it is asked to. A log that needs nothing is read once, and again only when it has grown. */
+/**
+ * Looks as often as it is asked to. A log that needs nothing is read once, and again only when it has grown, or when its questions have
+ * expired; the log of another agent's run is read by one of the agents of a store. What depends on other logs is read by each look.
+ */
 export class Recovering {
   readonly #options: Options
-  /** the logs that need nothing, as they were when they were read, by session */
-  #passed: ReadonlyMap<string, string> = new Map()
+  readonly #known: KnownLogs.KnownLogs
   /** the last run taken up of those that died again and again */
   #suspect: Runs.LiveRun | undefined
 
   constructor(options: Options) {
     this.#options = options
+    this.#known = new KnownLogs.KnownLogs(options.store)
   }
 
   look({ answered, limit, within }: InputCheck.Recovery): Effect.Effect<Recovered, RunError.RunError> {
     return Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      const look = new Look(this.#options, limit, now, this.#passed, this.#suspect)
+      const look = new Look(this.#options, limit, now, this.#known, this.#suspect)
       const ends = answered ? [undefined, "RunSuspended" as const] : [undefined]
       const sessions = Stream.takeWhile(
         Listing.all(this.#options.store, { ends, unowned: true }),
@@ -72,8 +76,8 @@ export class Recovering {
     })
   }
 
-  #keep({ found, passed, suspect }: Look, isWhole: boolean): Recovered {
-    this.#passed = isWhole ? passed : new Map([...this.#passed, ...passed])
+  #keep({ found, logs, suspect }: Look, hasSeenAll: boolean): Recovered {
+    this.#known.keep(logs, hasSeenAll)
     this.#suspect = suspect
     return found
   }
@@ -81,27 +85,28 @@ export class Recovering {
 
 /** One look. */
 class Look {
-  readonly passed = new Map<string, string>()
+  /** what is known of the logs that it has come by */
+  readonly logs = new Map<string, KnownLogs.Known>()
   suspect: Runs.LiveRun | undefined
   readonly #runs: Array<Runs.LiveRun> = []
   readonly #refused: Array<Recovered["refused"][number]> = []
   readonly #options: Options
   readonly #limit: number
   readonly #now: number
-  readonly #passedBefore: ReadonlyMap<string, string>
+  readonly #known: KnownLogs.KnownLogs
   #failures = 0
 
   constructor(
     options: Options,
     limit: number,
     now: number,
-    passedBefore: ReadonlyMap<string, string>,
+    known: KnownLogs.KnownLogs,
     suspect: Runs.LiveRun | undefined
   ) {
     this.#options = options
     this.#limit = limit
     this.#now = now
-    this.#passedBefore = passedBefore
+    this.#known = known
     this.suspect = suspect
   }
 
@@ -114,15 +119,14 @@ class Look {
   }
 
   /** Takes up a session's run where that is due; returns `false` when no more are to be looked at. Fails when none can be. */
-  at({ createdAt, head, sessionId }: SessionStore.SessionInfo): Effect.Effect<boolean, RunError.RunError> {
-    // a new session may have the name of one that was removed
-    const asOf = (seq: number) => `${createdAt} ${seq}`
-    const pass = (seq: number) => this.passed.set(sessionId, asOf(seq))
-    if (this.#passedBefore.get(sessionId) === asOf(head)) {
-      pass(head)
+  at(info: SessionStore.SessionInfo): Effect.Effect<boolean, RunError.RunError> {
+    const { sessionId } = info
+    const known = this.#known.of(info)
+    if (known !== undefined && (known.agent !== this.#options.agent || this.#now < known.until)) {
+      this.logs.set(sessionId, known)
       return Effect.succeed(true)
     }
-    return Effect.flatMap(Effect.exit(this.#taken(sessionId, pass)), (exit) => {
+    return Effect.flatMap(Effect.exit(this.#taken(info)), (exit) => {
       if (Exit.isFailure(exit)) return this.#failed(sessionId, exit.cause)
       this.#failures = 0
       if (exit.value !== undefined) this.#runs.push(exit.value.run)
@@ -142,20 +146,24 @@ class Look {
   }
 
   #taken(
-    sessionId: string,
-    pass: (seq: number) => void
+    { createdAt, sessionId }: SessionStore.SessionInfo
   ): Effect.Effect<Started.Started | undefined, RunError.RunError> {
     const { agent, store, takeUp } = this.#options
     return Effect.flatMap(TakingUp.judge(store, sessionId, agent), (judged) => {
-      const { deaths, seq, verdict } = judged
-      if (verdict === "never") pass(seq)
-      if (verdict !== "takeUp" || this.#waits(judged)) return Effect.undefined
+      const { deaths, isDue, seq, until } = judged
+      this.#learn(sessionId, { createdAt, seq, agent: judged.agent, until })
+      if (!isDue || this.#waits(judged)) return Effect.undefined
       const taking = takeUp(sessionId, seq)
       return deaths < RunDrive.suspicious.alone ? taking : Effect.map(taking, (started) => {
         this.suspect = started.run
         return started
       })
     })
+  }
+
+  #learn(sessionId: string, known: KnownLogs.Known): void {
+    this.logs.set(sessionId, known)
+    this.#known.share(sessionId, known)
   }
 
   /**

@@ -17,11 +17,18 @@ import * as Deaths from "../open/Deaths.ts"
 
 type Store = SessionStore.SessionStore["Service"]
 
-/** Take it up; look again later; or never look again, unless its log grows. */
-type Verdict = "takeUp" | "later" | "never"
+interface Verdict {
+  readonly isDue: boolean
+  /**
+   * what is not due stays so until then, in milliseconds since the epoch, unless its log grows; `-Infinity` where that is not known, as
+   * other logs may change it, or its own agent has not looked
+   */
+  readonly until: number
+}
 
-export interface Judged {
-  readonly verdict: Verdict
+export interface Judged extends Verdict {
+  /** the name of the agent whose run it is: others leave it alone */
+  readonly agent: string | undefined
   /** of the last event that the verdict is about; so is `at`, in milliseconds since the epoch */
   readonly seq: number
   readonly at: number
@@ -29,43 +36,57 @@ export interface Judged {
   readonly deaths: number
 }
 
+const due: Verdict = { isDue: true, until: -Infinity }
+const later: Verdict = { isDue: false, until: -Infinity }
+const never: Verdict = { isDue: false, until: Infinity }
+
 export const judge = Effect.fnUntraced(function*(
   store: Store,
   sessionId: string,
   agent: string
 ): Effect.fn.Return<Judged, SessionStore.StoreError> {
   const { state } = yield* Fold.lastRun(store, sessionId)
+  const now = yield* Clock.currentTimeMillis
   const { at, end, parent, seq } = state
-  const of = { seq, at, deaths: RunDrive.deaths(state) }
-  if (state.agent !== agent || (end !== undefined && RunEvent.isOver(end))) return { ...of, verdict: "never" }
+  const of = { agent: state.agent, seq, at, deaths: RunDrive.deaths(state) }
+  if (end !== undefined && RunEvent.isOver(end)) return { ...of, ...never }
+  // an open question of its own says enough: otherwise each look at a store's suspended runs would read the logs around them too
+  const until = end?._tag === "RunSuspended" ? asksUntil(state) : -Infinity
+  if (now < until) return { ...of, isDue: false, until }
+  if (state.agent !== agent) return { ...of, ...later }
   const call = parent === undefined ? undefined : yield* CallAbove.find(store, parent)
-  const verdict = call === undefined ? "takeUp" : isTold(call, end) ? "never" : byCall[call.standing]
-  if (verdict !== "takeUp") return { ...of, verdict }
+  const verdict = call === undefined ? due : isTold(call, end) ? never : byCall[call.standing]
+  if (!verdict.isDue) return { ...of, ...verdict }
   if (end?._tag !== "RunSuspended") {
-    return { ...of, verdict, deaths: yield* Deaths.count(store, sessionId, state, RunDrive.suspicious.waits) }
+    return { ...of, ...due, deaths: yield* Deaths.count(store, sessionId, state, RunDrive.suspicious.waits) }
   }
-  return { ...of, verdict: (yield* isAnswered(store, sessionId, state, end)) ? "takeUp" : "later" }
+  return { ...of, ...((yield* isAnswered(store, sessionId, state, end)) ? due : later) }
 })
+
+/**
+ * When the last of the run's own questions expires, in milliseconds since the epoch: `Infinity` where one does not, `-Infinity` where none
+ * is open.
+ */
+const asksUntil = ({ openCalls }: RunState.RunState): number =>
+  openCalls.reduce(
+    (last, { expiresAt = Infinity, phase }) => phase === "awaiting" ? Math.max(last, expiresAt) : last,
+    -Infinity
+  )
 
 /**
  * A run that works for a call is asked for again by the run that made the call. Once the call's handler has returned, it is on its
  * own and goes on by itself; below a call that was cut off, or is not there, it is nobody's.
  */
-const byCall: Record<CallAbove.Standing, Verdict> = {
-  open: "later",
-  returned: "takeUp",
-  cutOff: "never",
-  unknown: "never"
-}
+const byCall: Record<CallAbove.Standing, Verdict> = { open: later, returned: due, cutOff: never, unknown: never }
 
 /** The handler of its call returned after the run had failed, which it was told, and so was the model that made the call. */
 const isTold = ({ at, standing }: CallAbove.Found, end: RunEvent.End | undefined): boolean =>
   standing === "returned" && end?._tag === "RunFailed" && end.at <= at
 
 /**
- * Whether a suspended run would go on if it were resumed: no question is left to answer, and something came of one that the run has
- * not seen yet, an answer or its expiry; for a call that waits for another run, something came since the call was last made. False
- * where this is not known, as for runs in another store: the run would only be suspended again.
+ * Whether a suspended run whose own questions are over would go on if it were resumed: none is left to answer below its calls, and
+ * something came of one that the run has not seen yet, an answer or its expiry; for a call that waits for another run, something came
+ * since the call was last made. False where this is not known, as for runs in another store: the run would only be suspended again.
  */
 const isAnswered = Effect.fnUntraced(function*(
   store: Store,
@@ -74,8 +95,6 @@ const isAnswered = Effect.fnUntraced(function*(
   end: RunEvent.End
 ): Effect.fn.Return<boolean, SessionStore.StoreError> {
   const now = yield* Clock.currentTimeMillis
-  // an open question of its own says enough: otherwise each look at a store's suspended runs would read the logs below them too
-  if (!state.openCalls.every((call) => isKnown(ofCall({ call, below: [] }, now)))) return false
   const calls = yield* RunsBelow.of(store, sessionId, state)
   const news = calls.map((call) => ofCall(call, now))
   return news.every(isKnown) &&
