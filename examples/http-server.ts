@@ -5,11 +5,11 @@
  * `GET /sessions/:id/events` reads along from `Last-Event-ID`, in any number of tabs: the `id` of a fact is its place in the
  * log, so a reader that comes back misses none and sees none twice, even after a restart. `POST /sessions/:id/answer` waits for
  * the end instead, and `GET /sessions/:id/messages` has the conversation so far, for a page that opens. Errors:
- * `http-errors.ts`. Your middleware decides who may see which session.
+ * `http-errors.ts`. `http-guard.ts` refuses pages of other sites; your middleware decides who may see which session.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, `node examples/http-server.ts`, then
  * `curl -N localhost:3000/sessions/one/stream --json '{"text":"Tell me a story"}'`. It listens on 127.0.0.1, for this machine
- * only; set HOST to change that: `HOST=0.0.0.0` for all that can reach it.
+ * only; set HOST to change that: `HOST=0.0.0.0` for all that can reach it, and HOSTS to the names that they reach it by.
  */
 import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
 import { Effect, Layer, Option, Schedule, Schema, Sink, Stream } from "effect"
@@ -27,6 +27,7 @@ import {
 } from "fiberloop"
 import { createServer } from "node:http"
 import { toResponse } from "./http-errors.ts"
+import { guard } from "./http-guard.ts"
 
 export class Assistant extends Agent.Service<Assistant>()("http/Assistant", { instructions: "Be brief." }) {}
 
@@ -134,7 +135,7 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
   yield* router.add("POST", "/sessions/:id/answer", orRefuse(answer))
   yield* router.add("GET", "/sessions/:id/events", orRefuse(events))
   yield* router.add("GET", "/sessions/:id/messages", orRefuse(messages))
-}))
+})).pipe(Layer.merge(guard()))
 
 if (process.argv[1] === import.meta.filename) {
   const Agents = Assistant.layer.pipe(

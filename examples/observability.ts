@@ -6,7 +6,7 @@
  * `npm run build`, a collector on port 4318 (`docker run -p 4318:4318 otel/opentelemetry-collector`), OPENAI_API_KEY, then
  * `node examples/observability.ts "Is the red kettle in stock, and what is it?"`, and `curl localhost:9464/metrics` meanwhile.
  * `/metrics` listens on 127.0.0.1, for this machine only; set HOST to change that: `HOST=0.0.0.0` for a Prometheus on another
- * machine.
+ * machine, and HOSTS to the name that it asks for, if that is no address.
  */
 import { NodeHttpClient, NodeHttpServer, NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Layer, References, Schema } from "effect"
@@ -15,6 +15,7 @@ import { HttpRouter } from "effect/http"
 import { Otlp, PrometheusMetrics } from "effect/observability"
 import { Agent, Fiberloop, ModelOpenAi, type Observer, Observers, RunEvent, SessionStoreMemory } from "fiberloop"
 import { createServer } from "node:http"
+import { guard } from "./http-guard.ts"
 
 const item = { parameters: Schema.Struct({ item: Schema.String }), failure: Schema.String }
 const Shop = Toolkit.make(
@@ -60,7 +61,7 @@ export const telemetry = (baseUrl: string) =>
   )
 
 /** The same metrics as text. */
-const prometheus = HttpRouter.serve(PrometheusMetrics.layerHttp(), { disableLogger: true }).pipe(
+const prometheus = HttpRouter.serve(Layer.merge(PrometheusMetrics.layerHttp(), guard()), { disableLogger: true }).pipe(
   Layer.provide(NodeHttpServer.layer(createServer, { host: process.env.HOST || "127.0.0.1", port: 9464 }))
 )
 

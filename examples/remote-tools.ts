@@ -29,6 +29,7 @@ import {
 } from "fiberloop"
 import type { Handlers } from "fiberloop/services/ToolExecutor"
 import { createServer } from "node:http"
+import { guard } from "./http-guard.ts"
 
 /** What both sides know of the tools. */
 export const Shop = Toolkit.make(
@@ -103,7 +104,7 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
     return yield* HttpServerResponse.schemaJson(Settlement)(settlement)
   })
   yield* router.add("POST", "/calls", answer)
-}))
+})).pipe(Layer.merge(guard()))
 
 /** An agent whose calls run there. */
 export class Clerk extends Agent.Service<Clerk>()("remote/Clerk", {

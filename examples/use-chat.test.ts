@@ -436,7 +436,8 @@ it.live("a run is aborted by way of its session, and a page without one has noth
       yield* Effect.promise(() => asking)
       const ends = yield* (yield* SessionStore).read("three").pipe(Stream.filter(RunEvent.isEnd), Stream.runCollect)
       assert.deepStrictEqual(ends.map(({ _tag }) => _tag), ["RunAborted"])
-      const wrong = yield* Effect.promise(() => fetch(api, { method: "POST", body: "{}" }))
+      const headers = { "content-type": "application/json" }
+      const wrong = yield* Effect.promise(() => fetch(api, { method: "POST", headers, body: "{}" }))
       assert.strictEqual(wrong.status, 400)
     }).pipe(Effect.provide(serving([ScriptedModel.text("Once"), ScriptedModel.gate(gate)])))
   }))

@@ -4,10 +4,11 @@
  * follows; the run goes on even if the client leaves. `GET /api/chat/:id/stream` shows a reloaded page the answer under way from
  * its beginning, even if another process gives it, and `GET /api/chat/:id` what was said before. `POST /api/chat/:id/steer` says
  * something to the answer under way, which shows it, and responds with what became of it; `DELETE /api/chat/:id/run` aborts. Each may
- * reach any process over the same store. Errors: `http-errors.ts`. Your middleware decides who may see which session.
+ * reach any process over the same store. Errors: `http-errors.ts`. `http-guard.ts` refuses pages of other sites; your middleware
+ * decides who may see which session.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then `node examples/use-chat.ts`, which listens on 127.0.0.1; set HOST
- * to change that. The page:
+ * to change that, and HOSTS to the names that others reach it by. The page:
  *
  * ```ts
  * useChat({ id, messages: await (await fetch(`/api/chat/${id}`)).json(), resume: true,
@@ -32,6 +33,7 @@ import {
 } from "fiberloop"
 import { createServer } from "node:http"
 import { toResponse } from "./http-errors.ts"
+import { guard } from "./http-guard.ts"
 import { routerConfig } from "./http-server.ts"
 
 export const Tools = Toolkit.make(
@@ -178,7 +180,7 @@ export const Routes = HttpRouter.use(Effect.fnUntraced(function*(router) {
   yield* router.add("GET", "/api/chat/:id", orRefuse(messages))
   yield* router.add("POST", "/api/chat/:id/steer", orRefuse(steer))
   yield* router.add("DELETE", "/api/chat/:id/run", orRefuse(abort))
-}))
+})).pipe(Layer.merge(guard()))
 
 /** Nothing is really sent or measured here. */
 export const ToolsLive = Tools.toLayer({

@@ -62,3 +62,10 @@ it.live("a refused request has a status", () =>
     const response = yield* ask(new Request("http://localhost/sessions/two/events"))
     assert.strictEqual(response.status, 404)
   }))
+
+it.live("a name that the server was not told of is refused", () =>
+  Effect.gen(function*() {
+    const { ask } = yield* serving()
+    const response = yield* ask(new Request("http://evil.example/sessions/two/events"))
+    assert.strictEqual(response.status, 421)
+  }))

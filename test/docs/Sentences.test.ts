@@ -173,6 +173,7 @@ describe("docs/http.md", () => {
   class Assistant extends Agent.Service<Assistant>()("docs/Sse", { instructions: "Be brief." }) {}
   const Ask = Schema.Struct({
     pathParams: Schema.Struct({ id: Schema.String }),
+    headers: Schema.Struct({ "content-type": Schema.Literal("application/json") }),
     body: Schema.Struct({ text: Schema.String })
   })
   const send = (event: string, data: unknown) =>
@@ -211,6 +212,13 @@ describe("docs/http.md", () => {
       assert.strictEqual(response.headers["content-type"], "text/event-stream")
       assert.match(yield* response.text, /^event: RunStarted\ndata: [^]*\n\nevent: RunCompleted\ndata: .*\n\n$/)
       assert.match(yield* (yield* post("")).text, /^event: Broken\ndata: {"error":"InvalidInput",.*\n\n$/)
+    }).pipe(Effect.provide(serving(ScriptedModel.text("Hi.")))))
+
+  it.live("the least of a route begins no run for what any page may send", () =>
+    Effect.gen(function*() {
+      const plain = HttpClientRequest.bodyText(HttpClientRequest.post("/sessions/one/stream"), "{\"text\":\"Hello!\"}")
+      assert.strictEqual((yield* HttpClient.execute(plain)).status, 400)
+      assert.isUndefined(yield* SessionStore.use((store) => store.info("one")))
     }).pipe(Effect.provide(serving(ScriptedModel.text("Hi.")))))
 
   it.live("a client that leaves it aborts the run", () =>

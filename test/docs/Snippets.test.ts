@@ -16,8 +16,9 @@ import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
-import { createServer, type ServerResponse } from "node:http"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { Readable } from "node:stream"
+import { json } from "node:stream/consumers"
 import { pipeline } from "node:stream/promises"
 import {
   Agent,
@@ -329,16 +330,31 @@ describe("docs/http.md", () => {
 
   /** The page's server, as a client sees it. */
   const asking = Effect.fnUntraced(function*(runtime: ManagedRuntime.ManagedRuntime<Assistant, never>) {
-    const text = Effect.flatMap(
-      Assistant,
-      (assistant) => Stream.toAsyncIterableEffect(RunEvents.text(assistant.stream(input)))
-    )
-    const write = async (response: ServerResponse) => pipeline(Readable.from(await runtime.runPromise(text)), response)
-    const host = yield* Loopback.listen(
-      createServer((_, response) => void write(response).catch(() => response.destroy()))
-    )
-    return (signal?: AbortSignal) =>
-      Effect.promise(() => fetch(`http://${host}`, signal === undefined ? {} : { signal }))
+    const write = async (request: IncomingMessage, response: ServerResponse) => {
+      const input = String(await json(request))
+      const text = Effect.flatMap(
+        Assistant,
+        (assistant) => Stream.toAsyncIterableEffect(RunEvents.text(assistant.stream({ sessionId: "ada", input })))
+      )
+      await pipeline(Readable.from(await runtime.runPromise(text)), response)
+    }
+    const server = createServer((request, response) => {
+      if (request.method !== "POST" || request.headers["content-type"] !== "application/json") {
+        response.writeHead(415).end()
+        return
+      }
+      write(request, response).catch(() => response.destroy())
+    })
+    const host = yield* Loopback.listen(server)
+    return (init: RequestInit = {}) =>
+      Effect.promise(() =>
+        fetch(`http://${host}`, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify("Hello!"),
+          ...init
+        })
+      )
   })
 
   it.live("leaving a text response aborts the run", () =>
@@ -346,13 +362,23 @@ describe("docs/http.md", () => {
       const { end, gate, runtime } = yield* waiting
       const ask = yield* asking(runtime)
       const controller = new AbortController()
-      const response = yield* Effect.forkChild(Effect.exit(ask(controller.signal)))
+      const response = yield* Effect.forkChild(Effect.exit(ask({ signal: controller.signal })))
       yield* gate.started
       controller.abort()
       yield* gate.closed
       yield* Fiber.join(response)
       yield* runtime.disposeEffect
       assert.strictEqual(yield* end, "RunAborted(consumer)")
+    }))
+
+  it.live("a text response begins no run for what any page may send", () =>
+    Effect.gen(function*() {
+      const { end, runtime } = yield* waiting
+      const ask = yield* asking(runtime)
+      assert.strictEqual((yield* ask({ headers: { "content-type": "text/plain" } })).status, 415)
+      assert.strictEqual((yield* ask({ method: "GET", body: null })).status, 415)
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(end)))
+      yield* runtime.disposeEffect
     }))
 
   it.live("a run that fails breaks off a text response", () =>
