@@ -91,6 +91,10 @@ const apart = (call: Call): ReadonlyArray<Call> =>
 
 export class CallFragments {
   readonly #calls: Array<Call> = []
+  /** those with each id of the provider's, in order */
+  readonly #byId = new Map<string, Array<Call>>()
+  /** the last one with each index */
+  readonly #byIndex = new Map<number, Call>()
   #chunk = 0
   /** characters of all arguments */
   size = 0
@@ -116,7 +120,7 @@ export class CallFragments {
   #extend(call: Call, fragment: Fragment): Call {
     call.chunk = this.#chunk
     call.changesId ||= fragment.name !== undefined && hasOtherId(call, fragment)
-    call.providerId ??= fragment.id
+    if (fragment.id !== undefined && call.providerId === undefined) this.#identify(call, fragment.id)
     if (fragment.name !== undefined) call.named = fragment.name === call.name ? call.named + 1 : 1
     if (fragment.name !== undefined && (call.text === "" || call.name === "")) {
       call.name = fragment.name.startsWith(call.name) ? fragment.name : call.name + fragment.name
@@ -129,12 +133,19 @@ export class CallFragments {
     return call
   }
 
+  #identify(call: Call, id: string): void {
+    call.providerId = id
+    const same = this.#byId.get(id)
+    // a call that began before others may get its id after them
+    if (same !== undefined) same.splice(same.findLastIndex(({ ordinal }) => ordinal < call.ordinal) + 1, 0, call)
+    else this.#byId.set(id, [call])
+  }
+
   #find({ id, index, name }: Fragment): Call | undefined {
-    const isKnown = (call: Call) =>
-      call.providerId === id && (index === undefined || call.index === undefined || call.index === index)
-    const known = id === undefined ? undefined : this.#calls.findLast(isKnown)
+    const isKnown = (call: Call) => index === undefined || call.index === undefined || call.index === index
+    const known = id === undefined ? undefined : this.#byId.get(id)?.findLast(isKnown)
     if (known !== undefined) return known
-    if (index !== undefined) return this.#calls.findLast((call) => call.index === index)
+    if (index !== undefined) return this.#byIndex.get(index)
     return id === undefined || name === undefined ? this.#calls.at(-1) : undefined
   }
 
@@ -162,6 +173,7 @@ export class CallFragments {
       id: undefined
     }
     this.#calls.push(call)
+    if (index !== undefined) this.#byIndex.set(index, call)
     return call
   }
 }

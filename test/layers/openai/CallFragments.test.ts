@@ -1,4 +1,4 @@
-/** What long arguments cost; which fragment belongs to which call is in `LanguageModelOpenAiToolCalls`. */
+/** What long arguments and many calls cost; which fragment belongs to which call is in `LanguageModelOpenAiToolCalls`. */
 import { assert, describe, it } from "@effect/vitest"
 import { vi } from "vitest"
 import { CallFragments } from "../../../src/layers/openai/CallFragments.ts"
@@ -34,6 +34,20 @@ describe("arguments that come with the name in every fragment", () => {
     assert.deepStrictEqual(calls, [text])
     assert.isAtMost(parsed, text.length)
   })
+})
+
+it("very many calls in one answer are told apart in linear time", () => {
+  const n = 60_000
+  const fragments = new CallFragments()
+  const add = (i: number, id: string | undefined, name: string | undefined, text: string) =>
+    fragments.add([{ index: i, id, name, text }], () => {})
+  // in quadratic time these take a minute
+  for (let i = 0; i < n; i++) {
+    add(i, `id${i}`, "look", "{")
+    add(i, undefined, undefined, "}")
+  }
+  assert.isTrue(fragments.whole()?.every((call, i) => call.providerId === `id${i}` && call.text === "{}"))
+  assert.lengthOf(fragments.whole() ?? [], n)
 })
 
 describe("the end of a JSON document", () => {
