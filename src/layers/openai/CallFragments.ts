@@ -96,7 +96,7 @@ export class CallFragments {
   /** the last one with each index */
   readonly #byIndex = new Map<number, Call>()
   #chunk = 0
-  /** characters of all arguments */
+  /** characters of all arguments, and some for each call */
   size = 0
 
   /** All calls, in order; `undefined` where one has arguments and no name. */
@@ -173,6 +173,7 @@ export class CallFragments {
       id: undefined
     }
     this.#calls.push(call)
+    this.size += 50
     if (index !== undefined) this.#byIndex.set(index, call)
     return call
   }
