@@ -173,7 +173,7 @@ export class CallFragments {
       id: undefined
     }
     this.#calls.push(call)
-    this.size += 50
+    this.size += 200
     if (index !== undefined) this.#byIndex.set(index, call)
     return call
   }
