@@ -40,7 +40,7 @@ const notAStream = (endpoint: Endpoint, what: string): AiError.AiError =>
   )
 
 const endless =
-  "sent more than 64 MiB of reasoning details and arguments, which no answer may have; ask for less at once"
+  "sent more than 64 MiB of reasoning details and calls, which no answer may have; ask for less at once"
 
 /** Whether a text is the data of several events without blank lines between them. */
 const isUnparted = (data: string): boolean => Json.object(Json.parse(data.split("\n", 1)[0]!)) !== undefined

@@ -55,7 +55,7 @@ const together = (before: Json.JsonObject | undefined, later: Json.JsonObject): 
   return { ...before, ...Object.fromEntries(said) }
 }
 
-/** Characters of details and arguments: more than an event holds, which the loop finds first where it is shown them. */
+/** Characters of details and calls: more than an event holds, which the loop finds first where it is shown them. */
 const longest = 64 * 1024 * 1024
 
 /** The response of a model at a server (`Attached.source`). */

@@ -95,7 +95,7 @@ describe("the event stream", () => {
       const endless = Array.from({ length: 70 }, () => OpenAi.data(OpenAi.delta(delta)))
       const { error } = yield* OpenAi.answer(OpenAi.open(...endless))
       assert.strictEqual(error?.reason._tag, "InvalidResponseError")
-      assert.include(error?.message, "more than 64 MiB of reasoning details and arguments")
+      assert.include(error?.message, "more than 64 MiB of reasoning details and calls")
     }))
 
   it.effect("is an invalid response with an event that is not JSON, which is not repeated", () =>
