@@ -58,7 +58,10 @@ const isOfStore = (end: End): boolean => end._tag === "RunFailed" && RunError.is
 /** Whether what a drive worked with was gone, its process or its store, unexpectedly: a run that goes on may meet that again. */
 export const isDeath = (end: End): boolean => isCrash(end) || isOfStore(end)
 
-/** Whether a drive ended only with its process, which died or was shut down, or its store: nobody wanted the run to end. */
+/**
+ * Whether a drive ended only with its process, which died or was shut down, or its store: nobody wanted the run to end. The next one takes
+ * up the calls that have no outcome.
+ */
 export const isLeft = (end: End): boolean => isDeath(end) || (end._tag === "RunAborted" && end.reason === "shutdown")
 
 /** Whether a run with this end is over: only a `resume` continues it, not recovery, nor people's answers. */

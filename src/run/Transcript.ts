@@ -11,7 +11,7 @@
 import type * as DurableEvent from "./DurableEvent.ts"
 import type * as Memory from "./Memory.ts"
 import * as Message from "./Message.ts"
-import type * as RunEvent from "./RunEvent.ts"
+import * as RunEvent from "./RunEvent.ts"
 import * as SharedMap from "./SharedMap.ts"
 import * as OpenCall from "./state/OpenCall.ts"
 import * as ToolOutcome from "./ToolOutcome.ts"
@@ -71,13 +71,16 @@ export const append = (self: Transcript, event: RunEvent.Durable): Transcript =>
     case "RunLimited":
     case "RunFailed":
     case "RunAborted":
-      // the drive died in its turn; if the run goes on, the next drive takes up that turn
-      if (event._tag === "RunAborted" && event.reason === "crashed") return self
-      return openCut(self, event, event.unfinished ?? [])
+      return leavesTurn(self, event) ? self : openCut(self, event, event.unfinished ?? [])
     default:
       return self
   }
 }
+
+/** Whether the next drive, if the run goes on, takes up the turn: that of a drive that died, or that left calls without outcomes. */
+const leavesTurn = ({ open }: Transcript, end: RunEvent.End): boolean =>
+  RunEvent.isCrash(end) ||
+  (RunEvent.isLeft(end) && open?.calls.some((_, at) => SharedMap.get(open.results, at) === undefined) === true)
 
 /** Input that comes while a turn is open goes after that turn. */
 const addInput = (self: Transcript, input: Input): Transcript =>

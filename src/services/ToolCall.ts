@@ -26,7 +26,7 @@ export class ToolCall extends Context.Service<ToolCall, {
    * twice
    */
   readonly idempotencyKey: string
-  /** tries at this call, from 1; more than 1 after a process died in the one before, or after a pause */
+  /** tries at this call, from 1; more than 1 where the one before ended with its process or its store, or paused */
   readonly attempt: number
   /** the run's `data` */
   readonly data: Schema.Json | undefined

@@ -56,8 +56,8 @@ const makeDrives = (isOpenCall: (callId: string) => boolean) => {
 }
 
 /**
- * Whether an event may come where no drive is: an answer or an outcome for a call that the last drive left open when it died or
- * was suspended, the receipt of what was queued for it, or a manual compaction.
+ * Whether an event may come where no drive is: an answer or an outcome for a call that the last drive left open when it was
+ * suspended or its run was left, the receipt of what was queued for it, or a manual compaction.
  */
 const isBetweenDrives = (event: RunEvent.Durable, isOpenCall: (callId: string) => boolean): boolean => {
   switch (event._tag) {

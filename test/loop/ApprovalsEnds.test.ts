@@ -1,4 +1,7 @@
-/** Whatever cuts a run off while it waits for a person: the question is dropped, nothing runs, the session answers. */
+/**
+ * Whatever cuts a run off while it waits for a person: the question is dropped, except by a shutdown (`ShutdownCalls`), nothing runs, the
+ * session answers.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -16,11 +19,11 @@ const go = { sessionId: "s", runId: "r", input: "go" }
 const turns = [TestAgent.work(1), ScriptedModel.text("hello")]
 
 /** The log after being cut off for this reason is in order, nothing ran, and the session takes the next message. */
-const check = Effect.fnUntraced(function*(made: Approvals.Asking, end: string, outcome: string) {
+const check = Effect.fnUntraced(function*(made: Approvals.Asking, end: string, ...outcomes: ReadonlyArray<string>) {
   const log = yield* made.store.log("s")
   assert.deepStrictEqual(RunLog.violations(log), [])
   assert.strictEqual(RunLog.endOf(log), end)
-  assert.deepStrictEqual(RunLog.outcomes(log), [`1.0 ${outcome}`])
+  assert.deepStrictEqual(RunLog.outcomes(log), outcomes)
   assert.deepStrictEqual(RunLog.only(log, "ToolStarted"), [])
   assert.deepStrictEqual(made.ran, [])
 })
@@ -39,7 +42,7 @@ describe("while a person is asked", () => {
       yield* approver.asked("1.0")
       yield* run.abort
       assert.deepStrictEqual(approver.interrupted, ["1.0"])
-      yield* check(made, "RunAborted(requested)", "NotExecuted(aborted)")
+      yield* check(made, "RunAborted(requested)", "1.0 NotExecuted(aborted)")
       yield* answers(made)
     }))
 
@@ -51,11 +54,11 @@ describe("while a person is asked", () => {
       yield* approver.asked("1.0")
       yield* Fiber.interrupt(reading)
       assert.deepStrictEqual(approver.interrupted, ["1.0"])
-      yield* check(made, "RunAborted(consumer)", "NotExecuted(aborted)")
+      yield* check(made, "RunAborted(consumer)", "1.0 NotExecuted(aborted)")
       yield* answers(made)
     }))
 
-  it.effect("closing the layer shuts the run down", () =>
+  it.effect("closing the layer shuts the run down, and keeps the question", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
       const made = yield* Approvals.make(turns, { approver })
@@ -63,7 +66,7 @@ describe("while a person is asked", () => {
       yield* approver.asked("1.0")
       yield* made.close
       assert.deepStrictEqual(approver.interrupted, ["1.0"])
-      yield* check(made, "RunAborted(shutdown)", "NotExecuted(aborted)")
+      yield* check(made, "RunAborted(shutdown)")
     }))
 
   it.effect("an abort interrupts a sibling that runs, and the call that waits never starts", () =>
@@ -115,7 +118,7 @@ describe("an approver that cannot be interrupted", () => {
       yield* Deferred.succeed(answer, Approvals.yes)
       assert.deepStrictEqual(isOver, { before: false, after: true })
       yield* Effect.yieldNow
-      yield* check(made, "RunAborted(requested)", "NotExecuted(aborted)")
+      yield* check(made, "RunAborted(requested)", "1.0 NotExecuted(aborted)")
       yield* answers(made)
     }))
 })

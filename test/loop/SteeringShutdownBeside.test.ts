@@ -80,18 +80,17 @@ describe("what is said to a run that is shut down", () => {
       const approver = Layer.succeed(Approver.Approver, {
         ask: () => Effect.andThen(Deferred.succeed(asked, undefined), Effect.never)
       })
-      yield* Effect.gen(function*() {
-        const made = yield* TestAgent.make([TestAgent.work(1)], {
-          agent: { toolPolicy: { requireApprovalByDefault: true } }
-        })
-        const run = yield* made.agent.start({ sessionId: "s", runId: "r", input: "go" })
-        yield* Deferred.await(asked)
-        const steer = yield* Steering.say(run, "steer", "psst")
-        yield* made.close
-        assert.strictEqual((yield* Fiber.join(steer))._tag, "Kept")
-        assert.deepStrictEqual(RunLog.outcomes(yield* made.store.log("s")), ["1.0 NotExecuted(aborted)"])
-        assert.deepStrictEqual(yield* gone(made.store), ["steer: psst"])
+      const made = yield* TestAgent.make([TestAgent.work(1)], {
+        agent: { toolPolicy: { requireApprovalByDefault: true } }
       }).pipe(Effect.provide(approver))
+      const run = yield* made.agent.start({ sessionId: "s", runId: "r", input: "go" })
+      yield* Deferred.await(asked)
+      const steer = yield* Steering.say(run, "steer", "psst")
+      yield* made.close
+      assert.strictEqual((yield* Fiber.join(steer))._tag, "Kept")
+      assert.deepStrictEqual(RunLog.outcomes(yield* made.store.log("s")), [])
+      yield* made.agent.decide({ sessionId: "s", approvalId: "r/1.0", approved: false })
+      assert.deepStrictEqual(yield* gone(made.store), ["steer: psst"])
     }))
 
   it.effect("while its end cannot be stored is delivered once, and its sender hears of the store", () =>

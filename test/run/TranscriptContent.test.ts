@@ -190,6 +190,25 @@ describe("a call", () => {
     assert.notInclude(JSON.stringify(messagesOf(Draft.log(...turn, Draft.aborted, late))), "late")
   })
 
+  it.each<readonly [string, Draft.Placed]>([
+    ["a shutdown", { ...Draft.aborted, reason: "shutdown" }],
+    ["the loss of its store", Draft.failed("StoreUnavailable")]
+  ])("that %s left has the outcome that it gets later; what was settled before stays as it is", (_, end) => {
+    const turn = [
+      Draft.started("x"),
+      Draft.assistant([Draft.call("a"), Draft.call("b")]),
+      Draft.settled("1.0", "early")
+    ]
+    const results = (...later: ReadonlyArray<Draft.Placed>) =>
+      messagesOf(Draft.log(...turn, ...later)).flatMap((message) =>
+        message.role === "tool" ? message.content.map(({ result }) => result) : []
+      )
+    assert.deepStrictEqual(results(end, Draft.resumed(2), Draft.settled("1.1", "late")), ["early", "late"])
+    // as logs of earlier versions are: nothing is open
+    const closed = [Draft.settled("1.1", "before"), end, Draft.input("more"), Draft.settled("1.1", "late")]
+    assert.deepStrictEqual(results(...closed), ["early", "before"])
+  })
+
   it("is not settled by another run's outcome", () => {
     const calls = Draft.assistant([Draft.call("search")])
     const log = Draft.log(Draft.started("x"), calls, { ...Draft.settled("1.0", "wrong"), runId: "run-2" })

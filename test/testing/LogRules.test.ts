@@ -72,6 +72,34 @@ describe("no violation is found in a log", () => {
       settled("1.0", "ok"),
       ...answered
     ),
+    "shut down with calls that the next drive makes": log(
+      ...asking,
+      toolStarted("1.0"),
+      shutDown([]),
+      Drafts.resumed(2),
+      toolStarted("1.0"),
+      settled("1.0", "ok"),
+      ...answered
+    ),
+    "whose store was away, with calls that the next drive makes": log(
+      ...asking,
+      toolStarted("1.0"),
+      Drafts.failed("StoreUnavailable"),
+      Drafts.resumed(2),
+      toolStarted("1.0"),
+      settled("1.0", "ok"),
+      ...answered
+    ),
+    "shut down with a question that is answered then": log(
+      ...asking,
+      question,
+      shutDown([]),
+      Drafts.approvalResolved("1.0"),
+      Drafts.resumed(2),
+      toolStarted("1.0"),
+      settled("1.0", "ok"),
+      ...answered
+    ),
     "with a call settled before the next message": log(
       ...asking,
       toolStarted("1.0"),
@@ -222,6 +250,26 @@ describe("a violation is found in a log", () => {
         ...answered
       ),
       ["event 6 (ToolStarted): 1.0 was not allowed"]
+    ],
+    "with a call that a shutdown left, and that was lost": [
+      log(...asking, toolStarted("1.0"), shutDown([]), started("again"), completed()),
+      ["event 6 (RunStarted): 0 outcomes for 1.0"]
+    ],
+    "with a call settled before a shutdown and after it": [
+      log(
+        ...asking,
+        toolStarted("1.0"),
+        settled("1.0", { _tag: "Interrupted" }),
+        shutDown([]),
+        Drafts.resumed(2),
+        settled("1.0", "ok"),
+        ...answered
+      ),
+      ["event 9 (TurnFinished): 2 outcomes for 1.0"]
+    ],
+    "with a call left by another failure": [
+      log(...asking, toolStarted("1.0"), Drafts.failed("Authentication"), Drafts.resumed(2), Drafts.aborted),
+      ["event 5 (RunFailed): 0 outcomes for 1.0"]
     ],
     "with an input received twice": [
       log(...begun, queued, assistant([text("hi")]), received(3), received(3), completed()),

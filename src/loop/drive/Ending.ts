@@ -1,5 +1,5 @@
 /**
- * How a drive ends: what is open is settled, one end is written, the session given back, and only then is the end shown.
+ * How a drive ends: what does not go on is settled, one end is written, the session given back, and only then is the end shown.
  *
  * Does not own why it ends (`CutShort`, `Ended`), nor who is told (`Telling`).
  */
@@ -34,7 +34,7 @@ export type Ending =
   | { readonly _tag: "RunFailed"; readonly error: RunError.RunError }
 
 /**
- * Settles what is open, writes the end, gives the session back, shows the end, and tells those who wait. Called by code that
+ * Settles what does not go on, writes the end, gives the session back, shows the end, and tells those who wait. Called by code that
  * the drive's fiber runs.
  */
 export const finish = (
@@ -73,12 +73,14 @@ const seal = (
   })
 }
 
-/** Settles what is open and records the end. */
+/** Settles what does not go on, and records the end. */
 const record = (env: Env.Env, live: Live.Live, ending: Ending): void => {
   const { journal } = env
-  const waiting = env.inbox.close(journal, ending._tag, leaves(ending)).map(({ seq }) => seq)
+  const left = leaves(ending)
+  const waiting = env.inbox.close(journal, ending._tag, left).map(({ seq }) => seq)
+  if (left !== undefined) Unsettled.settleLost(env)
   // a suspended run keeps its questions open
-  if (ending._tag !== "RunSuspended") Unsettled.settle(env, notExecuted[ending._tag])
+  else if (ending._tag !== "RunSuspended") Unsettled.settle(env, notExecuted[ending._tag])
   const move = endMove(journal.status, ending)
   if (move !== undefined) journal.move(move)
   const totals = RunState.totalsAt(journal.state, journal.now())
@@ -99,7 +101,7 @@ const record = (env: Env.Env, live: Live.Live, ending: Ending): void => {
   )
 }
 
-/** What the run is left by, if it goes on by itself after this end: what was said to it waits until then. */
+/** What the run is left by, if it goes on by itself after this end: what was said to it waits until then, and so do its calls. */
 const leaves = (ending: Ending): Delivery.Left | undefined => {
   if (ending._tag === "RunAborted") return ending.reason === "shutdown" ? "process" : undefined
   return ending._tag === "RunFailed" && RunError.isStoreAway(ending.error) ? "store" : undefined

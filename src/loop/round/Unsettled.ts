@@ -31,8 +31,20 @@ export const settle = (env: Env.Env, reason: Reason): void => {
 }
 
 /**
- * The same for calls that a dead drive started, while their run goes on: the application, which may know more of them, is asked about
- * all of them at once, and their outcomes are stored as they come. Calls that may be made again are left out.
+ * The same for the end of a drive whose run goes on by itself: only a call that this drive started, and that may not be made again,
+ * gets an outcome. The next drive finds the others as after a crash.
+ */
+export const settleLost = (env: Env.Env): void => {
+  for (const call of env.journal.state.openCalls) {
+    const isLost = call.phase === "started" && CallStep.isOurs(env.journal, call) &&
+      !env.executor.isRepeatable(env.handlers, call.tool)
+    if (isLost) CallStep.settle(env, call, ofStarted(env, call))
+  }
+}
+
+/**
+ * The same as `settle` for calls that a dead drive started, while their run goes on: the application, which may know more of them, is
+ * asked about all of them at once, and their outcomes are stored as they come. Calls that may be made again are left out.
  */
 export const settleFound = (env: Env.Env, reason: Reason): Effect.Effect<void, SessionStore.StoreError> => {
   const found = env.journal.state.openCalls.filter((call) =>

@@ -30,7 +30,7 @@ export interface OpenCall {
   readonly startedAt?: number
   /** the drive that last stored its intent */
   readonly drive?: number
-  /** how often its intent was stored: more than once if a drive died while it ran, or if it paused */
+  /** how often its intent was stored: more than once if a drive ended without its outcome, or if it paused */
   readonly tries?: number
   /** what the person said */
   readonly decision?: Decision

@@ -73,4 +73,4 @@ const ofHandlers: ReadonlySet<string> = new Set([
 ])
 
 /** Whether the next drive continues the calls of this one. */
-const leavesOpen = (end: RunEvent.End): boolean => end._tag === "RunSuspended" || RunEvent.isCrash(end)
+const leavesOpen = (end: RunEvent.End): boolean => end._tag === "RunSuspended" || RunEvent.isLeft(end)

@@ -89,8 +89,12 @@ describe("closing", () => {
     assert.deepStrictEqual(RunLog.outcomes(added(Draft.suspended)), ["1.2 NotExecuted(stopped)", "1.3 OutcomeUnknown"])
   })
 
-  it("settles all calls of a run whose process died, and ends it once more, as a copy's", () => {
-    const events = added({ ...Draft.aborted, reason: "crashed" })
+  it.each<readonly [string, RunEvent.Draft]>([
+    ["whose process died", { ...Draft.aborted, reason: "crashed" }],
+    ["whose process was shut down", { ...Draft.aborted, reason: "shutdown" }],
+    ["whose store did not answer", Draft.failed("StoreUnavailable")]
+  ])("settles all calls of a run %s, and ends it once more, as a copy's", (_, end) => {
+    const events = added(end)
     assert.deepStrictEqual(RunLog.tags(events), [...Array(4).fill("ToolSettled"), "RunResumed", "RunAborted"])
     assert.deepStrictEqual(RunLog.outcomes(events), [
       "1.0 NotExecuted(stopped)",

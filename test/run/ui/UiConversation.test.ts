@@ -187,6 +187,23 @@ describe("a session on a page", () => {
       ])
     }))
 
+  it.effect("has a question as one where its run was shut down meanwhile, until somebody answers", () =>
+    Effect.gen(function*() {
+      const calls = Drafts.assistant([Drafts.call("search"), Drafts.call("search")])
+      const asked = [...begun, calls, Drafts.approvalRequested("1.0"), {
+        ...Drafts.aborted,
+        reason: "shutdown" as const
+      }]
+      const answered = [Drafts.approvalResolved("1.0"), Drafts.resumed(2), Drafts.settled("1.0", "seen")]
+      const states = (...log: ReadonlyArray<Drafts.Placed>) =>
+        Effect.map(
+          UiPage.opened(Drafts.log(...log)),
+          (messages) => messages.flatMap(({ parts }) => parts).flatMap((part) => "state" in part ? [part.state] : [])
+        )
+      assert.deepStrictEqual(yield* states(...asked), ["approval-requested", "input-available"])
+      assert.deepStrictEqual(yield* states(...asked, ...answered), ["output-available", "input-available"])
+    }))
+
   /** What a page that follows a run has in the end. */
   const followed = (...events: ReadonlyArray<RunEvent.RunEvent>) =>
     Effect.gen(function*() {
