@@ -400,4 +400,48 @@ describe("a shutdown while an agent works for a call that may be made again", ()
       // turn 2 and the last one of the run below, the run of its call, and the last turn of the root
       assert.strictEqual(yield* requests, 4)
     }))
+
+  it.effect("does not have its calls made twice either, however deep they are", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make()
+      const gate = yield* ScriptedModel.makeGate
+      const deepest = `${below}//2.0`
+      const answer: Family.Options["answer"] = (request) =>
+        request.metadata.runId === deepest ? [ScriptedModel.gate(gate)] : Family.answer(request)
+      yield* Effect.scoped(Effect.gen(function*() {
+        const { agent } = yield* Family.make({ store, answer })
+        yield* agent.start(root)
+        yield* gate.started
+      }))
+      for (const id of ["root", below, deepest]) assert.strictEqual(RunLog.endOf(yield* store.log(id)), shutDown)
+      const { agent, logs, requests } = yield* Family.make({ store })
+      assert.deepInclude(yield* agent.resumeRun({ sessionId: "root" }), { _tag: "Completed", text: "done" })
+      const found = yield* logs
+      assert.deepStrictEqual(Family.violations(found), [])
+      assert.deepStrictEqual([...found.keys()].toSorted(), ["root", below, `${below}//1.0`, deepest])
+      assert.deepStrictEqual(RunLog.outcomes(found.get(below)!), ["1.0 Succeeded", "2.0 Succeeded"])
+      assert.strictEqual(yield* requests, 3)
+    }))
+
+  it.effect("keeps a question that is asked below it, though other calls beside it run", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make()
+      const gate = yield* ScriptedModel.makeGate
+      const plan: Family.Plan = { turns: [[{ turns: [[{ by: "buy" }]] }, { first: "waits" }]] }
+      const answer: Family.Options["answer"] = (request) =>
+        Family.planOf(request).first === undefined ? Family.answer(request) : [ScriptedModel.gate(gate)]
+      yield* Effect.scoped(Effect.gen(function*() {
+        const { agent } = yield* Family.make({ store, answer })
+        yield* agent.start({ ...root, input: JSON.stringify(plan) })
+        yield* gate.started
+        yield* TestStore.logged(store, "root", "ToolPaused")
+      }))
+      const { agent, logs } = yield* Family.make({ store })
+      const [question] = yield* agent.approvals("root")
+      assert.strictEqual(question?.sessionId, below)
+      yield* agent.decide({ sessionId: below, approvalId: question!.id, approved: true })
+      const { runs } = yield* agent.recover()
+      assert.deepInclude(yield* runs[0]!.result, { _tag: "Completed", text: "done" })
+      assert.deepStrictEqual(Family.violations(yield* logs), [])
+    }))
 })

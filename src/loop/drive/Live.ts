@@ -19,6 +19,7 @@
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import type * as Pointer from "../../run/Pointer.ts"
 import * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunInput from "../../run/RunInput.ts"
@@ -59,6 +60,10 @@ export class Live implements Runs.LiveRun {
   readonly ended = Deferred.makeUnsafe<RunResult.RunResult<unknown>, RunError.RunError>()
   /** hold the run until its end is told */
   readonly agentRuns: AgentRuns.AgentRuns
+  /** the call whose handler asked for it, if one did */
+  readonly caller: Pointer.Parent | undefined
+  /** the live runs of this process */
+  readonly runs: Runs.Runs["Service"]
   /** the typed answer of a final text */
   readonly decodeOutput: (text: string) => unknown
   /** hears of the result before anyone is told; set while the run is driven */
@@ -80,8 +85,8 @@ export class Live implements Runs.LiveRun {
   #hearing: Hearing.Hearing | undefined
 
   constructor(
-    { store }: Env.Services,
-    { begin, brief, isWatched, runId, sessionId }: DriveRequest.DriveRequest,
+    { runs, store }: Env.Services,
+    { begin, brief, isWatched, runId, sessionId, settings }: DriveRequest.DriveRequest,
     agentRuns: AgentRuns.AgentRuns
   ) {
     this.runId = runId
@@ -91,6 +96,8 @@ export class Live implements Runs.LiveRun {
     this.agentRuns = agentRuns
     this.decodeOutput = brief.decodeOutput
     this.#store = store
+    this.runs = runs
+    this.caller = settings.callAround?.call
     this.agent = brief.agent
     this.input = begin.input
     this.#isFound = DriveRequest.isFound(begin)
@@ -225,7 +232,8 @@ export const requested: Stop = { _tag: "Abort", reason: "requested" }
 export const isShutdown = (stop: Stop | undefined): boolean => stop?._tag === "Abort" && stop.reason === "shutdown"
 
 /** What this cuts off goes on by itself later. */
-const goesOn = (stop: Stop): boolean => isShutdown(stop) || (stop._tag === "Failed" && RunError.isStoreAway(stop.error))
+export const goesOn = (stop: Stop): boolean =>
+  isShutdown(stop) || (stop._tag === "Failed" && RunError.isStoreAway(stop.error))
 
 /** Why somebody who wanted the run to end has cut it off. */
 export const wanted = (stop: Stop | undefined): RunEvent.AbortedReason | undefined =>

@@ -9,7 +9,7 @@ import * as Stream from "effect/Stream"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as Runs from "../../services/Runs.ts"
-import type * as Live from "../drive/Live.ts"
+import * as Live from "../drive/Live.ts"
 import * as Reading from "../log/Reading.ts"
 
 /** A run that was started here, or an existing one that is attached to, which is somebody else's to abort. */
@@ -21,8 +21,21 @@ export type Started =
 export type Starting = Effect.Effect<Started, RunError.RunError>
 
 /** Called when a caller goes: ends the run, unless they had only attached to it. The effect waits for that end. */
-export const leave = ({ isAttached, run }: Started): Effect.Effect<void> =>
-  isAttached ? Effect.void : run.end("consumer")
+export const leave = ({ isAttached, run }: Started): Effect.Effect<void> => {
+  if (isAttached) return Effect.void
+  const { caller, runs } = run
+  return caller === undefined
+    ? run.end("consumer")
+    : Effect.flatMap(runs.live(caller.runId, caller.sessionId), (around) => endBelow(run, around))
+}
+
+/** Ends a run whose call is cut off, in the run `around`: where that goes on by itself later, for the same reason, as both go on then. */
+const endBelow = (run: Live.Live, around: Runs.LiveRun | undefined): Effect.Effect<void> => {
+  const stop = around instanceof Live.Live ? around.stopped : undefined
+  // the first reason counts
+  if (stop !== undefined && Live.goesOn(stop)) Live.cutOff(run, stop)
+  return run.end("consumer")
+}
 
 /** Passes a run to `use`, and ends the run when `use` is interrupted. */
 export const held = <A>(
