@@ -28,7 +28,8 @@ const whole: Readonly<Record<string, ReadonlyArray<string>>> = {
   "session-v1-away": ["next"],
   "session-v1-elsewhere": ["run-3"],
   "session-v1-shown": ["run-1", "run-2"],
-  "session-v1-told": ["run-1", "run-2"]
+  "session-v1-told": ["run-1", "run-2"],
+  "session-v1-unfinished": ["run-4"]
 }
 
 for (const golden of GoldenSession.all) {

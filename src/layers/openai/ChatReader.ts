@@ -39,8 +39,7 @@ const notAStream = (endpoint: Endpoint, what: string): AiError.AiError =>
       + `(most end in /v1) and that the model can stream`
   )
 
-const endless =
-  "sent more than 64 MiB of reasoning details and calls, which no answer may have; ask for less at once"
+const endless = "sent more than 64 MiB of reasoning details and calls, which no answer may have; ask for less at once"
 
 /** Whether a text is the data of several events without blank lines between them. */
 const isUnparted = (data: string): boolean => Json.object(Json.parse(data.split("\n", 1)[0]!)) !== undefined
