@@ -59,9 +59,8 @@ export const show = (
   shown: Shown
 ): Effect.Effect<Driven, never, Output | Signals> =>
   Effect.scoped(Effect.gen(function*() {
-    // lines of JSON are the events alone, and a new task leaves out what is open
-    const isNamed = settings.task === undefined && !settings.json
-    const open = isNamed ? yield* worker.openCalls(shown.sessionId) : Worker.nothingOpen
+    // a new task leaves out what is open
+    const open = settings.task === undefined ? yield* worker.openCalls(shown.sessionId) : Worker.nothingOpen
     const screen = yield* screenOf(settings, shown, open)
     const notices = [...worker.notices, ...open.allowed.flatMap(RenderApprovals.allowed)]
     return yield* drive({ ...worker, notices }, settings, shown, screen)

@@ -259,6 +259,18 @@ describe("calls that somebody has allowed, and that a dead process had not begun
       ])
     }))
 
+  it.effect.each(["resume dead-one --json", "recover --json", "run --session dead-one --json"])(
+    "are named by %s beside the events",
+    (typed) =>
+      Effect.gen(function*() {
+        const { on } = yield* withDead({ "dead-one": "2+2" }, ...decided)
+        const server = yield* OpenAiServer.make(Replies.says("Done."))
+        const [name, ...args] = typed.split(" ")
+        const { stderr } = yield* on(name!, [...args, "--model", "m"], { env: Replies.env(server) })
+        assert.include(stderr, lines.join(""))
+      })
+  )
+
   it.effect.each(["resume dead-one", "recover", "run --session dead-one"])(
     "are named by %s before they are made",
     (typed) =>

@@ -10,7 +10,7 @@ import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import { Recorder } from "./Recorder.ts"
 
-it.effect("the arguments of open calls are read if they are to be shown", () =>
+it.effect("what is open is read where the run goes on with it, and not for a new task", () =>
   Effect.gen(function*() {
     const { agent } = yield* TestAgent.make([ScriptedModel.text("Done."), ScriptedModel.text("Done.")])
     const reads: Array<string> = []
@@ -22,10 +22,11 @@ it.effect("the arguments of open calls are read if they are to be shown", () =>
       openCalls: (sessionId) => Effect.sync(() => void reads.push(sessionId)).pipe(Effect.as(Worker.nothingOpen))
     }
     const typed = { session: undefined, db: undefined, root: undefined, model: undefined, maxTurns: undefined }
-    for (const [sessionId, json] of [["lines", true], ["text", false]] as const) {
+    const ways = [["lines", true, undefined], ["text", false, undefined], ["task", false, "hello"]] as const
+    for (const [sessionId, json, task] of ways) {
       const settings = yield* Settings.check({
         ...typed,
-        task: undefined,
+        task,
         json,
         isPlain: true,
         contextWindow: undefined
@@ -35,5 +36,5 @@ it.effect("the arguments of open calls are read if they are to be shown", () =>
         Effect.provideService(Signals, { first: Effect.never, forget: Effect.void, leaving: () => Effect.void })
       )
     }
-    assert.deepStrictEqual(reads, ["text"])
+    assert.deepStrictEqual(reads, ["lines", "text"])
   }))

@@ -5,6 +5,7 @@ import * as TestClock from "effect/testing/TestClock"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as OpenCall from "../../src/run/state/OpenCall.ts"
 import type * as Model from "../../src/services/Model.ts"
+import * as Reconciler from "../../src/services/Reconciler.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as DeadRun from "../support/DeadRun.ts"
 import * as Drafts from "../support/Drafts.ts"
@@ -116,6 +117,28 @@ describe("a run that keeps dying in a call", () => {
     yield* Effect.forEach(runs, ({ result }) => result)
     return RunLog.endOf(yield* store.log("s"))
   })
+
+  it.effect.each([[below(15), []], [below(25), ["1.1"]]] as const)(
+    "has the reconciler asked about its other calls where it is aborted, as long as a run below gets on",
+    ([logBelow, calls]) =>
+      Effect.gen(function*() {
+        const [started, ...rest] = dying(3)
+        const begun = [started!, ...DeadRun.inTools("again", "work").slice(1), ...rest.slice(-4)]
+        const store = yield* DeadRun.of(begun)
+        yield* DeadRun.write(store, key, logBelow)
+        yield* TestClock.setTime(1000 * minute)
+        const { agent } = yield* TestAgent.make([], { store })
+        const asked: Array<string> = []
+        const reconcile = ({ idempotencyKey }: Reconciler.Question): Effect.Effect<Reconciler.Answer> =>
+          Effect.sync(() => {
+            asked.push(idempotencyKey)
+            return { _tag: "Done" }
+          })
+        yield* Effect.provideService(agent.abort("s"), Reconciler.Reconciler, { reconcile })
+        assert.includeMembers(asked, calls.map((call) => OpenCall.idempotencyKey("s", "run-1", call)))
+        assert.strictEqual(asked.length > 0, calls.length > 0)
+      })
+  )
 
   const goesOn = "RunCompleted(stop)"
   const ends = "RunLimited(crashLoop)"

@@ -73,7 +73,10 @@ export const make = Effect.fnUntraced(function*(
   const sendReasoning = !endpoint.isOpenAi && (options.sendReasoning ?? "auto")
   const open = FormatRefusal.untilRefused(
     options.structuredOutput ?? endpoint.isOpenAi,
-    ReasoningRefusal.untilRefused(sendReasoning, OrderRefusal.untilRefused(false, send))
+    ReasoningRefusal.untilRefused(
+      sendReasoning,
+      OrderRefusal.untilRefused(false, (_, { prompt }) => OrderRefusal.inPrompt(prompt), send)
+    )
   )
   return yield* StreamedModel.make(open, { codecTransformer: toCodecOpenAI })
 })

@@ -22,9 +22,9 @@ export const problemOf = (given: Options): string | undefined => {
   if (Result.isFailure(others)) return others.failure.message
   const { maxConnections = 1, pooled = false }: Partial<Options> = given ?? {}
   if (!Number.isInteger(maxConnections) || maxConnections < 1) {
-    return `maxConnections must be a whole number of at least 1, not ${JSON.stringify(maxConnections)}.`
+    return `maxConnections must be a whole number of at least 1, not ${quoted(maxConnections)}.`
   }
-  if (typeof pooled !== "boolean") return `pooled must be true or false, not ${JSON.stringify(pooled)}.`
+  if (typeof pooled !== "boolean") return `pooled must be true or false, not ${quoted(pooled)}.`
   for (const name of ["idleTimeout", "connectTimeout", "timeout"] as const) {
     const wait = InputCheck.duration(
       name,
@@ -36,3 +36,6 @@ export const problemOf = (given: Options): string | undefined => {
   }
   return undefined
 }
+
+/** As untyped code wrote it. */
+const quoted = (given: unknown): string => typeof given === "string" ? JSON.stringify(given) : String(given)

@@ -5,6 +5,7 @@
  * Does not own the transcript, in which that word never is.
  */
 import type * as AiError from "effect/ai/AiError"
+import type * as Prompt from "effect/ai/Prompt"
 import * as Effect from "effect/Effect"
 import * as AdapterErrors from "./AdapterErrors.ts"
 
@@ -17,14 +18,21 @@ export const answered = <M extends { readonly role: string }>(messages: Readonly
     message.role === "user" && messages[i - 1]?.role === "tool" ? [answer, message] : [message]
   )
 
+/** Whether a conversation has results of tools. */
+export const inPrompt = ({ content }: Prompt.Prompt): boolean => content.some(({ role }) => role === "tool")
+
 /** Mistral's own words, and those of the chat templates of its models. */
 const words = /unexpected role \W{0,3}user\W{0,3} after role \W{0,3}tool|roles must alternate user( and |\/)assistant/i
 
 const isRefused = (error: AiError.AiError): boolean => words.test(AdapterErrors.wordsOfRefusal(error) ?? "")
 
-/** Sends calls as they are until the server refuses their order, but takes one with its results `answered`; then all so. */
+/**
+ * Sends calls as they are until the server refuses their order, but takes one with its results `answered`; then all so. `hasResults`:
+ * whether there are any in a call.
+ */
 export const untilRefused = <Args extends ReadonlyArray<unknown>, A, R>(
   isKnown: boolean,
+  hasResults: (...args: Args) => boolean,
   send: (answersResults: boolean, ...args: Args) => Effect.Effect<A, AiError.AiError, R>
 ) => {
   let answersResults = isKnown
@@ -32,6 +40,6 @@ export const untilRefused = <Args extends ReadonlyArray<unknown>, A, R>(
     Effect.suspend(() => {
       if (answersResults) return send(true, ...args)
       const other = Effect.tap(send(true, ...args), () => Effect.sync(() => void (answersResults = true)))
-      return Effect.catchIf(send(false, ...args), isRefused, () => other)
+      return Effect.catchIf(send(false, ...args), (error) => isRefused(error) && hasResults(...args), () => other)
     })
 }

@@ -11,7 +11,7 @@ import * as PlainJson from "./PlainJson.ts"
 
 /**
  * `encoded` is what `schema` encodes. Plain JSON where the schema has no other form of it, or would show what a `Redacted` hides; a
- * number that JSON has not is refused, and never a text.
+ * number that JSON has not, and an `undefined` in a list, are refused, and never become a text or `null`.
  */
 export const of = (schema: Schema.Top, encoded: unknown): PlainJson.PlainJson => {
   const plain = PlainJson.of(encoded)
@@ -20,11 +20,9 @@ export const of = (schema: Schema.Top, encoded: unknown): PlainJson.PlainJson =>
     if (plain._tag === "Json" && !saysItself(encoded)) return plain
     const codec = codecOf(schema)
     if (codec === undefined || (plain._tag === "Json" && isReadBy(codec, plain.text))) return plain
+    if (hasLost(encoded)) return plain._tag === "Json" ? noNumber : plain
     const written = Schema.encodeUnknownOption(codec)(encoded)
-    if (Option.isNone(written)) return plain
-    const text = JSON.stringify(written.value)
-    const other = text.replaceAll(noNumbers, `"other"`)
-    return other === text || isReadBy(codec, other) ? PlainJson.of(written.value) : noNumber
+    return Option.isNone(written) ? plain : PlainJson.of(withoutUndefined(encoded, written.value))
   } catch {
     // a schema is foreign code, and some have no form in JSON
     return plain
@@ -42,8 +40,45 @@ type Codec = Schema.Codec<unknown, Schema.Json>
 const isReadBy = (codec: Codec, text: string): boolean =>
   Option.isSome(Schema.decodeUnknownOption(codec, { onExcessProperty: "error" })(JSON.parse(text)))
 
-/** What effect writes of numbers that JSON has not: where they were texts, any other text is read as well. */
-const noNumbers = /"(?:NaN|-?Infinity)"(?!:)/g
+/**
+ * Whether it has a number that is not finite, in values of any kind, or an `undefined` in a plain list: effect would write both. `seen`
+ * has the values around it.
+ */
+const hasLost = (value: unknown, isPlain = true, seen: ReadonlyArray<object> = []): boolean => {
+  if (typeof value === "number") return !Number.isFinite(value)
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value) || seen.includes(value)) return false
+  const around = [...seen, value]
+  if (Array.isArray(value)) {
+    return value.some((item) => (item === undefined && isPlain) || hasLost(item, isPlain, around))
+  }
+  const isOwn = isPlain && Object.getPrototypeOf(value) === Object.prototype
+  const members = itemsOf(value) ?? Object.values(value)
+  return members.some((member) => hasLost(member, isOwn, around))
+}
+
+/** What a collection has, a map by its entries; an effect is no collection, although it can be iterated: it yields itself. */
+const itemsOf = (value: object): ReadonlyArray<unknown> | undefined => {
+  if (!(Symbol.iterator in value)) return undefined
+  const items = Array.from(value as Iterable<unknown>)
+  return items.includes(value) ? undefined : items.flat()
+}
+
+/** Members that are undefined are left out, as plain JSON leaves them out; effect writes them as `null`. */
+const withoutUndefined = (given: unknown, written: Schema.Json): Schema.Json => {
+  if (given === written || typeof given !== "object" || given === null) return written
+  if (typeof written !== "object" || written === null) return written
+  if (Array.isArray(written)) {
+    return Array.isArray(given) ? written.map((item: Schema.Json, at) => withoutUndefined(given[at], item)) : written
+  }
+  const members = given as Readonly<Record<string, unknown>>
+  return Object.fromEntries(
+    Object.entries(written).flatMap(([key, member]) =>
+      member === null && key in members && members[key] === undefined
+        ? []
+        : [[key, withoutUndefined(members[key], member as Schema.Json)]]
+    )
+  )
+}
 
 const known = new WeakMap<SchemaAST.AST, Codec | undefined>()
 
@@ -83,7 +118,7 @@ const partsOf = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> => {
   }
 }
 
-/** Whether a `toJSON` has a say in what JSON makes of it. */
+/** Whether a `toJSON` has a say in what JSON makes of it, but for that of a date, which every schema for one reads. */
 const saysItself = (value: unknown): boolean =>
-  typeof value === "object" && value !== null && !ArrayBuffer.isView(value) &&
+  typeof value === "object" && value !== null && !ArrayBuffer.isView(value) && !(value instanceof Date) &&
   (typeof (value as { readonly toJSON?: unknown }).toJSON === "function" || Object.values(value).some(saysItself))

@@ -23,6 +23,7 @@ import * as LeftBehind from "../env/LeftBehind.ts"
 import * as Observing from "../observe/Observing.ts"
 import * as AfterCrash from "../open/AfterCrash.ts"
 import * as Cost from "../open/Cost.ts"
+import * as Deaths from "../open/Deaths.ts"
 import * as FirstEvent from "../open/FirstEvent.ts"
 import * as Kin from "../open/Kin.ts"
 import * as Opening from "../open/Opening.ts"
@@ -181,7 +182,7 @@ const takeTurns = (
   return Effect.flatMap(FirstEvent.write(env, found.begin, request.brief), () => {
     live.began(env, isParked)
     if (live.stopped !== undefined) return Effect.interrupt
-    if (live.abortDue !== undefined) return abortAsDue(env, live, live.abortDue, Unsettled.mayAsk(found.state))
+    if (live.abortDue !== undefined) return abortAsDue(driving, env, live.abortDue, found.state)
     if (isParked) return Effect.succeed(Ended.limited({ reason: "crashLoop" }))
     driving.timer = DurationLimit.start(env.journal, live)
     return Turn.takeTurns(env)
@@ -193,13 +194,16 @@ const takeTurns = (
  * asked about calls that a dead drive started, as where the run is aborted without a drive.
  */
 const abortAsDue = (
+  { live, services }: Driving,
   env: Env.Env,
-  live: Live.Live,
   announced: Deferred.Deferred<void>,
-  mayAsk: boolean
-): Effect.Effect<never> =>
+  found: RunState.RunState
+): Effect.Effect<never, RunError.RunError> =>
   Effect.andThen(
-    Effect.andThen(Deferred.await(announced), Unsettled.settleAfter(env, "aborted", mayAsk)),
+    Deferred.await(announced).pipe(
+      Effect.andThen(Deaths.mayAsk(services.store, env.sessionId, found)),
+      Effect.flatMap((mayAsk) => Unsettled.settleAfter(env, "aborted", mayAsk))
+    ),
     Effect.suspend(() => {
       Live.cutOff(live, Live.requested)
       return Effect.never

@@ -30,11 +30,12 @@ export const recovered = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Opening.Opened, SessionStore.StoreError> {
   const { agent, handlers: { tools } } = request.brief
   const { sessionId, settings } = request
+  const { store } = services
   const observing = Observing.besideDrives({ agent, sessionId, tools }, settings)
   const { first, flush, second } = HeldBack.make(opened.session, (events) => observing.publish(events))
   const env = Env.make(services, request, Env.nobody(budget), { ...opened, session: first })
   const isResumed = opened.begin._tag === "Resume"
-  yield* Recovery.recover(env, isResumed && (yield* Deaths.areTooMany(services.store, sessionId, opened.state)))
+  yield* Recovery.recover(env, store, isResumed && (yield* Deaths.areTooMany(store, sessionId, opened.state)))
   const state = env.journal.state
   const wasAborted = state.end?._tag === "RunAborted" && !RunEvent.isCrash(state.end)
   const isOver = isResumed &&

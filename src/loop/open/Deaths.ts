@@ -45,6 +45,16 @@ export const areTooMany = (
   return Effect.map(count(store, sessionId, state, ends), (deaths) => deaths >= ends)
 }
 
+/** The application is not asked unprompted about a run that has died twice in a row: asking may be what kills it. */
+export const mayAsk = (
+  store: Store,
+  sessionId: string,
+  state: RunState.RunState
+): Effect.Effect<boolean, SessionStore.StoreError> => {
+  const { waits } = RunDrive.suspicious
+  return Effect.map(count(store, sessionId, state, waits), (deaths) => deaths < waits)
+}
+
 /** How many deaths of the row were recorded before the last turn below the calls. */
 const deathsBefore = Effect.fnUntraced(function*(
   store: Store,

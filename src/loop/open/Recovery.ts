@@ -10,6 +10,7 @@ import * as RunState from "../../run/RunState.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
 import * as Unsettled from "../round/Unsettled.ts"
+import * as Deaths from "./Deaths.ts"
 
 /**
  * Writes the end of a drive that died. Calls stay open for the next drive, or for the new message, to settle; but those of a
@@ -18,15 +19,18 @@ import * as Unsettled from "../round/Unsettled.ts"
  */
 export const recover = Effect.fnUntraced(function*(
   env: Env.Env,
+  store: SessionStore.SessionStore["Service"],
   isCrashLoop: boolean
 ): Effect.fn.Return<void, SessionStore.StoreError> {
-  const { journal, leftBehind } = env
+  const { journal, leftBehind, sessionId } = env
   const state = journal.state
   if (!RunState.isOpen(state)) return
   const ending = endingOf(state, isCrashLoop)
   // time since its last event is not the drive's, even where settling ends a wait for a person
   const { duration } = RunState.totalsAt(state, state.at)
-  if (ending.settles !== undefined) yield* Unsettled.settleAfter(env, ending.settles, Unsettled.mayAsk(state))
+  if (ending.settles !== undefined) {
+    yield* Unsettled.settleAfter(env, ending.settles, yield* Deaths.mayAsk(store, sessionId, state))
+  }
   const end = { ...ending.end, totals: { ...journal.state.totals, duration }, ...leftBehind.named() }
   journal.record(end, state.runId)
   yield* journal.commit

@@ -59,9 +59,6 @@ export const settleFound = (env: Env.Env, reason: Reason): Effect.Effect<void, S
   return Effect.forEach(found, settleOne, { concurrency: "unbounded", discard: true })
 }
 
-/** The application is not asked unprompted about a run that has died twice in a row: asking may be what kills it. */
-export const mayAsk = (state: RunState.RunState): boolean => RunDrive.deaths(state) < RunDrive.suspicious.waits
-
 /** The same after the end of a drive: the application may know more of its calls, and where `isAsked` it is asked about all at once. */
 export const settleAfter = (env: Env.Env, reason: Reason, isAsked: boolean): Effect.Effect<void> =>
   Effect.provideService(asking(env, reason, isAsked), LeaveBehind.LeaveBehind, LeftBehind.listener(env.leftBehind))

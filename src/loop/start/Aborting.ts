@@ -13,6 +13,7 @@ import type * as Runs from "../../services/Runs.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
 import * as Fold from "../log/Fold.ts"
+import * as Deaths from "../open/Deaths.ts"
 import * as Unsettled from "../round/Unsettled.ts"
 import * as Elsewhere from "./Elsewhere.ts"
 import type * as SessionLocks from "./SessionLocks.ts"
@@ -57,6 +58,8 @@ export const abort = Effect.fnUntraced(function*(
   }
 })
 
+type Store = SessionStore.SessionStore["Service"]
+
 /** Whether the run is over. Where it only stopped, or never began, its log says what became of it. */
 const endLive = (live: Runs.LiveRun): Effect.Effect<boolean> =>
   Effect.andThen(
@@ -74,7 +77,7 @@ const endLive = (live: Runs.LiveRun): Effect.Effect<boolean> =>
  * ended, even if somebody continues it by now; `refused`: nobody can be asked; `again`: the caller should look again.
  */
 const endElsewhere = Effect.fnUntraced(function*(
-  store: SessionStore.SessionStore["Service"],
+  store: Store,
   sessionId: string,
   state: RunState.RunState
 ): Effect.fn.Return<"over" | "refused" | "again", RunError.RunError> {
@@ -106,7 +109,7 @@ const endHere = (
     Effect.flatMap((env) =>
       env === undefined || env.journal.state.runId !== before.state.runId || isOver(env.journal.state)
         ? Effect.undefined
-        : Effect.as(end(env), undefined)
+        : Effect.as(end(env, visitor.services.store), undefined)
     ),
     Effect.scoped,
     Effect.catchReason("RetryableError", "SessionBusy", (busy) => Effect.succeed(busy))
@@ -116,10 +119,10 @@ const endHere = (
  * Ends the run in a drive of its own that does nothing else. The request is stored before it is carried out, so that the next
  * opening of the session can carry it out.
  */
-const end = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Return<void, RunError.RunError> {
-  const { journal, leftBehind } = env
+const end = Effect.fnUntraced(function*(env: Env.Env, store: Store): Effect.fn.Return<void, RunError.RunError> {
+  const { journal, leftBehind, sessionId } = env
   const { crashes, drive } = journal.state
-  const mayAsk = Unsettled.mayAsk(journal.state)
+  const mayAsk = yield* Deaths.mayAsk(store, sessionId, journal.state)
   journal.record({ _tag: "RunResumed", drive: drive + 1, cause: crashes > 0 ? "recovery" : "resume" })
   journal.record({ _tag: "AbortRequested", reason: "requested" })
   yield* journal.commit

@@ -57,6 +57,6 @@ export const open = Effect.fnUntraced(function*(
   yield* Kin.recall(store, sessionId, budget, folded.state)
   const others = { ...Env.nobody(budget), feed: Observing.besideDrives({ agent, sessionId, tools }, settings) }
   const env = Env.make(services, { brief, runId, sessionId, settings }, others, { session, ...folded })
-  yield* Recovery.recover(env, false)
+  yield* Recovery.recover(env, store, false)
   return env
 })

@@ -10,13 +10,15 @@ it.effect.each<readonly [object, string]>([
   ],
   [{ maxConnections: 0 }, "maxConnections must be a whole number of at least 1, not 0."],
   [{ maxConnections: 2.5 }, "maxConnections must be a whole number of at least 1, not 2.5."],
+  [{ maxConnections: NaN }, "maxConnections must be a whole number of at least 1, not NaN."],
+  [{ maxConnections: 10n }, "maxConnections must be a whole number of at least 1, not 10."],
   [{ maxConnections: "4" }, "maxConnections must be a whole number of at least 1, not \"4\"."],
   [{ pooled: "false" }, "pooled must be true or false, not \"false\"."],
   [{ timeout: "-5 seconds" }, "timeout must be a duration of at least 1 millisecond, not \"-5 seconds\"."],
   [{ timeout: 0 }, "timeout must be a duration of at least 1 millisecond, not 0."],
   [{ connectTimeout: "soon" }, "connectTimeout must be a duration of at least 1 millisecond, not \"soon\"."],
   [{ idleTimeout: NaN }, "idleTimeout must be a duration of at least 1 millisecond, not NaN."]
-])("%j is refused", ([wrong, message]) =>
+])("%# is refused", ([wrong, message]) =>
   Effect.gen(function*() {
     // nothing listens there: whatever is connected fails otherwise
     const given = { url: "postgres://me@localhost:1/none", ...wrong } as SessionStorePg.Options

@@ -42,6 +42,15 @@ describe("the JSON that a schema is read from is kept", () => {
     ["a Duration", Schema.Struct({ in: Schema.Duration }), { in: Duration.seconds(3) }, {
       in: { _tag: "Millis", value: 3000 }
     }],
+    ["a Duration without end", Schema.Struct({ in: Schema.Duration }), { in: Duration.infinity }, {
+      in: { _tag: "Infinity" }
+    }],
+    [
+      "an Option beside a text that is a number's name",
+      Schema.Struct({ code: Schema.Literals(["NaN", "AAPL"]), owner: Schema.Option(Schema.String) }),
+      { code: "NaN", owner: Option.none() },
+      { code: "NaN", owner: { _tag: "None" } }
+    ],
     ["bytes in a list", Schema.Array(Schema.Uint8Array), [new Uint8Array([1, 2])], ["AQI="]],
     ["an instance of a class", Price, new Price({ cents: 1n }), { cents: "1" }],
     [
@@ -138,5 +147,35 @@ describe("no form but plain JSON", () => {
     ["a value of a Map", Schema.ReadonlyMap(Schema.String, Schema.Number), new Map([["a", NaN]])]
   ])("makes a text of %s that JSON has not", (_, schema, value) => {
     assert.strictEqual(kept(schema, value)[0]._tag, "NotJson")
+  })
+})
+
+describe("beside what has a form of its own in JSON", () => {
+  const owned = { owner: Schema.Option(Schema.String) }
+  const none = { owner: Option.none() }
+
+  it.each<readonly [what: string, schema: Schema.Top, value: unknown]>([
+    ["a NaN", Schema.Struct({ ...owned, value: Schema.Number }), { ...none, value: NaN }],
+    [
+      "a NaN where a text is read, too",
+      Schema.Struct({ ...owned, value: Schema.Union([Schema.Number, Schema.String]) }),
+      { ...none, value: NaN }
+    ],
+    ["a NaN within", Schema.Struct({ value: Schema.Option(Schema.Number) }), { value: Option.some(-Infinity) }],
+    [
+      "an undefined in a list",
+      Schema.Struct({ ...owned, list: Schema.Array(Schema.UndefinedOr(Schema.String)) }),
+      { ...none, list: [undefined] }
+    ]
+  ])("%s is refused", (_, schema, value) => {
+    assert.strictEqual(kept(schema, value)[0]._tag, "NotJson")
+  })
+
+  it("a member that is undefined is left out", () => {
+    const note = Schema.UndefinedOr(Schema.String)
+    const schema = Schema.Struct({ ...owned, note, rows: Schema.Array(Schema.Struct({ note })) })
+    const [form] = kept(schema, { ...none, note: undefined, rows: [{ note: undefined }, { note: "a" }] })
+    assert(form._tag === "Json")
+    assert.deepStrictEqual(PlainJson.value(form), { owner: { _tag: "None" }, rows: [{}, { note: "a" }] })
   })
 })
