@@ -74,7 +74,9 @@ export const compact = Effect.fnUntraced(function*(
 const check = (before: Transcript.Transcript, after: Transcript.Transcript, seq: number): void => {
   assert.isBelow(Views.tokens(after), Views.tokens(before))
   for (const reader of models) assert.strictEqual(Requests.violations(after, seq + 1, reader), "")
-  assert.deepStrictEqual(after.open, before.open)
+  // an answer that was cut off has no open calls, and may be left out like others
+  const isLeftOut = after.open === undefined && before.open?.isCut === true
+  assert.deepStrictEqual(after.open, isLeftOut ? undefined : before.open)
   const memories = Transcript.entries(after).filter(({ memory }) => memory !== undefined)
   assert.deepStrictEqual(memories.slice(1), [])
   // what waits for the end of a turn that says nothing is kept with the rest

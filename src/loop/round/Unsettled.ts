@@ -5,9 +5,7 @@
  * Does not own when that is, nor why (`ToolRound`, `Ending`, `Recovery`).
  */
 import * as Effect from "effect/Effect"
-import type * as RunState from "../../run/RunState.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
-import * as RunDrive from "../../run/state/RunDrive.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as LeaveBehind from "../../services/LeaveBehind.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
