@@ -21,7 +21,7 @@ interface Fighter {
   readonly acks: ReadonlyArray<readonly [seq: number, text: string]>
   /** Waits until this many more were acknowledged, or for its end. */
   readonly acked: (more: number) => Effect.Effect<void>
-  readonly signal: (signal: "SIGSTOP" | "SIGCONT") => void
+  readonly goOn: () => void
   readonly ended: Effect.Effect<number | NodeJS.Signals>
 }
 
@@ -55,7 +55,7 @@ const fighter = Effect.fnUntraced(function*(args: ReadonlyArray<string>) {
         waiting.add({ at: acks.length + more, done })
         return Deferred.await(done)
       }),
-    signal: (signal) => child.kill(signal),
+    goOn: () => child.kill("SIGCONT"),
     ended: Effect.promise(() => end)
   }
   return self
@@ -74,15 +74,14 @@ for (const name of Object.keys(stores) as ReadonlyArray<Name>) {
         const target = yield* targets[name]
         const rounds = isWhole ? "400" : "60"
         const [stopped, ...others] = yield* Effect.forEach(
-          ["a", "b", "c", "d"],
-          (seed) => fighter([name, target, "s", rounds, seed]),
+          [["a", "stops"], ["b"], ["c"], ["d"]],
+          (how) => fighter([name, target, "s", rounds, ...how]),
           { concurrency: "unbounded" }
         )
         yield* stopped!.acked(3)
-        stopped!.signal("SIGSTOP")
-        // they proceed without it, whether or not it held the session
+        // they proceed without it, although it has the session
         yield* Effect.forEach(others, (other) => other.acked(10), { concurrency: "unbounded", discard: true })
-        stopped!.signal("SIGCONT")
+        stopped!.goOn()
         const all = [stopped!, ...others]
         const ends = yield* Effect.forEach(all, ({ ended }) => ended, { concurrency: "unbounded" })
         assert.deepStrictEqual(ends, [0, 0, 0, 0])
@@ -95,7 +94,7 @@ for (const name of Object.keys(stores) as ReadonlyArray<Name>) {
         assert.strictEqual(new Set(texts).size, texts.length)
         for (const { acks } of all) {
           for (const [seq, text] of acks) assert.strictEqual(texts[seq - 1], text)
-          assert.isAbove(acks.length, 10)
+          assert.isAtLeast(acks.length, 3)
         }
       }),
     300_000

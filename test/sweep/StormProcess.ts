@@ -1,6 +1,7 @@
 /**
  * A process that opens one session again and again among others that do the same, takes it over now and then, appends, and
- * stalls at random. Prints what was acknowledged: `ack <seq> <text>`.
+ * stalls at random. Prints what was acknowledged: `ack <seq> <text>`. With `stops` it stops itself once, while it has the session: in
+ * the middle of a transaction it would keep a database from everybody else, too.
  */
 import * as Arr from "effect/Array"
 import * as Duration from "effect/Duration"
@@ -12,7 +13,7 @@ import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import { type Name, stores } from "./Stores.ts"
 
-const [name = "", target = "", sessionId = "", rounds = "", seed = ""] = process.argv.slice(2)
+const [name = "", target = "", sessionId = "", rounds = "", seed = "", how = ""] = process.argv.slice(2)
 
 /** Short, so that a process that is stopped loses the session soon. */
 const liveness: OwnerLiveness.Liveness = {
@@ -24,6 +25,7 @@ const liveness: OwnerLiveness.Liveness = {
 const stall = Effect.flatMap(Random.nextIntBetween(0, 6), (millis) => Effect.sleep(millis))
 
 let written = 0
+let mayStop = how === "stops"
 const notice = (seq: number): RunEvent.Durable => ({
   _tag: "NoticeAdded",
   seq,
@@ -38,6 +40,9 @@ const append = Effect.fnUntraced(function*(session: SessionStore.Session) {
   const events = Arr.makeBy(yield* Random.nextIntBetween(1, 4), (i) => notice(session.head() + 1 + i))
   yield* session.append(events)
   for (const event of events) process.stdout.write(`ack ${event.seq} ${(event as { text: string }).text}\n`)
+  if (!mayStop || written < 3) return
+  mayStop = false
+  process.kill(process.pid, "SIGSTOP")
 })
 
 const visit = Effect.gen(function*() {
