@@ -148,7 +148,11 @@ export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effe
 
   const open = FormatRefusal.untilRefused(
     options.structuredOutput ?? structured.has(URL.parse(ModelConfig.baseUrl(model) ?? "")?.host ?? ""),
-    OrderRefusal.untilRefused(model.provider.startsWith("mistral"), ({ prompt }) => OrderRefusal.inPrompt(prompt), send)
+    OrderRefusal.untilRefused(
+      model.provider.startsWith("mistral"),
+      ({ prompt }) => OrderRefusal.hasResults(prompt),
+      send
+    )
   )
   return StreamedModel.make(open)
 }

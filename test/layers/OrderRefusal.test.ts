@@ -61,6 +61,14 @@ const agentOver = (model: ReturnType<typeof compatible>, tool?: TestAgent.Handle
   TestAgent.make([], { model: model as Layer.Layer<Model.Model>, ...(tool === undefined ? {} : { tool }) })
 
 describe.each(models)("a model of Mistral, over %s,", (_, modelOf) => {
+  it.effect("is not asked the same again where there are no results to put a word behind", () =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(refusal(template), says("Done."))
+      const { agent } = yield* agentOver(modelOf(server))
+      const error = yield* Effect.flip(agent.run({ input: "go" }))
+      assert.deepStrictEqual([error.reason._tag, server.requests.length], ["InvalidRequest", 1])
+    }))
+
   it.effect("answers a message to a session whose last run ended with results of tools", () =>
     Effect.gen(function*() {
       const server = yield* strict(refusal(mistral), works("a", "b"))

@@ -197,13 +197,6 @@ describe("what a provider ran under a name that nobody declared goes back", () =
 })
 
 describe("a call that a provider ran itself is not sent to another model", () => {
-  const found = [{
-    type: "web_search_result",
-    url: "https://a.test/",
-    title: "A",
-    encrypted_content: "E",
-    page_age: null
-  }]
   const searched = Sdk.message(
     "tool_use",
     Sdk.block(

@@ -75,7 +75,7 @@ export const make = Effect.fnUntraced(function*(
     options.structuredOutput ?? endpoint.isOpenAi,
     ReasoningRefusal.untilRefused(
       sendReasoning,
-      OrderRefusal.untilRefused(false, (_, { prompt }) => OrderRefusal.inPrompt(prompt), send)
+      OrderRefusal.untilRefused(false, (_, { prompt }) => OrderRefusal.hasResults(prompt), send)
     )
   )
   return yield* StreamedModel.make(open, { codecTransformer: toCodecOpenAI })

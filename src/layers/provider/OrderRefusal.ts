@@ -19,7 +19,7 @@ export const answered = <M extends { readonly role: string }>(messages: Readonly
   )
 
 /** Whether a conversation has results of tools. */
-export const inPrompt = ({ content }: Prompt.Prompt): boolean => content.some(({ role }) => role === "tool")
+export const hasResults = ({ content }: Prompt.Prompt): boolean => content.some(({ role }) => role === "tool")
 
 /** Mistral's own words, and those of the chat templates of its models. */
 const words = /unexpected role \W{0,3}user\W{0,3} after role \W{0,3}tool|roles must alternate user( and |\/)assistant/i
@@ -27,12 +27,12 @@ const words = /unexpected role \W{0,3}user\W{0,3} after role \W{0,3}tool|roles m
 const isRefused = (error: AiError.AiError): boolean => words.test(AdapterErrors.wordsOfRefusal(error) ?? "")
 
 /**
- * Sends calls as they are until the server refuses their order, but takes one with its results `answered`; then all so. `hasResults`:
- * whether there are any in a call.
+ * Sends calls as they are until the server refuses their order, but takes one with its results `answered`; then all so. `mayHelp`:
+ * whether a call has results at all.
  */
 export const untilRefused = <Args extends ReadonlyArray<unknown>, A, R>(
   isKnown: boolean,
-  hasResults: (...args: Args) => boolean,
+  mayHelp: (...args: Args) => boolean,
   send: (answersResults: boolean, ...args: Args) => Effect.Effect<A, AiError.AiError, R>
 ) => {
   let answersResults = isKnown
@@ -40,6 +40,6 @@ export const untilRefused = <Args extends ReadonlyArray<unknown>, A, R>(
     Effect.suspend(() => {
       if (answersResults) return send(true, ...args)
       const other = Effect.tap(send(true, ...args), () => Effect.sync(() => void (answersResults = true)))
-      return Effect.catchIf(send(false, ...args), (error) => isRefused(error) && hasResults(...args), () => other)
+      return Effect.catchIf(send(false, ...args), (error) => isRefused(error) && mayHelp(...args), () => other)
     })
 }
