@@ -8,8 +8,8 @@ import * as RunStatus from "./RunStatus.ts"
  *   `ended`: the run was over before, or another had followed it, and nothing was stored; `left`: no process drives it now, and nothing
  *   was stored.
  * - `Kept`: it is stored, and the run was shut down with its process, or its store did not answer, first. It reaches the
- *   model once, when the run goes on or before the session's next message, unless the run is aborted, or has another end,
- *   before that.
+ *   model once, when the run goes on or before the session's next message, unless the run is aborted, or has an end other than a
+ *   suspension, before that.
  */
 export type Delivery =
   | { readonly _tag: "Delivered"; readonly turn: number }

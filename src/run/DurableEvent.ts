@@ -221,8 +221,8 @@ export const Durable = Schema.Union([
     around: Schema.optionalKey(Run),
     ...EndFields.cutShort
   }),
-  /** Every open call waits for a person, and nobody in this process answers. */
-  durable("RunSuspended", { reason: SuspendedReason, ...EndFields.ofAll }),
+  /** Every open call waits for a person, and nobody in this process answers. `kept`: only what an earlier drive left. */
+  durable("RunSuspended", { reason: SuspendedReason, ...EndFields.kept, ...EndFields.ofAll }),
   /** `kept`, only with the reason `StoreUnavailable`. */
   durable("RunFailed", { error: RunError.Stored, ...EndFields.kept, ...EndFields.cutShort }),
   /** `kept`, only of a `shutdown`. */

@@ -181,7 +181,7 @@ const advice = (end: RunEvent.End): string | undefined => {
     case "RunLimited":
       return pastLimitOf(end)
     case "RunSuspended":
-      return suspended[end.reason][1]
+      return `${suspended[end.reason][1]}${waiting(RunEvent.keptBy(end).length)}`
     case "RunFailed":
       return `${failed[end.error.reason._tag][1]}${waiting(RunEvent.keptBy(end).length)}`
     case "RunAborted":

@@ -78,16 +78,20 @@ const isBetweenDrives = (event: RunEvent.Durable, isOpenCall: (callId: string) =
 /** Checks what is said to runs under way. */
 const makeInputs = (): Rule => {
   let queue: Queue.Queue = []
+  /** where the drive under way began, if it resumed a run */
+  let drive = 0
   return (event, say) => {
     if (event._tag === "InputReceived" && event.queued !== undefined) {
       if (!queue.some((queued) => isReceived(queued, event))) say(`nothing is queued as ${event.queued}`)
     }
-    if ((event._tag === "RunAborted" || event._tag === "RunFailed") && event.kept !== undefined) {
-      if (!RunEvent.isLeft(event)) {
+    if (event._tag === "RunResumed") drive = event.seq
+    for (const kept of RunEvent.isEnd(event) ? RunEvent.keptBy(event) : []) {
+      if (event._tag === "RunSuspended") {
+        if (kept > drive) say(`keeps ${kept}, which no earlier drive was told`)
+      } else if (RunEvent.isEnd(event) && !RunEvent.isLeft(event)) {
         say("keeps what only an end by a shutdown, or by a store that did not answer, may keep")
       }
-      const missing = event.kept.filter((kept) => !queue.some(({ seq }) => seq === kept))
-      for (const seq of missing) say(`nothing is queued as ${seq}`)
+      if (!queue.some(({ seq }) => seq === kept)) say(`nothing is queued as ${kept}`)
     }
     if (event._tag === "RunStarted") { for (const { seq } of queue) say(`what was queued as ${seq} is lost`) }
     queue = Queue.evolve(queue, event)

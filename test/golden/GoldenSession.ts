@@ -64,5 +64,6 @@ export const all: ReadonlyArray<GoldenSession> = [
   load("session-v1-elsewhere", 1),
   load("session-v1-shown", 1),
   load("session-v1-told", 1),
-  load("session-v1-unfinished", 1)
+  load("session-v1-unfinished", 1),
+  load("session-v1-suspended", 1)
 ]

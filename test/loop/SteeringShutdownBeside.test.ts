@@ -93,6 +93,37 @@ describe("what is said to a run that is shut down", () => {
       assert.deepStrictEqual(yield* gone(made.store), ["steer: psst"])
     }))
 
+  for (const kind of ["steer", "followUp"] as const) {
+    it.effect(`is kept as a ${kind} by each process that only suspends the run, and said after the answer`, () =>
+      Effect.gen(function*() {
+        const asked = yield* Deferred.make<void>()
+        const approver = Layer.succeed(Approver.Approver, {
+          ask: () => Effect.andThen(Deferred.succeed(asked, undefined), Effect.never)
+        })
+        const agent = { toolPolicy: { requireApprovalByDefault: true } }
+        const made = yield* TestAgent.make([TestAgent.work(1)], { agent }).pipe(Effect.provide(approver))
+        yield* made.agent.start({ sessionId: "s", runId: "r", input: "go" })
+        yield* Deferred.await(asked)
+        yield* made.agent.queue("s", kind, "psst", { id: "p" })
+        yield* made.close
+        const { store } = made
+        for (let life = 0; life < 2; life++) {
+          const next = yield* TestAgent.make([], { store, agent })
+          const result = yield* next.agent.resumeRun({ sessionId: "s" })
+          assert.strictEqual(result._tag, "Suspended")
+          const log = yield* store.log("s")
+          assert.deepStrictEqual(
+            RunLog.only(log, "RunSuspended").at(-1)?.kept,
+            RunLog.only(log, "InputQueued").map(({ seq }) => seq)
+          )
+          // who sends it again is told so, and it is said once
+          assert.strictEqual((yield* next.agent[kind]("s", "psst", { id: "p" }))._tag, "Kept")
+        }
+        yield* made.agent.decide({ sessionId: "s", approvalId: "r/1.0", approved: false })
+        assert.deepStrictEqual(yield* gone(store), [`${kind}: psst`])
+      }))
+  }
+
   it.effect("while its end cannot be stored is delivered once, and its sender hears of the store", () =>
     Effect.gen(function*() {
       const { close, run, store } = yield* Steering.held([], [])

@@ -150,6 +150,12 @@ describe("an explanation", () => {
     assert.match(shutDown([]), /; the run can be resumed\.$/)
   })
 
+  it("of a suspension says so of what an earlier process left", () => {
+    const suspended = (kept: ReadonlyArray<number>) => RunResult.explain(endOf({ ...Draft.suspended, kept }))
+    assert.match(suspended([3]), /; then resume the run, and is then given 1 message/)
+    assert.match(suspended([]), /; then resume the run\.$/)
+  })
+
   it("of a store that did not answer says so too", () => {
     const away = (kept: ReadonlyArray<number>) =>
       RunResult.explain(endOf({ ...Draft.failed("StoreUnavailable"), kept, totals: far }))

@@ -53,6 +53,21 @@ describe("no violation is found in a log", () => {
       settled("1.0", "ok"),
       ...answered
     ),
+    "suspended with what was said before a shutdown": log(
+      ...asking,
+      question,
+      queued,
+      shutDown([5]),
+      Drafts.resumed(2),
+      { ...Drafts.suspended, kept: [5] },
+      Drafts.approvalResolved("1.0"),
+      Drafts.resumed(3),
+      toolStarted("1.0"),
+      settled("1.0", "ok"),
+      turnFinished(1),
+      received(5),
+      ...answered.slice(1)
+    ),
     "with a call that paused for people in a run below it": log(
       ...asking,
       toolStarted("1.0"),
@@ -290,6 +305,10 @@ describe("a violation is found in a log", () => {
     "with another end that keeps something": [
       log(...begun, queued, { ...Drafts.aborted, kept: [3] }, Drafts.resumed(2), Drafts.aborted),
       ["event 4 (RunAborted): keeps what only an end by a shutdown, or by a store that did not answer, may keep"]
+    ],
+    "with a suspension that keeps what was said to its own drive": [
+      log(...asking, question, queued, { ...Drafts.suspended, kept: [5] }),
+      ["event 6 (RunSuspended): keeps 5, which no earlier drive was told"]
     ],
     "with an input received that differs from what was queued": [
       log(...begun, queued, assistant([text("hi")]), { ...received(3), messages: [Message.user("less")] }, completed()),

@@ -35,12 +35,15 @@ interface Waiter {
 
 export class Inbox {
   #journal: Journal.Journal | undefined
+  /** what is queued up to this `seq` was said to an earlier drive */
+  #openSeq = Infinity
   /** by the very array of messages: an input's place in the log may change until it is stored */
   #waiting: Map<Queue.Queued["messages"], Waiter> | undefined
 
   /** From here on inputs are accepted. */
   open(journal: Journal.Journal): void {
     this.#journal = journal
+    this.#openSeq = journal.state.seq
   }
 
   /**
@@ -84,12 +87,17 @@ export class Inbox {
 
   /**
    * Nothing more is accepted. What is still queued waits on after the end that is recorded next, where that leaves a run that
-   * goes on by itself, and is returned; otherwise it is not said to the model.
+   * goes on by itself, and is returned; otherwise it is not said to the model. A suspension also keeps what an earlier drive left,
+   * whose senders were told so, or were not told.
    */
   close(journal: Journal.Journal, end: RunEvent.End["_tag"], left: Delivery.Left | undefined): Queue.Queue {
     this.#journal = undefined
     const kept: Array<Queue.Queued> = []
     for (const queued of journal.state.queued) {
+      if (end === "RunSuspended" && queued.seq <= this.#openSeq) {
+        kept.push(queued)
+        continue
+      }
       const isKept = left !== undefined && this.#waiting?.get(queued.messages)?.isRefused !== true
       if (isKept) kept.push(queued)
       this.#judge(queued.messages, isKept ? Delivery.kept(left) : Delivery.notDeliveredBefore(end))

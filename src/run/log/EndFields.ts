@@ -18,7 +18,7 @@ export const ofAll = {
   trace: Schema.optionalKey(Trace)
 }
 
-/** Of an end that leaves a run which goes on by itself: the inputs that wait until then, by the `seq` of their `InputQueued`. */
+/** Of an end that leaves a run which goes on later: the inputs that wait until then, by the `seq` of their `InputQueued`. */
 export const kept = { kept: Schema.optionalKey(Schema.Array(Schema.Finite)) }
 
 /** For an end that may cut off a model call. */
