@@ -4,6 +4,7 @@
  *
  * Does not own the counting of text (`TokenEstimate`, `services/Tokenizer`), nor what a provider reports for a request.
  */
+import { memoize } from "effect/Function"
 import type * as Message from "./Message.ts"
 import * as TokenEstimate from "./TokenEstimate.ts"
 import * as FileTokens from "./tokens/FileTokens.ts"
@@ -67,11 +68,11 @@ export const make = (count: (text: string) => number): MessageTokens => {
       }
     }
   }
-  const message = once((message: Message.Message) => {
+  const message = memoize((message: Message.Message) => {
     if (message.role === "system") return perMessage + tokens(message.content)
     return sum(message.content, perMessage)
   })
-  const tool = once(({ description, name, schema }: ToolDefinition) =>
+  const tool = memoize(({ description, name, schema }: ToolDefinition) =>
     perCall + tokens(name) + tokens(description ?? "") + json(schema)
   )
   return {
@@ -82,18 +83,6 @@ export const make = (count: (text: string) => number): MessageTokens => {
       return sum
     },
     tool
-  }
-}
-
-/** Counts an object the first time it is seen, for as long as the object lives. */
-const once = <A extends object>(count: (value: A) => number): (value: A) => number => {
-  const counted = new WeakMap<A, number>()
-  return (value) => {
-    const known = counted.get(value)
-    if (known !== undefined) return known
-    const tokens = count(value)
-    counted.set(value, tokens)
-    return tokens
   }
 }
 

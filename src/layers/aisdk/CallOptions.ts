@@ -11,8 +11,8 @@ import * as AiError from "effect/ai/AiError"
 import type * as LanguageModel from "effect/ai/LanguageModel"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
+import { memoize } from "effect/Function"
 import * as ArgumentsSchema from "../provider/ArgumentsSchema.ts"
-import * as Once from "../provider/Once.ts"
 import * as OrderRefusal from "../provider/OrderRefusal.ts"
 import type * as ResponseFormat from "../provider/ResponseFormat.ts"
 import * as Messages from "./Messages.ts"
@@ -53,7 +53,7 @@ const encodeTool = (tool: Tool.Any): SentTool => {
   }
 }
 
-const toolOf = Once.each(encodeTool)
+const toolOf = memoize(encodeTool)
 
 /** `tools` holds only what the call may choose from: for a choice by `oneOf`, exactly those. */
 const choiceOf = ({ toolChoice: choice }: LanguageModel.ProviderOptions): LanguageModelV4ToolChoice =>

@@ -6,13 +6,13 @@
  * Does not own the arguments that a handler gets, which its executor decodes.
  */
 import * as Tool from "effect/ai/Tool"
+import { memoize } from "effect/Function"
 import * as Schema from "effect/Schema"
-import * as Once from "../provider/Once.ts"
 
 /** The tool, with arguments and results of any form where a provider defines it. */
 export const open = (tool: Tool.Any): Tool.Any => Tool.isProviderDefined(tool) ? opened(tool) : tool
 
 /** One for each tool, since effect/ai keeps its decoders by the tools' schemas. */
-const opened = Once.each((tool: Tool.Any): Tool.Any =>
+const opened = memoize((tool: Tool.Any): Tool.Any =>
   tool.setParameters(Schema.Unknown).setSuccess(Schema.Unknown).setFailure(Schema.Unknown)
 )

@@ -4,9 +4,9 @@ import type * as LanguageModel from "effect/ai/LanguageModel"
 import { toCodecOpenAI } from "effect/ai/OpenAiStructuredOutput"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
+import { memoize } from "effect/Function"
 import type * as JsonSchema from "effect/JsonSchema"
 import * as ArgumentsSchema from "../provider/ArgumentsSchema.ts"
-import * as Once from "../provider/Once.ts"
 import * as OrderRefusal from "../provider/OrderRefusal.ts"
 import * as ResponseFormat from "../provider/ResponseFormat.ts"
 import * as ChatMessages from "./ChatMessages.ts"
@@ -51,7 +51,7 @@ const encodeTool = (tool: Tool.Any): FunctionTool => {
   }
 }
 
-const toolOf = Once.each(encodeTool)
+const toolOf = memoize(encodeTool)
 
 /** Only OpenAI can restrict a call to some of its tools, so the others are not sent at all. */
 const choose = ({ toolChoice: choice, tools }: LanguageModel.ProviderOptions) => {

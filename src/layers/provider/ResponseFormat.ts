@@ -6,11 +6,11 @@
  */
 import { toCodecOpenAI } from "effect/ai/OpenAiStructuredOutput"
 import * as Tool from "effect/ai/Tool"
+import { memoize } from "effect/Function"
 import type * as JsonSchema from "effect/JsonSchema"
 import type * as Schema from "effect/Schema"
 import type * as Model from "../../services/Model.ts"
 import * as Json from "./Json.ts"
-import * as Once from "./Once.ts"
 
 export interface ResponseFormat {
   readonly type: "json_schema"
@@ -85,7 +85,7 @@ const encode = ({ name, schema }: Model.Output): ResponseFormat | undefined => {
 }
 
 /** A schema is walked once for each agent that asks with it, not for each call. */
-const encoded = Once.each((output: Model.Output) => ({ format: encode(output) }))
+const encoded = memoize((output: Model.Output) => ({ format: encode(output) }))
 
 /**
  * For an answer that the schema itself decodes: strict where strict mode's schema is the same; `undefined` where the root is
