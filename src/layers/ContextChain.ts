@@ -11,7 +11,7 @@ import * as Transcript from "../run/Transcript.ts"
 import * as Usage from "../run/Usage.ts"
 import * as CompactionLaws from "../services/CompactionLaws.ts"
 import * as ContextManager from "../services/ContextManager.ts"
-import * as StrategyFault from "../services/fibers/StrategyFault.ts"
+import * as StrategyFault from "../services/StrategyFault.ts"
 
 type Service = ContextManager.ContextManager["Service"]
 

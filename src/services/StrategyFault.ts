@@ -7,12 +7,12 @@
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as RunPolicy from "../../run/RunPolicy.ts"
-import * as ContextManager from "../ContextManager.ts"
-import * as LeaveBehind from "../LeaveBehind.ts"
-import * as Timeouts from "../Timeouts.ts"
-import * as Warning from "../Warning.ts"
-import * as Leavable from "./Leavable.ts"
+import * as RunPolicy from "../run/RunPolicy.ts"
+import * as ContextManager from "./ContextManager.ts"
+import * as Leavable from "./fibers/Leavable.ts"
+import * as LeaveBehind from "./LeaveBehind.ts"
+import * as Timeouts from "./Timeouts.ts"
+import * as Warning from "./Warning.ts"
 
 type Making = Effect.Effect<ContextManager.Compaction, ContextManager.CompactionError>
 
