@@ -136,13 +136,6 @@ export class Model extends Context.Service<Model, {
   readonly stream: (request: ModelRequest) => Stream.Stream<ModelPart, RunError.ModelError>
 }>()("fiberloop/services/Model") {}
 
-/** The model to ask after a final failure of this one, if any. Not for too long a conversation, which is made smaller first. */
-export const fallbackOf = (
-  { fallback }: Model["Service"],
-  error: RunError.ModelError
-): Model["Service"] | undefined =>
-  fallback !== undefined && error.reason._tag !== "ContextOverflow" && fallback.when(error) ? fallback.to : undefined
-
 /** A model and those that may take over from it, in order. */
 export const chainOf = (model: Model["Service"]): ReadonlyArray<Model["Service"]> => {
   const chain: Array<Model["Service"]> = []

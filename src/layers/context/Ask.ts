@@ -41,7 +41,7 @@ export const ask = Effect.fnUntraced(function*(
     if (!ledger.mayAsk()) return yield* noneLeft
     const result = whole(yield* Call.make(tries.model, question, ledger))
     const now = yield* Clock.currentTimeMillis
-    const verdict = yield* Effect.gen(() => Tries.judge(tries, attempt, result, mayBeEmpty, now, losses.soFar()))
+    const verdict = yield* Tries.judge(tries, attempt, result, mayBeEmpty, now, losses.soFar())
     mayBeEmpty ||= result._tag === "Settled"
     if (verdict._tag === "Retry") {
       losses.note(Lost.attempt(result.duration, Duration.toMillis(verdict.delay.duration)))

@@ -108,7 +108,7 @@ const tryAgain = Effect.fnUntraced(function*(
 const judge = (tried: Tried): Effect.Effect<Tries.Verdict> => {
   const { attempt, env: { journal }, mayBeEmpty, result, tries } = tried
   return Effect.onError(
-    Effect.gen(() => Tries.judge(tries, attempt, result, mayBeEmpty, journal.now(), journal.state)),
+    Tries.judge(tries, attempt, result, mayBeEmpty, journal.now(), journal.state),
     () => Effect.sync(() => discard(tried, Tries.failureOf(result)))
   )
 }

@@ -4,11 +4,11 @@
  *
  * Does not own the waits between them (`Backoff`), nor what is then done (`ModelCall`, `Ask`).
  */
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import * as AttemptResult from "../../run/AttemptResult.ts"
 import type * as Lost from "../../run/Lost.ts"
 import * as RunError from "../../run/RunError.ts"
-import * as Model from "../Model.ts"
+import type * as Model from "../Model.ts"
 import * as RetryPolicy from "../RetryPolicy.ts"
 import * as Backoff from "./Backoff.ts"
 
@@ -51,7 +51,7 @@ export const make = (whole: RetryPolicy.RetryPolicy, model: Model.Model["Service
  * An answer that says nothing counts where it `mayBeEmpty`, or where the policy allows no other try. `now` is in milliseconds since
  * the epoch, `lost` what the run lost before this attempt.
  */
-export const judge = function*(
+export const judge = Effect.fnUntraced(function*(
   tries: Tries,
   attempt: number,
   result: AttemptResult.AttemptResult,
@@ -71,7 +71,7 @@ export const judge = function*(
   return isAnswer
     ? { _tag: "Counts", answer: result }
     : { _tag: "Failed", error, final: finalOf(error, attempt - tries.after, why) }
-}
+})
 
 /** What is wrong with an attempt that does not count, before anybody classifies it. */
 export const failureOf = (result: AttemptResult.AttemptResult): Failure =>
@@ -83,8 +83,10 @@ const classified = ({ model, policy }: Tries, error: Failure): Failure =>
   isOfModel(error) ? policy.classify(error, model.info) : error
 
 /** The model that is asked instead after a final failure, if any. A context that is too large is made smaller instead. */
-export const fallbackOf = (model: Model.Model["Service"], error: Failure): Model.Model["Service"] | undefined =>
-  isOfModel(error) ? Model.fallbackOf(model, error) : undefined
+export const fallbackOf = ({ fallback }: Model.Model["Service"], error: Failure): Model.Model["Service"] | undefined =>
+  fallback !== undefined && isOfModel(error) && error.reason._tag !== "ContextOverflow" && fallback.when(error)
+    ? fallback.to
+    : undefined
 
 /** What a run fails with: a provider's reason has been retried, and is no longer retryable. */
 const finalOf = (error: Failure, attempts: number, why: string): RunError.RunError =>
