@@ -6,12 +6,12 @@
  */
 import * as HashSet from "effect/HashSet"
 import * as Message from "../Message.ts"
-import * as SharedMap from "../SharedMap.ts"
-import * as Vector from "../Vector.ts"
 import * as Calls from "./Calls.ts"
 import * as Entries from "./Entries.ts"
 import * as Legality from "./Legality.ts"
 import * as Notice from "./Notice.ts"
+import * as SharedMap from "./SharedMap.ts"
+import * as Vector from "./Vector.ts"
 
 /** The assistant message whose calls are not all settled, or whose turn is not over. */
 interface OpenTurn extends Entries.Turn {

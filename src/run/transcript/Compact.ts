@@ -7,11 +7,11 @@
 import * as HashSet from "effect/HashSet"
 import type * as Memory from "../Memory.ts"
 import * as Message from "../Message.ts"
-import * as Vector from "../Vector.ts"
 import { all, closing, empty, type Input, toInput, type Transcript } from "./Building.ts"
 import * as Entries from "./Entries.ts"
 import * as Legality from "./Legality.ts"
 import * as Pruning from "./Pruning.ts"
+import * as Vector from "./Vector.ts"
 
 /** What a compaction changes in a transcript. */
 export interface Change {

@@ -6,11 +6,11 @@
 import type * as HashSet from "effect/HashSet"
 import type * as Memory from "../Memory.ts"
 import * as Message from "../Message.ts"
-import * as SharedMap from "../SharedMap.ts"
 import * as ToolOutcome from "../ToolOutcome.ts"
 import * as Calls from "./Calls.ts"
 import * as Legality from "./Legality.ts"
 import * as Notice from "./Notice.ts"
+import * as SharedMap from "./SharedMap.ts"
 
 /** Where a message begins in the log. */
 export interface Origin {

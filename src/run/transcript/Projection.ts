@@ -5,8 +5,8 @@
  * Does not own what an entry looks like to a reader; that is `Entries`.
  */
 import * as Message from "../Message.ts"
-import type * as Vector from "../Vector.ts"
 import * as Entries from "./Entries.ts"
+import type * as Vector from "./Vector.ts"
 
 interface Made {
   readonly reader: Message.ModelRef | undefined

@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import * as Message from "../../../src/run/Message.ts"
 import * as Entries from "../../../src/run/transcript/Entries.ts"
 import * as Projection from "../../../src/run/transcript/Projection.ts"
-import * as Vector from "../../../src/run/Vector.ts"
+import * as Vector from "../../../src/run/transcript/Vector.ts"
 
 const ann = { provider: "p", name: "ann" }
 const bob = { provider: "p", name: "bob" }

@@ -1,6 +1,6 @@
 /** Versions of a map share what they have in common, and none sees what was added to another. */
 import { assert, describe, it } from "@effect/vitest"
-import * as SharedMap from "../../src/run/SharedMap.ts"
+import * as SharedMap from "../../../src/run/transcript/SharedMap.ts"
 
 const of = (...keys: ReadonlyArray<string>) =>
   keys.reduce<SharedMap.SharedMap<string, string>>((map, key) => SharedMap.add(map, key, key.toUpperCase()), none)
