@@ -25,19 +25,22 @@ export interface Answer extends Omit<RunInput.DecideInput, "sessionId"> {
 export const resolved = (
   { callId }: OpenCall.OpenCall,
   { approvalId, approved, by, content, id, originalSize, params, reason, result }: Answer
-): RunEvent.Draft => ({
-  _tag: "ApprovalResolved",
-  callId,
-  approvalId,
-  approved: approved === true,
-  ...(by === undefined ? {} : { by }),
-  ...(reason === undefined ? {} : { reason }),
-  ...(params === undefined || approved !== true ? {} : { params }),
-  ...(result === undefined || approved !== true ? {} : { result }),
-  ...(content === undefined || approved !== true ? {} : { content }),
-  ...(originalSize === undefined || approved !== true ? {} : { originalSize }),
-  ...(id === undefined ? {} : { id })
-})
+): RunEvent.Draft => {
+  const isYes = approved === true
+  return {
+    _tag: "ApprovalResolved",
+    callId,
+    approvalId,
+    approved: isYes,
+    ...(by === undefined ? {} : { by }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(isYes && params !== undefined ? { params } : {}),
+    ...(isYes && result !== undefined ? { result } : {}),
+    ...(isYes && content !== undefined ? { content } : {}),
+    ...(isYes && originalSize !== undefined ? { originalSize } : {}),
+    ...(id === undefined ? {} : { id })
+  }
+}
 
 /** The call that waits under this id; `undefined` where the state has none. */
 export const waiting = ({ openCalls }: RunState.RunState, approvalId: string): OpenCall.OpenCall | undefined =>
