@@ -64,12 +64,13 @@ export const make = (options: Options = {}): RetryPolicy => {
   const others = InputCheck.noOthers("RetryPolicy.make", options, optionNames)
   if (Result.isFailure(others)) throw new RangeError(others.failure.message)
   taken(InputCheck.callable("classify", options.classify))
+  const maxRetries = count("maxRetries", options.maxRetries ?? 3)
   return {
     schedule: Schedule.min([
       Schedule.exponential(time("base", options.base ?? Duration.seconds(1))),
       Schedule.spaced(time("cap", options.cap ?? Duration.seconds(10)))
-    ]).pipe(Schedule.jittered, Schedule.upTo({ times: count("maxRetries", options.maxRetries ?? 3) })),
-    maxRetries: options.maxRetries ?? 3,
+    ]).pipe(Schedule.jittered, Schedule.upTo({ times: maxRetries })),
+    maxRetries,
     maxRetryAfter: time("maxRetryAfter", options.maxRetryAfter ?? Duration.minutes(1)),
     maxRunRetries: count("maxRunRetries", options.maxRunRetries ?? Infinity),
     maxRunTime: time("maxRunTime", options.maxRunTime ?? Duration.minutes(15)),

@@ -4,13 +4,14 @@
  * Does not own what goes into one: whoever records it does (`Offer`, `ModelHooks`, `Question`, `Brief`).
  */
 import * as Effect from "effect/Effect"
+import * as Hex from "effect/encoding/Hex"
 
 /** SHA-256 of a text, hex. */
 export const sha256 = (text: string): Effect.Effect<string> => Effect.promise(() => digest(text))
 
 const digest = async (text: string): Promise<string> => {
   const bytes = await globalThis.crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))
-  return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("")
+  return Hex.encode(new Uint8Array(bytes))
 }
 
 const remembered = new Map<string, string | Promise<string>>()
