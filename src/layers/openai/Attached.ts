@@ -12,7 +12,7 @@ import * as Json from "../provider/Json.ts"
 /** Fields of a call that only its server understands: Gemini and LiteLLM put signatures there. */
 const opaque = ["extra_content", "provider_specific_fields"] as const
 
-export interface Attached {
+interface Attached {
   /** by name, as they came */
   readonly fields?: Json.JsonObject | undefined
   /** the id by which the server knows a call, where the request gives the call another */

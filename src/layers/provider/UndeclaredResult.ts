@@ -8,7 +8,7 @@ import type * as Schema from "effect/Schema"
 import * as Json from "./Json.ts"
 
 /** What became of such a call. */
-export interface Result {
+interface Result {
   readonly id: string
   readonly name: string
   readonly result: Schema.Json

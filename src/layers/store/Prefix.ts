@@ -6,7 +6,7 @@ const isOfIds = (prefix: string): boolean => prefix.isWellFormed() && !prefix.in
 export const isOf = (prefix: string, id: string): boolean => isOfIds(prefix) && id.startsWith(prefix)
 
 /** Ids from `from` on, and before `before` if there is one, in the order of their code points, which is that of their UTF-8. */
-export interface Range {
+interface Range {
   readonly from: string
   readonly before: string | undefined
 }

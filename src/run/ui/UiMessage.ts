@@ -10,7 +10,7 @@ type Yes = { readonly id: string; readonly approved: true; readonly reason?: str
 type No = { readonly id: string; readonly approved: false; readonly reason?: string }
 
 /** A call in one of its states. */
-export type ToolPart =
+type ToolPart =
   & {
     readonly type: `tool-${string}`
     readonly toolCallId: string
@@ -26,7 +26,7 @@ export type ToolPart =
     | { readonly state: "output-denied"; readonly approval?: No }
   )
 
-export type Part =
+type Part =
   | UserPart
   | { readonly type: "step-start" }
   | { readonly type: "text"; readonly text: string; readonly state: "done" }
