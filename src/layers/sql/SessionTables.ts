@@ -25,14 +25,25 @@ type Opening = (
   answered: Answered.Answered
 ) => Effect.Effect<void, SessionStore.StoreError, SqlClient.SqlClient>
 
+/** What is done to the tables before a store opens: it has as long as one question, and an engine's errors are explained. */
+const opening = (
+  of: (
+    sql: SqlClient.SqlClient
+  ) => Effect.Effect<void, SqlError.SqlError | SessionStore.StoreError, SqlClient.SqlClient>
+): Opening =>
+(explain, answered) =>
+  Effect.flatMap(SqlClient.SqlClient, of).pipe(
+    answered,
+    Effect.catchTag("SqlError", (error) => Effect.fail(explain(error)))
+  )
+
 /**
  * Brings the tables up to date; processes that do so at once take turns. Refuses tables that a newer version has changed, and
  * leaves them alone. Tables that are up to date are only looked at: on Postgres, changing them locks out all who use them, and
  * needs permissions that a writer does not.
  */
-export const migrate: Opening = (explain, answered) =>
-  Effect.gen(function*() {
-    const sql = yield* SqlClient.SqlClient
+export const migrate: Opening = opening(
+  Effect.fnUntraced(function*(sql) {
     const known = SessionMigrations.of(sql)
     const latest = latestOf(known)
     const version = versionNow(sql)
@@ -44,10 +55,8 @@ export const migrate: Opening = (explain, answered) =>
       found = yield* versionOf(sql)
     }
     if (found > latest) return yield* newer(found, latest)
-  }).pipe(
-    answered,
-    Effect.catchTag("SqlError", (error) => Effect.fail(explain(error)))
-  )
+  })
+)
 
 const bring = (known: ReturnType<typeof SessionMigrations.of>) =>
   Effect.catchTag(
@@ -57,40 +66,35 @@ const bring = (known: ReturnType<typeof SessionMigrations.of>) =>
   )
 
 /** Refuses tables of another version, for who may only read them. Takes no lock of a writer. */
-export const check: Opening = (explain, answered) =>
-  Effect.gen(function*() {
-    const sql = yield* SqlClient.SqlClient
+export const check: Opening = opening(
+  Effect.fnUntraced(function*(sql) {
     const latest = latestOf(SessionMigrations.of(sql))
     const found = yield* versionNow(sql)
     if (found > latest) return yield* newer(found, latest)
     if (found < latest) return yield* older(found, latest)
-  }).pipe(
-    answered,
-    Effect.catchTag("SqlError", (error) => Effect.fail(explain(error)))
-  )
+  })
+)
 
 /** Refuses tables of an older version while a program has a session in them: its runs may fail once they are brought up to date. */
-export const checkIdle = ({ isDead }: Pick<OwnerLiveness.Liveness, "isDead">): Opening => (explain, answered) =>
-  Effect.gen(function*() {
-    const sql = yield* SqlClient.SqlClient
-    const latest = latestOf(SessionMigrations.of(sql))
-    const found = yield* versionNow(sql)
-    if (found === 0 || found >= latest) return
-    const { leaseTime } = SessionDialect.make(sql)
-    const owned = yield* sql<{ readonly id: string; readonly owner: string }>`
-      SELECT id, owner FROM fiberloop_sessions
-      WHERE owner IS NOT NULL AND lease > ${leaseTime(yield* Clock.currentTimeMillis)}`
-    const held = owned.find((row) => {
-      const owner = SessionRows.toOwner(row)
-      return owner !== undefined && !isDead(owner)
+export const checkIdle = ({ isDead }: Pick<OwnerLiveness.Liveness, "isDead">): Opening =>
+  opening(
+    Effect.fnUntraced(function*(sql) {
+      const latest = latestOf(SessionMigrations.of(sql))
+      const found = yield* versionNow(sql)
+      if (found === 0 || found >= latest) return
+      const { leaseTime } = SessionDialect.make(sql)
+      const owned = yield* sql<{ readonly id: string; readonly owner: string }>`
+        SELECT id, owner FROM fiberloop_sessions
+        WHERE owner IS NOT NULL AND lease > ${leaseTime(yield* Clock.currentTimeMillis)}`
+      const held = owned.find((row) => {
+        const owner = SessionRows.toOwner(row)
+        return owner !== undefined && !isDead(owner)
+      })
+      // the program may be one of this version, which has brought them up to date meanwhile
+      if (held !== undefined && (yield* versionNow(sql)) === found) {
+        return yield* inUse(found, latest, held.id)
+      }
     })
-    // the program may be one of this version, which has brought them up to date meanwhile
-    if (held !== undefined && (yield* versionNow(sql)) === found) {
-      return yield* inUse(found, latest, held.id)
-    }
-  }).pipe(
-    answered,
-    Effect.catchTag("SqlError", (error) => Effect.fail(explain(error)))
   )
 
 /** Refuses to begin where an answer with a character that the database lacks would be paid for, and then not stored. */
