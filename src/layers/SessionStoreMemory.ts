@@ -21,14 +21,12 @@ import * as MemoryWriter from "./memory/MemoryWriter.ts"
 import * as SessionErrors from "./store/SessionErrors.ts"
 import * as SessionSignals from "./store/SessionSignals.ts"
 
-type Store = SessionStore.SessionStore["Service"]
-
 /** An empty store, which is gone with what refers to it. */
-export const make: Effect.Effect<Store> = Effect.map(Migrations, (steps) => {
+export const make: Effect.Effect<SessionStore.Store> = Effect.map(Migrations, (steps) => {
   const sessions = new MemorySessions()
   const signals = SessionSignals.make()
 
-  const open: Store["open"] = (sessionId, options) =>
+  const open: SessionStore.Store["open"] = (sessionId, options) =>
     Effect.uninterruptible(Effect.withFiber((fiber) => {
       const scope = Context.getUnsafe(fiber.context, Scope.Scope)
       const now = fiber.getRef(Clock.Clock).currentTimeMillisUnsafe()
@@ -36,16 +34,16 @@ export const make: Effect.Effect<Store> = Effect.map(Migrations, (steps) => {
       return Tracing.isSeen(fiber) ? Effect.useSpan("SessionStore.open", opened) : opened()
     }))
 
-  const lastOf: Store["lastOf"] = (sessionId, type, runId) =>
+  const lastOf: SessionStore.Store["lastOf"] = (sessionId, type, runId) =>
     Tracing.around("SessionStore.lastOf", () => {
       const isIt = (event: RunEvent.Durable) => event._tag === type && (runId === undefined || event.runId === runId)
       return Effect.succeed(sessions.find(sessionId)?.events.findLast(isIt)?.seq)
     })
 
-  const list: Store["list"] = (options = {}) =>
+  const list: SessionStore.Store["list"] = (options = {}) =>
     Tracing.around("SessionStore.list", () => Effect.sync(() => sessions.list(options)))
 
-  const fork: Store["fork"] = (sessionId, options) =>
+  const fork: SessionStore.Store["fork"] = (sessionId, options) =>
     Tracing.around("SessionStore.fork", () =>
       Effect.flatMap(
         Clock.currentTimeMillis,
@@ -56,7 +54,7 @@ export const make: Effect.Effect<Store> = Effect.map(Migrations, (steps) => {
           })
       ))
 
-  const remove: Store["remove"] = (sessionId) =>
+  const remove: SessionStore.Store["remove"] = (sessionId) =>
     Tracing.around("SessionStore.remove", () => {
       const log = sessions.find(sessionId)
       if (log === undefined) return Effect.fail(SessionErrors.notFound(sessionId))
@@ -73,14 +71,14 @@ export const make: Effect.Effect<Store> = Effect.map(Migrations, (steps) => {
     watch: (sessionId, from) => MemoryReading.watch(sessions, steps, signals, sessionId, from),
     list,
     info: (sessionId) =>
-      Effect.sync(() => {
+      Tracing.around("SessionStore.info", () => {
         const log = sessions.find(sessionId)
-        return log && MemoryLog.infoOf(log)
+        return Effect.succeed(log && MemoryLog.infoOf(log))
       }),
     fork,
     remove,
     askToAbort: (sessionId, runId) =>
-      Effect.suspend(() => {
+      Tracing.around("SessionStore.askToAbort", () => {
         const log = sessions.held(sessionId)
         const writer = log?.writer
         if (log === undefined || writer?.runId !== runId || writer.onAbortAsked === undefined) {
@@ -92,7 +90,7 @@ export const make: Effect.Effect<Store> = Effect.map(Migrations, (steps) => {
         return Effect.as(Effect.forkDetach(writer.onAbortAsked, { startImmediately: true }), true)
       }),
     send: (sessionId, runId, sent) =>
-      Effect.suspend(() => {
+      Tracing.around("SessionStore.send", () => {
         const badId = SessionErrors.checkIds(sessionId, runId)
         if (badId !== undefined) return Effect.fail(badId)
         const writer = sessions.held(sessionId)?.writer

@@ -197,3 +197,6 @@ export class SessionStore extends Context.Service<SessionStore, {
    */
   readonly send?: (sessionId: string, runId: string, sent: Sent) => Effect.Effect<boolean, StoreError>
 }>()("fiberloop/services/SessionStore") {}
+
+/** A store, as the service is. */
+export type Store = SessionStore["Service"]

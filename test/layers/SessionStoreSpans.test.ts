@@ -6,6 +6,7 @@ import * as Stream from "effect/Stream"
 import { join } from "node:path"
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
+import * as Message from "../../src/run/Message.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import { completed, open, started, write } from "../../src/testing/sessions/Fixtures.ts"
 import { temporaryFolder } from "../support/Processes.ts"
@@ -29,6 +30,9 @@ describe.each(stores)("$name", ({ layer }) => {
         Effect.scoped(open("s")),
         store.lastOf("s", "RunStarted"),
         store.list(),
+        store.info("s"),
+        store.askToAbort!("s", "r"),
+        store.send!("s", "r", { _tag: "Input", id: "1", after: 2, kind: "steer", messages: [Message.user("hi")] }),
         store.fork("s", { to: "copy" }),
         store.remove("copy"),
         Stream.runDrain(store.read("s"))
@@ -40,6 +44,9 @@ describe.each(stores)("$name", ({ layer }) => {
         "SessionStore.open ok",
         "SessionStore.lastOf ok",
         "SessionStore.list ok",
+        "SessionStore.info ok",
+        "SessionStore.askToAbort ok",
+        "SessionStore.send ok",
         "SessionStore.fork ok",
         "SessionStore.remove ok"
       ])
