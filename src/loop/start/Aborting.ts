@@ -58,8 +58,6 @@ export const abort = Effect.fnUntraced(function*(
   }
 })
 
-type Store = SessionStore.SessionStore["Service"]
-
 /** Whether the run is over. Where it only stopped, or never began, its log says what became of it. */
 const endLive = (live: Runs.LiveRun): Effect.Effect<boolean> =>
   Effect.andThen(
@@ -77,18 +75,13 @@ const endLive = (live: Runs.LiveRun): Effect.Effect<boolean> =>
  * ended, even if somebody continues it by now; `refused`: nobody can be asked; `again`: the caller should look again.
  */
 const endElsewhere = Effect.fnUntraced(function*(
-  store: Store,
+  store: SessionStore.Store,
   sessionId: string,
   state: RunState.RunState
 ): Effect.fn.Return<"over" | "refused" | "again", RunError.RunError> {
   const { runId = "" } = state
   if (store.askToAbort === undefined || !(yield* store.askToAbort(sessionId, runId))) return "refused"
-  if (state.end !== undefined) {
-    // a run that has ended will release its session
-    yield* Elsewhere.pause
-    return "again"
-  }
-  const end = yield* Fold.ifThere(Elsewhere.awaitEvent(store, sessionId, state.seq, RunEvent.isEnd), Option.none())
+  const end = yield* Fold.ifThere(Elsewhere.news(store, sessionId, state, RunEvent.isEnd), Option.none())
   return Option.isSome(end) && isOver({ ...state, end: end.value }) ? "over" : "again"
 })
 
@@ -119,15 +112,17 @@ const endHere = (
  * Ends the run in a drive of its own that does nothing else. The request is stored before it is carried out, so that the next
  * opening of the session can carry it out.
  */
-const end = Effect.fnUntraced(function*(env: Env.Env, store: Store): Effect.fn.Return<void, RunError.RunError> {
-  const { journal, leftBehind, sessionId } = env
-  const { crashes, drive } = journal.state
-  const mayAsk = yield* Deaths.mayAsk(store, sessionId, journal.state)
-  journal.record({ _tag: "RunResumed", drive: drive + 1, cause: crashes > 0 ? "recovery" : "resume" })
-  journal.record({ _tag: "AbortRequested", reason: "requested" })
-  yield* journal.commit
-  yield* Unsettled.settleAfter(env, "aborted", mayAsk)
-  // nobody worked on the run meanwhile
-  journal.record({ _tag: "RunAborted", reason: "requested", totals: journal.state.totals, ...leftBehind.named() })
-  yield* journal.commit
-})
+const end = Effect.fnUntraced(
+  function*(env: Env.Env, store: SessionStore.Store): Effect.fn.Return<void, RunError.RunError> {
+    const { journal, leftBehind, sessionId } = env
+    const { crashes, drive } = journal.state
+    const mayAsk = yield* Deaths.mayAsk(store, sessionId, journal.state)
+    journal.record({ _tag: "RunResumed", drive: drive + 1, cause: crashes > 0 ? "recovery" : "resume" })
+    journal.record({ _tag: "AbortRequested", reason: "requested" })
+    yield* journal.commit
+    yield* Unsettled.settleAfter(env, "aborted", mayAsk)
+    // nobody worked on the run meanwhile
+    journal.record({ _tag: "RunAborted", reason: "requested", totals: journal.state.totals, ...leftBehind.named() })
+    yield* journal.commit
+  }
+)

@@ -22,8 +22,6 @@ import * as Elsewhere from "./Elsewhere.ts"
 import type * as SessionLocks from "./SessionLocks.ts"
 import * as Visit from "./Visit.ts"
 
-type Store = SessionStore.SessionStore["Service"]
-
 /**
  * Records an answer; durable when it returns. A drive that died gets its end first. Fails with `SessionBusy` where a compaction has the
  * session, or a process that does not hear of the answer: one of another version, or that does nothing at the moment.
@@ -106,7 +104,7 @@ interface HeldElsewhere {
 
 /** Fails with `error`, unless the log has the answer that was sent. */
 const unlessRecorded = Effect.fnUntraced(function*(
-  store: Store,
+  store: SessionStore.Store,
   sent: SessionStore.SentAnswer | undefined,
   error: RunError.RunError
 ): Effect.fn.Return<true, RunError.RunError> {
@@ -126,11 +124,11 @@ const isThis = (event: RunEvent.Durable, { id }: SessionStore.SentAnswer): boole
  * session any more, or the log says that something else became of the question, or nothing for some seconds.
  */
 const passOn = Effect.fnUntraced(function*(
-  store: Store,
+  store: SessionStore.Store,
   sent: SessionStore.SentAnswer,
   state: RunState.RunState
 ): Effect.fn.Return<"recorded" | "refused" | "again", RunError.RunError> {
-  const { runId = "", seq } = state
+  const { runId = "" } = state
   const { approvalId, sessionId } = sent.decision
   if (store.send === undefined) return "refused"
   const isTold = yield* Effect.catchReason(
@@ -140,15 +138,10 @@ const passOn = Effect.fnUntraced(function*(
     () => Effect.undefined
   )
   if (isTold !== true) return isTold === false ? "again" : "refused"
-  if (state.end !== undefined) {
-    // a run that has ended will release its session, and one that goes on says so in the log
-    yield* Elsewhere.pause
-    return "again"
-  }
-  const became = yield* Elsewhere.awaitEvent(
+  const became = yield* Elsewhere.news(
     store,
     sessionId,
-    seq,
+    state,
     (event): event is RunEvent.Durable =>
       RunEvent.isEnd(event) || (event._tag === "ApprovalResolved" && event.approvalId === approvalId)
   )
