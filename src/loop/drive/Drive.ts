@@ -124,16 +124,18 @@ const release = ({ forget, scope }: Pick<Driving, "forget" | "scope">): Effect.E
 
 type Replay = Extract<Opening.Opened, { _tag: "Replay" }>
 type Worked = Ended.Ended | Replay
+type Working = Effect.Effect<Worked, RunError.RunError>
+type Preparing = Effect.Effect<Opening.Opened, RunError.RunError>
 
 /** From the opening of the session to the end of the turns, or to what cuts them off; does not own what follows. */
-const work = (driving: Driving): Effect.Effect<Worked, RunError.RunError> => {
+const work = (driving: Driving): Working => {
   const { live, request, scope, services: { store } } = driving
   return Effect.flatMap(
     Scope.provide(Opening.open(store, request, live), scope),
     (found) =>
       Effect.flatMapEager(
         prepared(driving, found),
-        (opened): ReturnType<typeof work> => opened._tag === "Replay" ? Effect.succeed(opened) : begin(driving, opened)
+        (opened): Working => opened._tag === "Replay" ? Effect.succeed(opened) : begin(driving, opened)
       )
   )
 }
@@ -142,11 +144,14 @@ const work = (driving: Driving): Effect.Effect<Worked, RunError.RunError> => {
 const prepared = (
   { live: { aborting, budget }, request, services }: Driving,
   found: Opening.Opened
-): Effect.Effect<Opening.Opened, RunError.RunError> =>
+): Preparing =>
   Effect.flatMapEager(
-    Effect.flatMapEager(Kin.tie(services.store, request, budget, found), () => Cost.check(services, found, budget)),
-    (): ReturnType<typeof prepared> => {
-      if (found._tag !== "Ready" || !RunState.isOpen(found.state)) return Effect.succeed(found)
+    Effect.flatMapEager(Kin.tie(services.store, request, budget, found), () =>
+      Cost.check(services, request.settings.prices, found, budget)),
+    (): Preparing => {
+      if (found._tag !== "Ready" || !RunState.isOpen(found.state)) {
+        return Effect.succeed(found)
+      }
       const { abortRequested, openCalls } = found.state
       if (aborting !== undefined && abortRequested !== undefined && openCalls.length > 0) {
         Deferred.doneUnsafe(aborting, Exit.void)
@@ -155,15 +160,15 @@ const prepared = (
     }
   )
 
-/** From the first event on, all of it is observed. */
+/** Begins the work on the run, but takes no turn where it has died too often. */
 const begin = (driving: Driving, found: Opening.Ready): Effect.Effect<Ended.Ended, RunError.RunError> =>
   Effect.flatMapEager(
     AfterCrash.isParked(driving.services.store, driving.request, found),
-    (isParked) => takeTurns(driving, found, isParked)
+    (isParked) => underWay(driving, found, isParked)
   )
 
-/** Stores the first event and, unless the run is parked, takes turns. */
-const takeTurns = (
+/** Stores the first event, from which on all is observed, and takes turns, unless the run is parked or was told to stop. */
+const underWay = (
   driving: Driving,
   found: Opening.Ready,
   isParked: boolean

@@ -3,7 +3,7 @@
  *
  * Does not own why it ends (`CutShort`, `Ended`), nor who is told (`Telling`).
  */
-import * as Cause from "effect/Cause"
+import type * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -19,6 +19,7 @@ import * as Model from "../../services/Model.ts"
 import * as Prices from "../../services/Prices.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
+import * as LeftOut from "../log/LeftOut.ts"
 import * as TooLarge from "../log/TooLarge.ts"
 import * as Unsettled from "../round/Unsettled.ts"
 import * as CurrentModel from "../turn/CurrentModel.ts"
@@ -65,11 +66,11 @@ const seal = (
 ): Effect.Effect<void, SessionStore.StoreError> => {
   const giveBack = (cause: Cause.Cause<SessionStore.StoreError>) => Effect.andThen(release, Effect.failCause(cause))
   return Effect.catchCause(env.journal.seal(release), (cause) => {
-    const error = Cause.findErrorOption(cause)
-    if (error._tag === "None" || error.value.reason._tag !== "EventTooLarge") return giveBack(cause)
+    const error = LeftOut.tooLargeIn(cause)
+    if (error === undefined) return giveBack(cause)
     // the event was left out, and the end with it
-    record(env, live, { _tag: "RunFailed", error: error.value })
-    return Effect.andThen(Effect.catchCause(env.journal.seal(release), giveBack), Effect.fail(error.value))
+    record(env, live, { _tag: "RunFailed", error })
+    return Effect.andThen(Effect.catchCause(env.journal.seal(release), giveBack), Effect.fail(error))
   })
 }
 

@@ -16,13 +16,13 @@ import * as SentInput from "../log/SentInput.ts"
 type Hearer = Pick<Runs.LiveRun, "accept" | "begun" | "decide" | "sessionId">
 
 export class Hearing {
-  readonly #store: SessionStore.SessionStore["Service"]
+  readonly #store: SessionStore.Store
   readonly #run: Hearer
   readonly #oneByOne = Semaphore.makeUnsafe(1)
   /** the ids of inputs that the run was given: one that its store refused may still be stored, with the end that this leads to */
   readonly #given = new Set<string>()
 
-  constructor(store: SessionStore.SessionStore["Service"], run: Hearer) {
+  constructor(store: SessionStore.Store, run: Hearer) {
     this.#store = store
     this.#run = run
   }

@@ -78,7 +78,7 @@ export class Live implements Runs.LiveRun {
   waiting: RunState.RunState | undefined
   /** interrupts the part of the drive under way */
   interrupt: (() => void) | undefined
-  readonly #store: SessionStore.SessionStore["Service"]
+  readonly #store: SessionStore.Store
   readonly #isFound: boolean
   #isAnnounced = false
   /** set once something is sent from elsewhere */

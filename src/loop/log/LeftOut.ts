@@ -4,6 +4,7 @@
  * Does not own the write that failed, nor when what is left is written (`Journal`).
  */
 import * as Cause from "effect/Cause"
+import * as Option from "effect/Option"
 import * as Bounds from "../../run/log/Bounds.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
@@ -11,10 +12,16 @@ import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Fold from "./Fold.ts"
 
+/** The failure, where it was that an event is larger than the store holds. */
+export const tooLargeIn = (cause: Cause.Cause<SessionStore.StoreError>): SessionStore.StoreError | undefined => {
+  const error = Option.getOrUndefined(Cause.findErrorOption(cause))
+  return error?.reason._tag === "EventTooLarge" ? error : undefined
+}
+
 /** The largest event that the store holds, in bytes, where the failure was that one is larger. */
 export const limitOf = (cause: Cause.Cause<SessionStore.StoreError>): number | undefined => {
-  const error = Cause.findErrorOption(cause)
-  return error._tag === "Some" && error.value.reason._tag === "EventTooLarge" ? error.value.reason.limit : undefined
+  const reason = tooLargeIn(cause)?.reason
+  return reason?._tag === "EventTooLarge" ? reason.limit : undefined
 }
 
 interface Rest extends Fold.Folded {

@@ -19,6 +19,7 @@ import type * as Opening from "./Opening.ts"
  */
 export const check = (
   { context, model }: Pick<Env.Services, "context" | "model">,
+  prices: Prices.Prices,
   opened: Opening.Opened,
   budget: Budget.Budget
 ): Effect.Effect<void, RunError.NonRetryableError<RunError.RunRefusal>> => {
@@ -28,14 +29,12 @@ export const check = (
   const around = limits.maxCost === undefined ? budget.costLimitAround() : undefined
   if (limits.maxCost === undefined && around === undefined) return Effect.void
   const asked = [...Model.chainOf(model).map(({ info }) => info), ...(context.models ?? [])]
-  return Effect.flatMap(Prices.Prices, (prices) => {
-    const unpriced = asked.find((model) => Prices.find(prices, model) === undefined)
-    if (unpriced === undefined) return Effect.void
-    const whose = around === undefined ? "" : ` of run "${around}", which this run is part of,`
-    return Effect.fail(RunError.invalidInput(
-      "limits.maxCost",
-      `limits.maxCost${whose} needs the price of the model "${Message.modelName(unpriced)}"; ` +
-        "add it to Prices, or remove the limit"
-    ))
-  })
+  const unpriced = asked.find((model) => Prices.find(prices, model) === undefined)
+  if (unpriced === undefined) return Effect.void
+  const whose = around === undefined ? "" : ` of run "${around}", which this run is part of,`
+  return Effect.fail(RunError.invalidInput(
+    "limits.maxCost",
+    `limits.maxCost${whose} needs the price of the model "${Message.modelName(unpriced)}"; ` +
+      "add it to Prices, or remove the limit"
+  ))
 }

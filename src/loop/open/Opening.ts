@@ -39,19 +39,17 @@ export interface Ready extends Fold.Folded {
 
 export type Opened = Ready | { readonly _tag: "Replay"; readonly past: Fold.Past }
 
-type Store = SessionStore.SessionStore["Service"]
-
 /** Hears what other processes say to the run while it has its session. */
-interface Asked {
+interface Hearer {
   readonly abortAsked: () => Effect.Effect<void>
   readonly hear: (sent: SessionStore.Sent) => Effect.Effect<void>
 }
 
 /** Called by code that the drive's fiber runs. */
 export const open = (
-  store: Store,
+  store: SessionStore.Store,
   request: DriveRequest.DriveRequest,
-  asked: Asked
+  hearer: Hearer
 ): Effect.Effect<Opened, RunError.RunError, Scope.Scope> => {
   const { begin, brief, runId, sessionId } = request
   const context = Detached.contextHere()
@@ -59,9 +57,9 @@ export const open = (
     store.open(sessionId, {
       runId,
       create: begin._tag === "Start" && begin.create,
-      onAbortAsked: Effect.suspend(() => asked.abortAsked()),
+      onAbortAsked: Effect.suspend(() => hearer.abortAsked()),
       // in the drive's context, not in that of who sends it, or finds it
-      onSent: (sent) => Effect.provideContext(asked.hear(sent), context),
+      onSent: (sent) => Effect.provideContext(hearer.hear(sent), context),
       // who resumes it by hand comes after what was asked before
       isAfterAborts: DriveRequest.isByHand(begin)
     }),
@@ -92,7 +90,7 @@ const ofOther = ({ agent: name, handlers }: DriveRequest.Brief, { agent, openCal
 
 /** Whether a run may begin in a session; of a new one nothing is read. */
 const look = Effect.fnUntraced(function*(
-  store: Store,
+  store: SessionStore.Store,
   session: SessionStore.Session,
   request: DriveRequest.DriveRequest
 ): Effect.fn.Return<Opened, RunError.RunError> {
@@ -145,7 +143,7 @@ const asked = (past: Fold.Known, request: DriveRequest.DriveRequest, begin: Driv
 
 /** The run that a start asks for, where it has ended and does not go on; looked for without taking the session. */
 export const past = Effect.fnUntraced(function*(
-  store: Store,
+  store: SessionStore.Store,
   request: DriveRequest.DriveRequest
 ): Effect.fn.Return<Fold.Past | undefined, RunError.RunError> {
   const { begin, runId, sessionId } = request
