@@ -6,6 +6,7 @@
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import * as RunError from "../../run/RunError.ts"
 import type * as RunResult from "../../run/RunResult.ts"
 import * as ContextManager from "../../services/ContextManager.ts"
@@ -26,23 +27,29 @@ export const compact = Effect.fnUntraced(function*(
   const live = yield* runs.inSession(sessionId)
   if (live !== undefined) return yield* RunError.sessionBusy(sessionId, live.runId)
   const folded = yield* Fold.fold(store, sessionId, Fold.nothing)
-  return yield* typed(Effect.scoped(Effect.gen(function*() {
-    const env = yield* Visit.open(visitor, sessionId, folded)
-    if (env === undefined) return yield* Compacting.failed("nothing can be left out: the session has no run yet")
-    const plan = env.context.plan(Sizing.view(env, "manual"))
-    if (plan._tag === "Send") return yield* Compacting.failed(ContextManager.nothingToLeaveOut)
-    const { request } = plan
-    const compacted = yield* Compacting.carryOut(env, request).pipe(
-      Effect.catchTag(
-        "CompactionError",
-        (error) => Effect.andThen(env.journal.commit, Effect.fail(Compacting.failed(error.message)))
-      ),
-      // a caller interrupted by now has still paid for it
-      Effect.onExit((exit) => exit._tag === "Success" ? env.journal.commit : Effect.ignore(env.journal.commit))
-    )
-    const { after, before, strategy, tokens, usage } = compacted
-    return { strategy, messages: { before, after }, tokens: tokens ?? { before: 0, after: 0 }, usage }
-  })))
+  return yield* typed(Effect.scoped(compactIn(visitor, sessionId, folded)))
+})
+
+const compactIn = Effect.fnUntraced(function*(
+  visitor: Visit.Visitor,
+  sessionId: string,
+  folded: Fold.Folded
+): Effect.fn.Return<RunResult.Compacted, RunError.RunError, Scope.Scope> {
+  const env = yield* Visit.open(visitor, sessionId, folded)
+  if (env === undefined) return yield* Compacting.failed("nothing can be left out: the session has no run yet")
+  const plan = env.context.plan(Sizing.view(env, "manual"))
+  if (plan._tag === "Send") return yield* Compacting.failed(ContextManager.nothingToLeaveOut)
+  const { request } = plan
+  const compacted = yield* Compacting.carryOut(env, request).pipe(
+    Effect.catchTag(
+      "CompactionError",
+      (error) => Effect.andThen(env.journal.commit, Effect.fail(Compacting.failed(error.message)))
+    ),
+    // a caller interrupted by now has still paid for it
+    Effect.onExit((exit) => exit._tag === "Success" ? env.journal.commit : Effect.ignore(env.journal.commit))
+  )
+  const { after, before, strategy, tokens, usage } = compacted
+  return { strategy, messages: { before, after }, tokens: tokens ?? { before: 0, after: 0 }, usage }
 })
 
 /** Turns a strategy's defect, and its interruption of itself, into a typed failure, as in a run. */

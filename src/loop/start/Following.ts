@@ -17,21 +17,23 @@ type Events = Stream.Stream<RunEvent.RunEvent, RunError.RunError>
 
 /** See `Client.follow`. */
 export const follow = (services: Services, sessionId: string, after: number): Events =>
-  Stream.unwrap(Effect.gen(function*() {
-    const { store } = services
-    if (!Number.isInteger(after) || after < 0) {
-      return Stream.fail(RunError.invalidInput("after", "after must be the seq of an event, or 0 for all of them"))
-    }
-    if ((yield* store.info(sessionId)) === undefined) return Stream.fail(RunError.sessionNotFound(sessionId))
-    // a run that may be live is found by its first fact
-    const begun = (yield* store.lastOf(sessionId, "RunStarted")) ?? 1
-    return Stream.flatMap(
-      store.watch(sessionId, Math.min(after + 1, begun)),
-      (fact) => onward(services, sessionId, fact)
-    ).pipe(
-      Stream.filter(isNewAfter(after))
-    )
-  }))
+  Stream.unwrap(following(services, sessionId, after))
+
+const following = Effect.fnUntraced(function*(
+  services: Services,
+  sessionId: string,
+  after: number
+): Effect.fn.Return<Events, RunError.RunError> {
+  const { store } = services
+  if (!Number.isInteger(after) || after < 0) {
+    return yield* RunError.invalidInput("after", "after must be the seq of an event, or 0 for all of them")
+  }
+  if ((yield* store.info(sessionId)) === undefined) return yield* RunError.sessionNotFound(sessionId)
+  // a run that may be live is found by its first fact
+  const begun = (yield* store.lastOf(sessionId, "RunStarted")) ?? 1
+  const facts = store.watch(sessionId, Math.min(after + 1, begun))
+  return Stream.filter(Stream.flatMap(facts, (fact) => onward(services, sessionId, fact)), isNewAfter(after))
+})
 
 /** The fact; if a drive that lives in this process begins with it, all that this drive shows. */
 const onward = ({ runs, store }: Services, sessionId: string, fact: RunEvent.Durable): Events =>
