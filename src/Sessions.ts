@@ -108,7 +108,7 @@ export const asking: Stream.Stream<Asking, SessionStore.StoreError, SessionStore
 })
 
 const askingOf = (
-  store: SessionStore.SessionStore["Service"],
+  store: SessionStore.Store,
   session: SessionStore.SessionInfo
 ): Effect.Effect<Asking | undefined, SessionStore.StoreError> =>
   Questions.waiting(store, session.sessionId).pipe(

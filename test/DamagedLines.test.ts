@@ -22,7 +22,7 @@ const sessionOf = (seed: number) =>
   GoldenSession.all.find(({ name }) => seed % 2 === 0 && name.endsWith("compaction")) ??
     GoldenSession.all[seed % GoldenSession.all.length]!
 
-const importing = (store: SessionStore.SessionStore["Service"], lines: ReadonlyArray<string>) =>
+const importing = (store: SessionStore.Store, lines: ReadonlyArray<string>) =>
   Effect.provideService(SessionLines.fromLines(Stream.fromIterable(lines)), SessionStore.SessionStore, store)
 
 /** It succeeds, or fails with an error that its type names, other than that of a defect. */

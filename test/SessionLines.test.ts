@@ -20,18 +20,17 @@ import * as TestAgent from "./support/TestAgent.ts"
 import * as TestStore from "./support/TestStore.ts"
 
 type Lines = ReadonlyArray<string>
-type Store = SessionStore.SessionStore["Service"]
-type Make = Effect.Effect<Store, SessionStore.StoreError, Scope.Scope>
+type Make = Effect.Effect<SessionStore.Store, SessionStore.StoreError, Scope.Scope>
 
 const stores: Record<string, Make> = {
   "memory": SessionStoreMemory.make,
   "SQLite": SessionStoreSqlite.make({ filename: ":memory:" })
 }
 
-const on = (store: Store) => Effect.provideService(SessionStore.SessionStore, store)
-const exported = (store: Store, sessionId = "s") =>
+const on = (store: SessionStore.Store) => Effect.provideService(SessionStore.SessionStore, store)
+const exported = (store: SessionStore.Store, sessionId = "s") =>
   Effect.map(on(store)(Stream.runCollect(SessionLines.toLines(sessionId))), (lines): Lines => lines)
-const imported = (store: Store, lines: Lines, options?: SessionLines.Options) =>
+const imported = (store: SessionStore.Store, lines: Lines, options?: SessionLines.Options) =>
   on(store)(SessionLines.fromLines(Stream.fromIterable(lines), options))
 
 /** The lines of a log that no store has held. */

@@ -21,7 +21,7 @@ export interface AllowedCall {
 
 /** In call order. The log is read where there are any: it alone says who allowed them. */
 export const of = Effect.fnUntraced(function*(
-  store: SessionStore.SessionStore["Service"],
+  store: SessionStore.Store,
   sessionId: string,
   { openCalls, startSeq }: RunState.RunState
 ): Effect.fn.Return<ReadonlyArray<AllowedCall>, SessionStore.StoreError> {

@@ -78,7 +78,7 @@ export const layer = ({ db }: Pick<Settings.Settings, "db">): Layer.Layer<Sessio
 
 type Existing = (
   place: Pick<Settings.Settings, "db">
-) => Effect.Effect<SessionStore.SessionStore["Service"] | undefined, Refusal, Scope.Scope>
+) => Effect.Effect<SessionStore.Store | undefined, Refusal, Scope.Scope>
 
 /** The store of an existing database; `undefined` where opening it would make a file. */
 export const existing: Existing = ({ db }) => isAbsent(db) ? Effect.succeed(undefined) : open(db)
@@ -91,7 +91,7 @@ export const readable: Existing = (place) => {
   return Effect.mapError(opened, Messages.refusal)
 }
 
-const open = (db: string): Effect.Effect<SessionStore.SessionStore["Service"], Refusal, Scope.Scope> => {
+const open = (db: string): Effect.Effect<SessionStore.Store, Refusal, Scope.Scope> => {
   const opened = PgPlace.isUrl(db)
     ? Effect.flatMap(postgres, (SessionStorePg) => SessionStorePg.make({ url: db }))
     : Effect.flatMap(SqliteModule.load, (SqliteStore) => SqliteStore.makeVisiting({ filename: db }))
@@ -100,7 +100,7 @@ const open = (db: string): Effect.Effect<SessionStore.SessionStore["Service"], R
 
 /** A question to this store, with what goes wrong in the command's words. */
 export const asked = <A, R>(
-  store: SessionStore.SessionStore["Service"],
+  store: SessionStore.Store,
   question: Effect.Effect<A, RunError.RunError, R | SessionStore.SessionStore>
 ): Effect.Effect<A, Refusal, Exclude<R, SessionStore.SessionStore>> =>
   Effect.mapError(Effect.provideService(question, SessionStore.SessionStore, store), Messages.refusal)

@@ -14,7 +14,7 @@ import * as ShownFiles from "./tools/write/ShownFiles.ts"
 
 export const make = Effect.fnUntraced(function*(
   { root }: Pick<Settings, "root">,
-  store: SessionStore.SessionStore["Service"]
+  store: SessionStore.Store
 ): Effect.fn.Return<Client<string>, Refusal, Scope.Scope> {
   const below = Layer.mergeAll(
     CliAgent.handlers(root, ShownFiles.make()),

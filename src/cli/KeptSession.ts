@@ -10,7 +10,7 @@ import { badInput, type Refusal } from "./Refusal.ts"
 import type { Settings } from "./Settings.ts"
 
 export interface Kept {
-  readonly store: SessionStore.SessionStore["Service"]
+  readonly store: SessionStore.Store
   readonly info: SessionStore.SessionInfo
 }
 

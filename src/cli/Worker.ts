@@ -92,15 +92,14 @@ const agent = Effect.fnUntraced(function*(settings: Settings) {
 })
 
 /** `canChange`: the agent has the tools whose calls people allow. */
-const openCalls =
-  (store: SessionStore.SessionStore["Service"], canChange: boolean): Worker["openCalls"] => (sessionId) =>
-    Effect.gen(function*() {
-      const { state } = yield* Effect.provideService(Sessions.current(sessionId), SessionStore.SessionStore, store)
-      return {
-        params: new Map(state.openCalls.map((call) => [call.callId, OpenCall.final(call)])),
-        allowed: canChange ? yield* AllowedCalls.of(store, sessionId, state) : []
-      }
-    }).pipe(Effect.orElseSucceed(() => nothingOpen))
+const openCalls = (store: SessionStore.Store, canChange: boolean): Worker["openCalls"] => (sessionId) =>
+  Effect.gen(function*() {
+    const { state } = yield* Effect.provideService(Sessions.current(sessionId), SessionStore.SessionStore, store)
+    return {
+      params: new Map(state.openCalls.map((call) => [call.callId, OpenCall.final(call)])),
+      allowed: canChange ? yield* AllowedCalls.of(store, sessionId, state) : []
+    }
+  }).pipe(Effect.orElseSucceed(() => nothingOpen))
 
 const allowed = "--yes allows every change of a file and every command without asking"
 

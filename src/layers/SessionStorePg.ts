@@ -56,7 +56,7 @@ export interface Options {
  */
 export const make = Effect.fnUntraced(function*(
   options: Options
-): Effect.fn.Return<SessionStore.SessionStore["Service"], SessionStore.StoreError, Scope.Scope> {
+): Effect.fn.Return<SessionStore.Store, SessionStore.StoreError, Scope.Scope> {
   const problem = PgOptions.problemOf(options)
   if (problem !== undefined) return yield* SessionErrors.refused(problem)
   // untyped code, or an environment, may have none

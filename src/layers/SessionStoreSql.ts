@@ -56,7 +56,7 @@ export interface Options {
  */
 export const make = Effect.fnUntraced(function*(
   options: Options
-): Effect.fn.Return<SessionStore.SessionStore["Service"], SessionStore.StoreError, SqlClient.SqlClient | Scope.Scope> {
+): Effect.fn.Return<SessionStore.Store, SessionStore.StoreError, SqlClient.SqlClient | Scope.Scope> {
   const sql = yield* SqlClient.SqlClient
   const answered = yield* Answered.untilClosed(options.timeout)
   const explain = (error: SqlError.SqlError) =>

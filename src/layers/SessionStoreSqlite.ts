@@ -15,7 +15,7 @@ export type Options = Omit<SqliteClient.Options, "ownTable" | "isReadOnly">
  */
 export const make = (
   options: Options
-): Effect.Effect<SessionStore.SessionStore["Service"], SessionStore.StoreError, Scope.Scope> =>
+): Effect.Effect<SessionStore.Store, SessionStore.StoreError, Scope.Scope> =>
   Effect.flatMap(SqliteModule.load, (SqliteStore) => SqliteStore.make(options))
 
 /** The store as a layer, which closes the database with its scope; see `make`. */

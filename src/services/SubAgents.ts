@@ -23,7 +23,7 @@ export type Answer<S extends SubAgent> = Extract<
   { readonly _tag: "Completed" }
 >["output"]
 
-export type Ended = Result.Result<RunResult.RunResult<unknown>, RunError.RunError>
+type Ended = Result.Result<RunResult.RunResult<unknown>, RunError.RunError>
 
 /**
  * Runs the agent to its end, or continues the run that has the id `ownId`, unless the input names another. A run that another

@@ -20,8 +20,6 @@ export { type Fault, type Outage, unavailable } from "./faults/Operations.ts"
 export const faults: ReadonlyArray<Operations.Fault> = ["fails", "answerLost", "down", "answerLostThenDown"]
 
 type Services = SessionStore.SessionStore | ToolExecutor.ToolExecutor
-type Store = SessionStore.SessionStore["Service"]
-
 /** The fault of one try. */
 export interface StoreFaults {
   /** The store of `below`, with this fault. */
@@ -65,7 +63,7 @@ export const make = (fault: Operations.Fault | Operations.Outage, at: number): S
       )
     }))
 
-  const open = (store: Store): Store["open"] => (sessionId, options) =>
+  const open = (store: SessionStore.Store): SessionStore.Store["open"] => (sessionId, options) =>
     Effect.gen(function*() {
       const scope = yield* Effect.acquireRelease(Scope.make(), giveBack)
       const opening = Scope.provide(store.open(sessionId, options), scope)
@@ -95,7 +93,7 @@ export const make = (fault: Operations.Fault | Operations.Outage, at: number): S
 const begins = ({ _tag }: RunEvent.Durable) => _tag === "RunStarted" || _tag === "RunResumed"
 
 /** The operations of a store outside a session. */
-const over = (store: Store, operations: Operations.Operations): Omit<Store, "open"> => ({
+const over = (store: SessionStore.Store, operations: Operations.Operations): Omit<SessionStore.Store, "open"> => ({
   read: (sessionId, range) => Operations.stream(operations, "reading", store.read(sessionId, range)),
   watch: (sessionId, from) => Operations.stream(operations, "watching", store.watch(sessionId, from)),
   lastOf: (sessionId, type, runId) =>
@@ -109,9 +107,9 @@ const over = (store: Store, operations: Operations.Operations): Omit<Store, "ope
 })
 
 const sending =
-  (store: Store, operations: Operations.Operations): NonNullable<Store["send"]> => (sessionId, runId, sent) =>
-    Operations.call(operations, "sending", store.send!(sessionId, runId, sent))
+  (store: SessionStore.Store, operations: Operations.Operations): NonNullable<SessionStore.Store["send"]> =>
+  (sessionId, runId, sent) => Operations.call(operations, "sending", store.send!(sessionId, runId, sent))
 
 const asking =
-  (store: Store, operations: Operations.Operations): NonNullable<Store["askToAbort"]> => (sessionId, runId) =>
-    Operations.call(operations, "asking for an abort", store.askToAbort!(sessionId, runId))
+  (store: SessionStore.Store, operations: Operations.Operations): NonNullable<SessionStore.Store["askToAbort"]> =>
+  (sessionId, runId) => Operations.call(operations, "asking for an abort", store.askToAbort!(sessionId, runId))

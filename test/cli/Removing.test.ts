@@ -9,7 +9,7 @@ import { idOf, withSession, workplace } from "./Invoke.ts"
 const family = Effect.gen(function*() {
   const place = yield* withSession("2+2")
   const other = idOf(yield* place.run(["3+3"]))
-  const inStore = <A, E>(use: (store: SessionStore.SessionStore["Service"]) => Effect.Effect<A, E>) =>
+  const inStore = <A, E>(use: (store: SessionStore.Store) => Effect.Effect<A, E>) =>
     Effect.provide(SessionStore.SessionStore.use(use), place.store)
   yield* Effect.scoped(
     Effect.flatMap(

@@ -27,9 +27,7 @@ import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
 import * as GoldenSession from "./GoldenSession.ts"
 
-type Store = SessionStore.SessionStore["Service"]
-
-const stores: Record<string, Effect.Effect<Store, SessionStore.StoreError, Scope.Scope>> = {
+const stores: Record<string, Effect.Effect<SessionStore.Store, SessionStore.StoreError, Scope.Scope>> = {
   "memory": SessionStoreMemory.make,
   "SQLite": SessionStoreSqlite.make({ filename: ":memory:" })
 }
@@ -62,10 +60,10 @@ const reader: Message.ModelRef = { provider: "scripted", name: "scripted" }
 const logOf = ({ lines }: GoldenSession.GoldenSession) =>
   Effect.map(SessionLines.decode(Stream.fromIterable(lines)), ({ events }) => events)
 
-const importInto = (store: Store, { lines }: GoldenSession.GoldenSession) =>
+const importInto = (store: SessionStore.Store, { lines }: GoldenSession.GoldenSession) =>
   Effect.provideService(SessionLines.fromLines(Stream.fromIterable(lines)), SessionStore.SessionStore, store)
 
-const exportOf = (store: Store, sessionId: string) =>
+const exportOf = (store: SessionStore.Store, sessionId: string) =>
   SessionLines.toLines(sessionId).pipe(
     Stream.runCollect,
     Effect.provideService(SessionStore.SessionStore, store),

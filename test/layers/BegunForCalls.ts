@@ -6,15 +6,13 @@ import { createHash } from "node:crypto"
 import type * as SessionStore from "../../src/services/SessionStore.ts"
 import { begunFor, type Durable, started } from "../../src/testing/sessions/Fixtures.ts"
 
-type Store = SessionStore.SessionStore["Service"]
-
 const calls = Array.from({ length: 120 }, (_, n) => String(n))
 /** Its first event is to be made unreadable. */
 export const damaged = "of 7"
 /** More than an index of Postgres holds, also once it is compressed. */
 export const long = Array.from({ length: 100 }, (_, n) => createHash("sha256").update(String(n)).digest("hex")).join("")
 
-export const write = Effect.fnUntraced(function*(store: Store) {
+export const write = Effect.fnUntraced(function*(store: SessionStore.Store) {
   const at = yield* Clock.currentTimeMillis
   const append = Effect.fnUntraced(function*(id: string, event: Durable) {
     const session = yield* store.open(id, { runId: "run-1", create: true })
@@ -28,7 +26,7 @@ export const write = Effect.fnUntraced(function*(store: Store) {
   for (const id of calls) yield* append(`of ${id}`, begunFor(id, { seq: 1, at: at + 60_000 }))
 })
 
-export const check = Effect.fnUntraced(function*(store: Store) {
+export const check = Effect.fnUntraced(function*(store: SessionStore.Store) {
   const infos = yield* store.list()
   const parents = new Map(infos.map(({ parent, sessionId }) => [sessionId, parent]))
   for (const id of ["words", "of no session", "copied"]) assert.isUndefined(parents.get(id))

@@ -216,7 +216,7 @@ const writing = Effect.fnUntraced(function*(more: Partial<SessionStorePg.Options
 })
 
 /** Appends so many events one by one, and reads them. */
-const writeTo = Effect.fnUntraced(function*(store: SessionStore.SessionStore["Service"], id: string, count: number) {
+const writeTo = Effect.fnUntraced(function*(store: SessionStore.Store, id: string, count: number) {
   const session = yield* store.open(id, options)
   for (let seq = 1; seq <= count; seq++) yield* session.append([notice({ seq }, id)])
   assert.deepStrictEqual(yield* Stream.runCollect(store.read(id)), notices(1, count, id))

@@ -16,7 +16,7 @@ import { sessionProcess, startedProcess } from "../support/Processes.ts"
 import type { Answer } from "../support/SessionProcess.ts"
 
 const make = (url: string) => SessionStorePg.make({ url })
-const seqsOf = (store: SessionStore.SessionStore["Service"], sessionId: string) =>
+const seqsOf = (store: SessionStore.Store, sessionId: string) =>
   Effect.map(Stream.runCollect(store.read(sessionId)), seqs)
 const reasonOf = <A, R>(effect: Effect.Effect<A, SessionStore.StoreError, R>) =>
   Effect.map(Effect.flip(effect), (error) => error.reason)
@@ -34,8 +34,8 @@ const shared = Effect.gen(function*() {
 
 /** Appends each event once a watcher of another store has seen the previous one. Time stands still: nobody polls. */
 const seenOneByOne = Effect.fnUntraced(function*(
-  one: SessionStore.SessionStore["Service"],
-  two: SessionStore.SessionStore["Service"],
+  one: SessionStore.Store,
+  two: SessionStore.Store,
   after: (seq: number) => Effect.Effect<unknown> = () => Effect.void
 ) {
   const count = 30

@@ -14,7 +14,7 @@ import { sessionProcess, startedProcess, temporaryFolder } from "../support/Proc
 import type { Answer } from "../support/SessionProcess.ts"
 
 const newFile = Effect.map(temporaryFolder, (folder) => join(folder, "sessions.db"))
-const seqsOf = (store: SessionStore.SessionStore["Service"], sessionId: string) =>
+const seqsOf = (store: SessionStore.Store, sessionId: string) =>
   Effect.map(Stream.runCollect(store.read(sessionId)), (events) => events.map((event) => event.seq))
 const reasonOf = <A, R>(effect: Effect.Effect<A, SessionStore.StoreError, R>) =>
   Effect.map(Effect.flip(effect), (error) => error.reason)

@@ -19,8 +19,7 @@ import * as Traces from "../support/Traces.ts"
 const log: Arr.NonEmptyReadonlyArray<Durable> = [started({ seq: 1 }), ...notices(2, 9), completed({ seq: 10 })]
 const options = { runId: "run-1", create: true }
 const make = (filename: string) => SessionStoreSqlite.make({ filename })
-const readAll = (store: SessionStore.SessionStore["Service"], sessionId: string) =>
-  Stream.runCollect(store.read(sessionId))
+const readAll = (store: SessionStore.Store, sessionId: string) => Stream.runCollect(store.read(sessionId))
 const reasonOf = <A, R>(effect: Effect.Effect<A, SessionStore.StoreError, R>) =>
   Effect.map(Effect.flip(effect), (error): SessionStore.StoreError["reason"] => error.reason)
 

@@ -13,8 +13,7 @@ import * as BegunForCalls from "./BegunForCalls.ts"
 
 const dump = readFileSync(new URL("../golden/sqlite-v2.sql", import.meta.url), "utf8")
 const make = (filename: string) => SessionStoreSqlite.make({ filename })
-const readAll = (store: SessionStore.SessionStore["Service"], sessionId: string) =>
-  Stream.runCollect(store.read(sessionId))
+const readAll = (store: SessionStore.Store, sessionId: string) => Stream.runCollect(store.read(sessionId))
 
 /** A database of version 2, changed by `more`. */
 const database = Effect.fnUntraced(function*(more = "") {

@@ -23,13 +23,14 @@ import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
 
 type Events = readonly [RunEvent.Durable, ...ReadonlyArray<RunEvent.Durable>]
-type Store = SessionStore.SessionStore["Service"]
 type Test = Effect.Effect<void, unknown, SessionStore.SessionStore | Scope.Scope>
 
 /** A kind of store, with these migrations. */
 interface Place {
   readonly name: string
-  readonly store: (steps: EventMigrations.Steps) => Effect.Effect<Store, SessionStore.StoreError, Scope.Scope>
+  readonly store: (
+    steps: EventMigrations.Steps
+  ) => Effect.Effect<SessionStore.Store, SessionStore.StoreError, Scope.Scope>
 }
 
 const places: ReadonlyArray<Place> = [
@@ -54,7 +55,10 @@ const fromTomorrow: Events = [
   { ...completed({ seq: 4 }), version: newer }
 ]
 
-const uses: Record<string, (store: Store) => Effect.Effect<unknown, SessionStore.StoreError, Scope.Scope>> = {
+const uses: Record<
+  string,
+  (store: SessionStore.Store) => Effect.Effect<unknown, SessionStore.StoreError, Scope.Scope>
+> = {
   "read": (store) => Stream.runDrain(store.read("s")),
   "watch": (store) => Stream.runDrain(store.watch("s")),
   "open": (store) => store.open("s", { runId: "run-2", create: true }),
@@ -63,7 +67,7 @@ const uses: Record<string, (store: Store) => Effect.Effect<unknown, SessionStore
 }
 
 /** The reason why an agent's run or resumption of the session fails. */
-const driven = (store: Store, how: "stream" | "resume") =>
+const driven = (store: SessionStore.Store, how: "stream" | "resume") =>
   Effect.gen(function*() {
     const { agent } = yield* TestAgent.make([], { store: TestStore.over(store) })
     const stream = how === "stream"
@@ -215,13 +219,13 @@ describe("a file with a session of a newer version", () => {
   for (
     const [use, run] of [
       ...Object.entries(uses),
-      ...(["stream", "resume"] as const).map((how) => [how, (store: Store) => driven(store, how)] as const)
+      ...(["stream", "resume"] as const).map((how) => [how, (store: SessionStore.Store) => driven(store, how)] as const)
     ]
   ) {
     it.effect(`is byte for byte the same after ${use}`, () =>
       Effect.gen(function*() {
         const filename = join(yield* temporaryFolder, "s.db")
-        const use = <A, E, R>(f: (store: Store) => Effect.Effect<A, E, R>) =>
+        const use = <A, E, R>(f: (store: SessionStore.Store) => Effect.Effect<A, E, R>) =>
           Effect.scoped(Effect.flatMap(SessionStoreSqlite.make({ filename }), f))
         yield* use((store) =>
           Effect.provideService(Fixtures.write("s", fromTomorrow), SessionStore.SessionStore, store)

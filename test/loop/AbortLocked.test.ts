@@ -80,7 +80,7 @@ describe("an abort while the store waits for a lock", () => {
 
 describe("an abort of a run whose session cannot be opened yet", () => {
   const check = Effect.fnUntraced(function*(
-    base: SessionStore.SessionStore["Service"],
+    base: SessionStore.Store,
     waits: Effect.Effect<unknown>,
     unlock: Effect.Effect<unknown>
   ) {

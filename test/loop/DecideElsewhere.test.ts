@@ -14,7 +14,7 @@ it.effect("an answer to a question that the session asks only meanwhile is told 
     let isRefused = false
     const asked = yield* Deferred.make<void>()
     // the run asks between the look at its log and the look below it
-    const late: SessionStore.SessionStore["Service"] = {
+    const late: SessionStore.Store = {
       ...service,
       lastOf: (sessionId, type, runId) => {
         if (runId !== undefined) isRefused = true

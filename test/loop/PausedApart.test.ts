@@ -325,7 +325,7 @@ describe.each<readonly [string, Extract<SessionStore.StoreError, { readonly _tag
   const made = Effect.gen(function*() {
     const { store } = yield* Effect.tap(Family.make(), (made) => made.root(one))
     const { service } = store
-    const closed: SessionStore.SessionStore["Service"] = {
+    const closed: SessionStore.Store = {
       ...service,
       open: (id, options) => id === child ? Effect.fail(refused) : service.open(id, options),
       read: (id, range) => id === child ? Stream.fail(refused) : service.read(id, range),

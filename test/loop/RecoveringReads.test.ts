@@ -15,7 +15,7 @@ import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
 
 /** A store that notes whose logs were read. */
-const noting = (base: SessionStore.SessionStore["Service"]) => {
+const noting = (base: SessionStore.Store) => {
   let read = new Set<string>()
   const store = TestStore.over({
     ...base,

@@ -104,10 +104,12 @@ export const store = ({ folder, lease = 30_000 }: Options) =>
     }))
   )
 
-type Store = SessionStore.SessionStore["Service"]
-
 /** `around` may change what the store does. */
-export const layer = (options: Options, world: World, around: (store: Store) => Store = identity) => {
+export const layer = (
+  options: Options,
+  world: World,
+  around: (store: SessionStore.Store) => SessionStore.Store = identity
+) => {
   const { folder, isAsked = false, recoverEvery } = options
   const act = (tool: string) => ({ wait }: { readonly wait?: string }) =>
     Effect.gen(function*() {

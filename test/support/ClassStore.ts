@@ -7,7 +7,7 @@ import * as Layer from "effect/Layer"
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 
-type Service = SessionStore.SessionStore["Service"]
+type Service = SessionStore.Store
 
 class Session implements SessionStore.Session {
   readonly #session: SessionStore.Session

@@ -156,7 +156,7 @@ export const leftBy = Effect.fnUntraced(function*(store: TestStore.TestStore) {
 type Log = ReadonlyArray<RunEvent.Durable>
 
 /** Every session in a store, by id. */
-export const logsOf = (store: SessionStore.SessionStore["Service"]) =>
+export const logsOf = (store: SessionStore.Store) =>
   Effect.gen(function*() {
     const logs = new Map<string, Log>()
     for (const { sessionId } of yield* store.list()) {

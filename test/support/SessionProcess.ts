@@ -44,7 +44,7 @@ const make = (place: string) =>
 const main = Effect.gen(function*() {
   const scope = yield* Scope.Scope
   const place = process.argv[2]!
-  let store: SessionStore.SessionStore["Service"]
+  let store: SessionStore.Store
   let session: SessionStore.Session
   let runId = ""
   let sessionScope = yield* Scope.make()

@@ -20,7 +20,7 @@ type Append = Effect.Effect<void, SessionStore.StoreError>
 export type OnAppend = (append: { readonly n: number; readonly events: Batch; readonly store: Append }) => Append
 
 export interface TestStore {
-  readonly service: SessionStore.SessionStore["Service"]
+  readonly service: SessionStore.Store
   readonly layer: Layer.Layer<SessionStore.SessionStore>
   /** the appends that succeeded, in order */
   readonly appends: ReadonlyArray<Batch>
@@ -58,7 +58,7 @@ class OfClass implements SessionStore.Session {
 }
 
 export const over = (
-  base: SessionStore.SessionStore["Service"],
+  base: SessionStore.Store,
   onAppend: OnAppend = ({ store }) => store
 ): TestStore => {
   const appends: Array<Batch> = []
@@ -73,7 +73,7 @@ export const over = (
         }))
       return self.onAppend({ n: ++n, events, store })
     })
-  const service: SessionStore.SessionStore["Service"] = {
+  const service: SessionStore.Store = {
     ...base,
     open: (sessionId, options) => opened(self, base.open(sessionId, options), append)
   }
@@ -94,7 +94,7 @@ export const over = (
 /** Not in `open` itself: a generator function written there lives long, with everything it was called with. */
 const opened = Effect.fnUntraced(function*(
   hooks: Pick<TestStore, "onRelease" | "onReleased">,
-  opening: ReturnType<SessionStore.SessionStore["Service"]["open"]>,
+  opening: ReturnType<SessionStore.Store["open"]>,
   append: (session: SessionStore.Session) => SessionStore.Session["append"]
 ) {
   yield* Effect.addFinalizer(() => hooks.onReleased)
@@ -155,7 +155,7 @@ export const logged = ({ service }: TestStore, sessionId: string, tag: RunEvent.
     Effect.orDie
   )
 
-type Send = NonNullable<SessionStore.SessionStore["Service"]["send"]>
+type Send = NonNullable<SessionStore.Store["send"]>
 
 /** A store whose `send` is this one, and a wait until it has been called and has answered. */
 export const sending = ({ service }: TestStore, send: Send = service.send!) => {

@@ -9,7 +9,7 @@ import type * as SessionStore from "../../src/services/SessionStore.ts"
 import * as PgDatabases from "./PgDatabases.ts"
 import { temporaryFolder } from "./Processes.ts"
 
-export type Store = SessionStore.SessionStore["Service"]
+export type Store = SessionStore.Store
 type Two = Effect.Effect<readonly [Store, Store], SessionStore.StoreError, Scope.Scope>
 
 export const newFile = Effect.map(temporaryFolder, (folder) => join(folder, "sessions.db"))

@@ -31,7 +31,7 @@ const played = (agent: Agent.Client<unknown>, sessionId: string, input: string) 
   })
 
 /** The agent, checked for the right totals whenever it has answered. */
-const checked = (agent: Family.Client, store: SessionStore.SessionStore["Service"]): Family.Client => ({
+const checked = (agent: Family.Client, store: SessionStore.Store): Family.Client => ({
   ...agent,
   run: (input) =>
     Effect.tap(agent.run(input), () =>

@@ -15,7 +15,7 @@ class Unread extends Agent.Service<Unread>()("test/Unread", { instructions: "" }
 
 const store = Layer.effect(
   SessionStore.SessionStore,
-  Effect.map(SessionStoreMemory.make, (memory): SessionStore.SessionStore["Service"] => ({
+  Effect.map(SessionStoreMemory.make, (memory): SessionStore.Store => ({
     ...memory,
     read: () => Stream.fail(SessionErrors.unavailable("the disk is gone"))
   }))

@@ -38,7 +38,7 @@ describe("a log", () => {
     SessionStore.SessionStore,
     Effect.map(
       SessionStoreMemory.make,
-      (store): SessionStore.SessionStore["Service"] => ({ ...store, read: () => Stream.fail(damaged) })
+      (store): SessionStore.Store => ({ ...store, read: () => Stream.fail(damaged) })
     )
   )
 

@@ -179,7 +179,7 @@ const leftByProcesses = Effect.fnUntraced(function*(
 
 /** The state of the session's last run, and for a list the calls that going on makes. */
 const stateOf = Effect.fnUntraced(function*(
-  store: SessionStore.SessionStore["Service"],
+  store: SessionStore.Store,
   sessionId: string,
   isList: boolean
 ) {

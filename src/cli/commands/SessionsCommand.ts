@@ -70,7 +70,7 @@ const list = Effect.fnUntraced(function*(
 
 /** Ids of the suspended sessions in which nothing waits for an answer any more. */
 const decidedOf = Effect.fnUntraced(function*(
-  store: SessionStore.SessionStore["Service"],
+  store: SessionStore.Store,
   infos: ReadonlyArray<SessionStore.SessionInfo>
 ): Effect.fn.Return<ReadonlySet<string>, Refusal> {
   const decided = new Set<string>()

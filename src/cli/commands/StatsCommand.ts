@@ -26,8 +26,6 @@ export interface Options {
   readonly agent: string | undefined
 }
 
-type Store = SessionStore.SessionStore["Service"]
-
 const stats = Effect.fnUntraced(function*(
   { agent, place, session, since: typed }: Options
 ): Effect.fn.Return<void, Ended | Refusal, Output | Scope.Scope> {
@@ -108,7 +106,7 @@ const ofAll = Effect.fnUntraced(function*(
 type Listed = Pick<SessionStore.SessionInfo, "createdAt" | "sessionId">
 
 /** The numbers with those of a session added, all of it or nothing. */
-const fold = (store: Store, sessionId: string, runs: CountedRuns.Runs, stats: RunStats.RunStats) =>
+const fold = (store: SessionStore.Store, sessionId: string, runs: CountedRuns.Runs, stats: RunStats.RunStats) =>
   Stream.runFold(
     store.read(sessionId),
     () => stats,

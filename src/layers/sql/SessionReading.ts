@@ -16,7 +16,7 @@ import type * as SessionClaims from "./SessionClaims.ts"
 import type * as SessionLog from "./SessionLog.ts"
 import type * as SessionRows from "./SessionRows.ts"
 
-type SessionReading = Pick<SessionStore.SessionStore["Service"], "read" | "watch">
+type SessionReading = Pick<SessionStore.Store, "read" | "watch">
 
 export const make = (options: {
   readonly claims: SessionClaims.SessionClaims

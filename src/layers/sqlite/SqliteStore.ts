@@ -20,7 +20,7 @@ import * as SqliteSnapshot from "./SqliteSnapshot.ts"
 /** A misspelt `durability` would be none. */
 const optionNames: Record<keyof Options, true> = { filename: true, durability: true, busyTimeout: true }
 
-type Opened = Effect.Effect<SessionStore.SessionStore["Service"], SessionStore.StoreError, Scope.Scope>
+type Opened = Effect.Effect<SessionStore.Store, SessionStore.StoreError, Scope.Scope>
 
 /** Without a name, SQLite would make a database that is gone with its connection. */
 const unnamed = SessionErrors.refused(
@@ -46,7 +46,7 @@ export const makeReading = (options: Options): Opened =>
 const open = Effect.fnUntraced(function*(
   options: Options,
   { isReadOnly, isVisitor }: Required<Pick<SessionStoreSql.Options, "isReadOnly" | "isVisitor">>
-): Effect.fn.Return<SessionStore.SessionStore["Service"], SessionStore.StoreError, Scope.Scope> {
+): Effect.fn.Return<SessionStore.Store, SessionStore.StoreError, Scope.Scope> {
   const others = InputCheck.noOthers("SessionStoreSqlite", options, optionNames)
   if (Result.isFailure(others)) return yield* SessionErrors.refused(others.failure.message)
   // untyped code may give none

@@ -27,7 +27,7 @@ import * as WaitingCalls from "./WaitingCalls.ts"
 
 export interface Services {
   readonly model: Model.Model["Service"]
-  readonly store: SessionStore.SessionStore["Service"]
+  readonly store: SessionStore.Store
   readonly executor: ToolExecutor.ToolExecutor["Service"]
   readonly context: ContextManager.ContextManager["Service"]
   readonly runs: Runs.Runs["Service"]

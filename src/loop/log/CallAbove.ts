@@ -11,8 +11,6 @@ import type * as RunState from "../../run/RunState.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Fold from "./Fold.ts"
 
-type Store = SessionStore.SessionStore["Service"]
-
 /**
  * `open`: it has no outcome yet. `returned`: its handler has, so what works for it is on its own. `cutOff`: it was settled in
  * another way, and what works for it is nobody's. `unknown`: its run is not in this store.
@@ -27,11 +25,11 @@ export interface Found {
 
 const unsettled = (standing: "open" | "unknown"): Found => ({ standing, at: 0 })
 
-export const find = (store: Store, call: Pointer.Parent): Effect.Effect<Found, SessionStore.StoreError> =>
+export const find = (store: SessionStore.Store, call: Pointer.Parent): Effect.Effect<Found, SessionStore.StoreError> =>
   Fold.ifThere(inLog(store, call), unsettled("unknown"))
 
 const inLog = Effect.fnUntraced(function*(
-  store: Store,
+  store: SessionStore.Store,
   { callId, runId, sessionId }: Pointer.Parent
 ): Effect.fn.Return<Found, SessionStore.StoreError> {
   const from = yield* store.lastOf(sessionId, "RunStarted", runId)
@@ -52,12 +50,12 @@ const inLog = Effect.fnUntraced(function*(
  * that was resumed after that is not cut off: somebody wants it, or another call does. What cannot be read cuts nothing off.
  */
 export const isCutOff = (
-  store: Store,
+  store: SessionStore.Store,
   state: RunState.RunState
 ): Effect.Effect<boolean, SessionStore.StoreError> => Fold.ifReadable(isCutOffAbove(store, state), false)
 
 const isCutOffAbove = Effect.fnUntraced(function*(
-  store: Store,
+  store: SessionStore.Store,
   state: RunState.RunState
 ): Effect.fn.Return<boolean, SessionStore.StoreError> {
   const seen = new Set<string>()

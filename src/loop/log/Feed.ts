@@ -12,7 +12,7 @@ import { type End, type Events, FeedReader, type Watcher } from "./FeedReader.ts
 import * as Reading from "./Reading.ts"
 
 export class Feed {
-  readonly #store: SessionStore.SessionStore["Service"]
+  readonly #store: SessionStore.Store
   readonly #sessionId: string
   readonly #soFar: () => ReadonlyArray<RunEvent.Delta>
   #readers: ReadonlyArray<FeedReader> = []
@@ -26,7 +26,7 @@ export class Feed {
    * begin with the facts, and with what `soFar` returns: the deltas of the answer under way, shown or not, joined.
    */
   constructor(
-    store: SessionStore.SessionStore["Service"],
+    store: SessionStore.Store,
     sessionId: string,
     isWatched: boolean,
     soFar: () => ReadonlyArray<RunEvent.Delta>

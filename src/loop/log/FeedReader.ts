@@ -66,7 +66,7 @@ const isBeforeEnd = (event: RunEvent.RunEvent): boolean => RunEvent.isDurable(ev
 
 export class FeedReader implements Watcher {
   readonly pull: Pull.Pull<Events, RunError.RunError> = Effect.suspend(() => this.#next())
-  readonly #store: SessionStore.SessionStore["Service"]
+  readonly #store: SessionStore.Store
   readonly #sessionId: string
   readonly #isPatient: boolean
   #buffer: Array<Events> = []
@@ -83,7 +83,7 @@ export class FeedReader implements Watcher {
   #wake: Resume | undefined
 
   /** One that is not patient fails at once where the store cannot give what is missing. */
-  constructor(store: SessionStore.SessionStore["Service"], sessionId: string, isPatient: boolean) {
+  constructor(store: SessionStore.Store, sessionId: string, isPatient: boolean) {
     this.#store = store
     this.#sessionId = sessionId
     this.#isPatient = isPatient

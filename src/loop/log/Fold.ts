@@ -51,14 +51,13 @@ export interface Known extends Past {
   readonly input: RunInput.Effective
 }
 
-type Store = SessionStore.SessionStore["Service"]
 type Read = Effect.Effect<Folded, SessionStore.StoreError>
 
 /**
  * Folds what the log holds after `folded`. Fails with `SessionNotFound` where that is the log of a session that was removed, which
  * another one with its id has followed.
  */
-export const fold = (store: Store, sessionId: string, folded: Folded): Read => {
+export const fold = (store: SessionStore.Store, sessionId: string, folded: Folded): Read => {
   const { at, seq } = folded.state
   return seq > 0
     ? Effect.flatMap(
@@ -68,7 +67,7 @@ export const fold = (store: Store, sessionId: string, folded: Folded): Read => {
     : Effect.flatMap(atCompaction(store, sessionId), (start) => readOn(store, sessionId, start))
 }
 
-const readOn = (store: Store, sessionId: string, folded: Folded): Read =>
+const readOn = (store: SessionStore.Store, sessionId: string, folded: Folded): Read =>
   Effect.suspend(() => {
     const folding = new Folding(folded)
     const take = (events: ReadonlyArray<RunEvent.Durable>) => {
@@ -85,7 +84,7 @@ const readOn = (store: Store, sessionId: string, folded: Folded): Read =>
  * what was measured there.
  */
 export const lastRun = Effect.fnUntraced(function*(
-  store: Store,
+  store: SessionStore.Store,
   sessionId: string
 ): Effect.fn.Return<Folded, SessionStore.StoreError> {
   const started = yield* last(store, sessionId, "RunStarted")
@@ -97,7 +96,7 @@ export const lastRun = Effect.fnUntraced(function*(
 
 /** The log folded up to its last compaction; `nothing` where that has no snapshot that can be read. */
 const atCompaction = Effect.fnUntraced(function*(
-  store: Store,
+  store: SessionStore.Store,
   sessionId: string
 ): Effect.fn.Return<Folded, SessionStore.StoreError> {
   const compacted = yield* last(store, sessionId, "ContextCompacted")
@@ -122,7 +121,7 @@ type See = (event: RunEvent.Durable, before: RunState.RunState) => void
 
 /** The state of a run, whatever else is in its session; undefined where the run is not there. `see` gets the events on the way. */
 export const run = Effect.fnUntraced(function*(
-  store: Store,
+  store: SessionStore.Store,
   sessionId: string,
   runId: string,
   see?: See
@@ -133,7 +132,7 @@ export const run = Effect.fnUntraced(function*(
 
 /** The run `runId` in a log that is folded to its end; reads nothing where there is no such run. */
 export const find = Effect.fnUntraced(function*(
-  store: Store,
+  store: SessionStore.Store,
   sessionId: string,
   runId: string,
   { state }: Folded
@@ -148,7 +147,7 @@ export const find = Effect.fnUntraced(function*(
 
 /** What the last run was started with: the input in its state, but without data that it was resumed with since. */
 export const inputOf = (
-  store: Store,
+  store: SessionStore.Store,
   sessionId: string,
   { input, startSeq }: RunState.RunState
 ): Effect.Effect<RunInput.Effective | undefined, SessionStore.StoreError> =>
@@ -157,7 +156,7 @@ export const inputOf = (
     : Effect.map(eventAt(store, sessionId, startSeq), (event) => event?._tag === "RunStarted" ? event.input : undefined)
 
 /** The last state of a run that other runs follow, and its place in the log. */
-const endOf = (store: Store, sessionId: string, started: DurableEvent.Of<"RunStarted">, see?: See) =>
+const endOf = (store: SessionStore.Store, sessionId: string, started: DurableEvent.Of<"RunStarted">, see?: See) =>
   Effect.suspend(() => {
     let state = RunState.evolve(RunState.empty, started)
     return store.read(sessionId, { from: started.seq + 1 }).pipe(
@@ -175,7 +174,7 @@ const endOf = (store: Store, sessionId: string, started: DurableEvent.Of<"RunSta
 
 /** The last event of a type, of any run or of `runId`. */
 const last = Effect.fnUntraced(function*<const Type extends SessionStore.Landmark>(
-  store: Store,
+  store: SessionStore.Store,
   sessionId: string,
   type: Type,
   runId?: string
@@ -185,7 +184,7 @@ const last = Effect.fnUntraced(function*<const Type extends SessionStore.Landmar
   return event?._tag === type ? event as DurableEvent.Of<Type> : undefined
 })
 
-const eventAt = (store: Store, sessionId: string, seq: number) =>
+const eventAt = (store: SessionStore.Store, sessionId: string, seq: number) =>
   Effect.map(
     Stream.runCollect(store.read(sessionId, { from: seq, to: seq })),
     (events): RunEvent.Durable | undefined => events[0]

@@ -9,7 +9,7 @@ const page = 100
 
 /** The sessions that `list` returns, the last changed first. One that changes before it is taken is passed over. */
 export const all = (
-  store: Pick<SessionStore.SessionStore["Service"], "list">,
+  store: Pick<SessionStore.Store, "list">,
   options: Omit<SessionStore.ListOptions, "limit"> = {}
 ): Stream.Stream<SessionStore.SessionInfo, SessionStore.StoreError> =>
   Stream.paginate(options.after, (after) =>

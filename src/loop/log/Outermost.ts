@@ -10,14 +10,12 @@ import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Fold from "./Fold.ts"
 
-type Store = SessionStore.SessionStore["Service"]
-
 /**
  * If the last run of the session works for an open call of another session's last run, that session, and so on. Where logs claim
  * that runs work for each other in a circle, the session itself.
  */
 export const of = Effect.fnUntraced(function*(
-  store: Store,
+  store: SessionStore.Store,
   sessionId: string
 ): Effect.fn.Return<string, SessionStore.StoreError> {
   const seen = new Set<string>()
@@ -35,7 +33,7 @@ export const of = Effect.fnUntraced(function*(
 
 /** The last run of the call's session, if it made the call and that is open. */
 const lastRun = (
-  store: Store,
+  store: SessionStore.Store,
   { callId, runId, sessionId }: Pointer.Parent
 ): Effect.Effect<RunState.RunState | undefined, SessionStore.StoreError> =>
   Effect.map(

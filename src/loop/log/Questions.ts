@@ -13,7 +13,6 @@ import * as CallAbove from "./CallAbove.ts"
 import * as Fold from "./Fold.ts"
 import * as RunsBelow from "./RunsBelow.ts"
 
-type Store = SessionStore.SessionStore["Service"]
 type Found = Effect.Effect<ReadonlyArray<RunResult.Approval>, SessionStore.StoreError>
 
 /**
@@ -21,7 +20,7 @@ type Found = Effect.Effect<ReadonlyArray<RunResult.Approval>, SessionStore.Store
  * for an answer below a call that was cut off.
  */
 export const waiting = Effect.fnUntraced(function*(
-  store: Store,
+  store: SessionStore.Store,
   sessionId: string
 ): Effect.fn.Return<ReadonlyArray<RunResult.Approval>, SessionStore.StoreError> {
   const { state } = yield* Fold.lastRun(store, sessionId)
@@ -31,7 +30,7 @@ export const waiting = Effect.fnUntraced(function*(
 })
 
 /** All questions, expired or not, in call order, each once; runs that are not known have none. */
-export const of = (store: Store, sessionId: string, state: RunState.RunState): Found =>
+export const of = (store: SessionStore.Store, sessionId: string, state: RunState.RunState): Found =>
   Effect.map(RunsBelow.of(store, sessionId, state), (calls) => ofCalls(sessionId, state, calls))
 
 /** Whether questions of other runs may keep this one from going on: a call of it waits for another run. */

@@ -5,8 +5,6 @@ import * as Stream from "effect/Stream"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Listing from "./Listing.ts"
 
-type Store = SessionStore.SessionStore["Service"]
-
 /** How many parents are asked for in one step. */
 const page = 100
 
@@ -17,7 +15,7 @@ interface Below {
 
 /** The sessions below some, those of their own calls first; adds them to `seen`, and leaves out those that are in it. */
 const below = Effect.fnUntraced(function*(
-  store: Store,
+  store: SessionStore.Store,
   sessionIds: ReadonlyArray<string>,
   seen: Set<string>
 ): Effect.fn.Return<ReadonlyArray<Below>, SessionStore.StoreError> {
@@ -44,7 +42,7 @@ const below = Effect.fnUntraced(function*(
  * Then the innermost: whatever stays, and wherever this ends, all that is left is found below the outermost.
  */
 export const remove = Effect.fnUntraced(function*(
-  store: Store,
+  store: SessionStore.Store,
   sessionId: string
 ): Effect.fn.Return<ReadonlyArray<string>, SessionStore.StoreError> {
   const own = yield* Effect.result(store.remove(sessionId))

@@ -10,8 +10,6 @@ import type * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Fold from "./Fold.ts"
 
-type Store = SessionStore.SessionStore["Service"]
-
 /** An open call, with the runs that it waits for. */
 export interface Call {
   readonly call: OpenCall.OpenCall
@@ -32,7 +30,7 @@ export type Below =
 
 /** Each run is listed with the first call that waits for it. Nothing is read where no call waits for a run. */
 export const of = (
-  store: Store,
+  store: SessionStore.Store,
   sessionId: string,
   state: RunState.RunState
 ): Effect.Effect<ReadonlyArray<Call>, SessionStore.StoreError> =>
@@ -43,7 +41,7 @@ export const isPaused = ({ phase }: OpenCall.OpenCall): boolean => phase === "pa
 
 /** `seen`: a handler, or somebody else's log, may say that a run waits for itself. */
 const ofCalls = Effect.fnUntraced(function*(
-  store: Store,
+  store: SessionStore.Store,
   { openCalls }: RunState.RunState,
   seen: Set<string>
 ): Effect.fn.Return<ReadonlyArray<Call>, SessionStore.StoreError> {
@@ -62,7 +60,7 @@ const ofCalls = Effect.fnUntraced(function*(
 })
 
 const ofRun = Effect.fnUntraced(function*(
-  store: Store,
+  store: SessionStore.Store,
   { runId, sessionId }: Pointer.Run,
   seen: Set<string>
 ): Effect.fn.Return<Below, SessionStore.StoreError> {

@@ -13,7 +13,6 @@ import * as RunEvent from "../../run/RunEvent.ts"
 import * as RunState from "../../run/RunState.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 
-type Store = SessionStore.SessionStore["Service"]
 type Sent = Pick<SessionStore.SentInput, "id" | "after">
 type Accepted = DurableEvent.Of<"InputQueued">
 
@@ -23,11 +22,11 @@ export type Fate = Accepted | Delivery.Delivery
 type Found = Effect.Effect<Option.Option<Fate>, SessionStore.StoreError>
 
 /** `None` while it may still be accepted. */
-export const read = (store: Store, sessionId: string, sent: Sent): Found =>
+export const read = (store: SessionStore.Store, sessionId: string, sent: Sent): Found =>
   first(sent, store.read(sessionId, { from: sent.after + 1 }))
 
 /** Waits until that is known. */
-export const watch = (store: Store, sessionId: string, sent: Sent): Found =>
+export const watch = (store: SessionStore.Store, sessionId: string, sent: Sent): Found =>
   first(sent, store.watch(sessionId, sent.after + 1))
 
 const first = (sent: Sent, events: Stream.Stream<RunEvent.Durable, SessionStore.StoreError>): Found =>
@@ -42,7 +41,7 @@ const fateOf = ({ id }: Sent, event: RunEvent.Durable): Fate | undefined => {
 
 /** What the run at `state` has accepted under an id, by any of its drives. */
 export const accepted = (
-  store: Store,
+  store: SessionStore.Store,
   sessionId: string,
   { seq, startSeq }: RunState.RunState,
   id: string
@@ -54,7 +53,7 @@ export const accepted = (
 
 /** What has become of an input that the run at `state` has accepted; waits where nothing has yet. */
 export const known = (
-  store: Store,
+  store: SessionStore.Store,
   sessionId: string,
   accepted: Accepted,
   { startSeq }: RunState.RunState
@@ -72,7 +71,7 @@ export const known = (
 
 /** Waits for what becomes of an accepted input; `before` is its run's state at some place before that. */
 export const delivery = (
-  store: Store,
+  store: SessionStore.Store,
   sessionId: string,
   accepted: Accepted,
   before: RunState.RunState

@@ -16,8 +16,6 @@ import * as HeldBack from "./HeldBack.ts"
 import type * as Opening from "./Opening.ts"
 import * as Recovery from "./Recovery.ts"
 
-type Store = SessionStore.SessionStore["Service"]
-
 /**
  * Ends a drive that died. If something follows, the end is stored together with the first event of that, so that nobody finds one
  * without the other; if the run is over with it, it is stored alone. If the run is not continued after all, the log stays as it is.
@@ -50,7 +48,7 @@ export const recovered = Effect.fnUntraced(function*(
  * that died, to record an answer for example. A caller who resumes the run by hand knows how it ended, and may try again.
  */
 export const isParked = (
-  store: Store,
+  store: SessionStore.Store,
   request: DriveRequest.DriveRequest,
   { begin, state }: Opening.Ready
 ): Effect.Effect<boolean, SessionStore.StoreError> =>

@@ -16,14 +16,12 @@ import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Fold from "../log/Fold.ts"
 import * as Kin from "./Kin.ts"
 
-type Store = SessionStore.SessionStore["Service"]
-
 /**
  * The deaths in a row of a session's last run, from `enough` on: fewer are returned as its own log has them. Other logs are read
  * only where there are `enough`, and an open call has started.
  */
 export const count = (
-  store: Store,
+  store: SessionStore.Store,
   sessionId: string,
   state: RunState.RunState,
   enough: number
@@ -37,7 +35,7 @@ export const count = (
 
 /** Whether they are so many that the run is not to go on. */
 export const areTooMany = (
-  store: Store,
+  store: SessionStore.Store,
   sessionId: string,
   state: RunState.RunState
 ): Effect.Effect<boolean, SessionStore.StoreError> => {
@@ -47,7 +45,7 @@ export const areTooMany = (
 
 /** The application is not asked unprompted about a run that has died twice in a row: asking may be what kills it. */
 export const mayAsk = (
-  store: Store,
+  store: SessionStore.Store,
   sessionId: string,
   state: RunState.RunState
 ): Effect.Effect<boolean, SessionStore.StoreError> => {
@@ -57,7 +55,7 @@ export const mayAsk = (
 
 /** How many deaths of the row were recorded before the last turn below the calls. */
 const deathsBefore = Effect.fnUntraced(function*(
-  store: Store,
+  store: SessionStore.Store,
   self: Pointer.Run,
   openCalls: ReadonlyArray<OpenCall.OpenCall>
 ): Effect.fn.Return<number, SessionStore.StoreError> {
@@ -76,7 +74,7 @@ const never = -Infinity
 
 /** When a run below the calls last finished a turn, in milliseconds since the epoch; `never` where none did. */
 const lastTurn = Effect.fnUntraced(function*(
-  store: Store,
+  store: SessionStore.Store,
   self: Pointer.Run,
   openCalls: ReadonlyArray<OpenCall.OpenCall>,
   now: number,
@@ -98,7 +96,7 @@ const lastTurn = Effect.fnUntraced(function*(
  * turn of a time that is still to come, where a clock was set back: it would be after every death until then.
  */
 const lastTurnOf = Effect.fnUntraced(function*(
-  store: Store,
+  store: SessionStore.Store,
   call: Pointer.Parent,
   run: Pointer.Run,
   now: number,

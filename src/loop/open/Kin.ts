@@ -18,11 +18,9 @@ import * as Fold from "../log/Fold.ts"
 import * as Listing from "../log/Listing.ts"
 import type * as Opening from "./Opening.ts"
 
-type Store = SessionStore.SessionStore["Service"]
-
 /** Ties a run to the call that it works for, and to the runs that work for its own. Where no open call has started, nothing is read. */
 export const tie = (
-  store: Store,
+  store: SessionStore.Store,
   { runId, sessionId, settings: { callAround } }: Pick<DriveRequest.DriveRequest, "runId" | "sessionId" | "settings">,
   budget: Budget.Budget,
   opened: Opening.Opened
@@ -49,7 +47,7 @@ export const tie = (
  * paused, and runs in the same store whose ids are the calls' keys, or a key with a slash and more, as `runAgents` names them.
  */
 export const recall = Effect.fnUntraced(function*(
-  store: Store,
+  store: SessionStore.Store,
   sessionId: string,
   budget: Budget.Budget,
   { openCalls, runId }: RunState.RunState
@@ -63,7 +61,7 @@ export const recall = Effect.fnUntraced(function*(
 
 /** What a run that works for the call spent, including the runs below it that were cut off with it, or wait with it. */
 const spentFor = (
-  store: Store,
+  store: SessionStore.Store,
   call: Pointer.Parent,
   run: Pointer.Run,
   seen = new Set<string>()
@@ -77,7 +75,7 @@ const spentFor = (
 }
 
 const spentOf = Effect.fnUntraced(function*(
-  store: Store,
+  store: SessionStore.Store,
   call: Pointer.Parent,
   self: Pointer.Run,
   seen: Set<string>
@@ -93,14 +91,14 @@ const spentOf = Effect.fnUntraced(function*(
 })
 
 /** Runs that may work for calls which have started and have no outcome; one that is listed twice counts once. */
-export const runsBelow = (store: Store, self: Pointer.Run, openCalls: ReadonlyArray<OpenCall.OpenCall>) =>
+export const runsBelow = (store: SessionStore.Store, self: Pointer.Run, openCalls: ReadonlyArray<OpenCall.OpenCall>) =>
   Effect.map(
     Effect.forEach(openCalls.filter(OpenCall.hasStarted), (call) => runsOf(store, self, call)),
     (found) => found.flat()
   )
 
 const runsOf = Effect.fnUntraced(function*(
-  store: Store,
+  store: SessionStore.Store,
   { runId, sessionId }: Pointer.Run,
   { beside = [], callId, phase, waitsFor = [] }: OpenCall.OpenCall
 ): Effect.fn.Return<

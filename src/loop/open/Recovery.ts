@@ -19,7 +19,7 @@ import * as Deaths from "./Deaths.ts"
  */
 export const recover = Effect.fnUntraced(function*(
   env: Env.Env,
-  store: SessionStore.SessionStore["Service"],
+  store: SessionStore.Store,
   isCrashLoop: boolean
 ): Effect.fn.Return<void, SessionStore.StoreError> {
   const { journal, leftBehind, sessionId } = env

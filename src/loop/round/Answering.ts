@@ -18,14 +18,13 @@ import type * as Env from "../env/Env.ts"
 import * as TooLarge from "../log/TooLarge.ts"
 import * as Given from "./Given.ts"
 
-type Store = SessionStore.SessionStore["Service"]
 type Kit = Given.Kit
 type Decision = Approval.Answer & Pick<RunInput.DecideInput, "sessionId">
 
 /** The answer as it is recorded; fails where its question waits for none, or the call's tool does not take what comes with it. */
 export const check = Effect.fnUntraced(function*(
   kit: Kit,
-  store: Store,
+  store: SessionStore.Store,
   state: RunState.RunState,
   decision: RunInput.DecideInput
 ): Effect.fn.Return<Decision, RunError.RunError> {
@@ -75,7 +74,7 @@ const missing = ({ tool }: OpenCall.OpenCall) =>
 
 /** Says why a question that does not wait takes no answer. */
 const refuse = Effect.fnUntraced(function*(
-  store: Store,
+  store: SessionStore.Store,
   { approvalId, sessionId }: RunInput.DecideInput
 ): Effect.fn.Return<never, RunError.RunError> {
   return yield* Approval.refusal(sessionId, approvalId, yield* pastOf(store, sessionId, approvalId))
@@ -83,7 +82,7 @@ const refuse = Effect.fnUntraced(function*(
 
 /** What the log says of a question; reads only its run. */
 const pastOf = Effect.fnUntraced(function*(
-  store: Store,
+  store: SessionStore.Store,
   sessionId: string,
   approvalId: string
 ): Effect.fn.Return<Approval.Past, SessionStore.StoreError> {
@@ -103,7 +102,7 @@ const pastOf = Effect.fnUntraced(function*(
  */
 export const record = (
   { journal, waitingCalls }: Pick<Env.Env, "journal" | "waitingCalls">,
-  store: Store,
+  store: SessionStore.Store,
   decision: Decision,
   onFailure: OnFailure = () => Effect.void
 ): Effect.Effect<boolean, RunError.RunError> =>
@@ -132,7 +131,7 @@ type OnFailure = (error: SessionStore.StoreError) => Effect.Effect<void>
  */
 export const live = Effect.fnUntraced(function*(
   env: Env.Env,
-  store: Store,
+  store: SessionStore.Store,
   decision: RunInput.DecideInput,
   id: string | undefined,
   onFailure: OnFailure

@@ -6,8 +6,6 @@
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as TakingUp from "./TakingUp.ts"
 
-type Store = SessionStore.SessionStore["Service"]
-
 /** Holds for a log that has not grown since. */
 export interface Known extends Pick<TakingUp.Judged, "agent" | "seq" | "until"> {
   /** a new session may have the name of one that was removed */
@@ -17,14 +15,14 @@ export interface Known extends Pick<TakingUp.Judged, "agent" | "seq" | "until"> 
 type Logs = ReadonlyMap<string, Known>
 
 /** What the agents of a store have read lately: whose a run is has not to be read by each of them. */
-const lately = new WeakMap<Store, Map<string, Known>>()
+const lately = new WeakMap<SessionStore.Store, Map<string, Known>>()
 
 /** What an agent knows of the logs of a store, by session. */
 export class KnownLogs {
-  readonly #store: Store
+  readonly #store: SessionStore.Store
   #logs: Logs = new Map()
 
-  constructor(store: Store) {
+  constructor(store: SessionStore.Store) {
     this.#store = store
     if (!lately.has(store)) lately.set(store, new Map())
   }

@@ -27,7 +27,7 @@ export interface Recovered {
 }
 
 interface Options {
-  readonly store: SessionStore.SessionStore["Service"]
+  readonly store: SessionStore.Store
   /** the name of the agent */
   readonly agent: string
   /** takes up the last run of a session, if `seq` is still the last event of its log */

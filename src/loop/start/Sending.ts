@@ -19,8 +19,6 @@ import * as TooLarge from "../log/TooLarge.ts"
 import * as Elsewhere from "./Elsewhere.ts"
 import * as Visit from "./Visit.ts"
 
-type Store = SessionStore.SessionStore["Service"]
-
 /** Awaits what becomes of an input. */
 type Told = Effect.Effect<Delivery.Delivery, RunError.RunError>
 
@@ -67,7 +65,7 @@ const notDelivered = (reason: Delivery.Reason): Told => Effect.succeed(Delivery.
 
 /** Sends until the log says what became of it; `None`: nobody drives the run, and it was not accepted. */
 const sendElsewhere = Effect.fnUntraced(function*(
-  store: Store,
+  store: SessionStore.Store,
   sessionId: string,
   runId: string,
   sent: SessionStore.SentInput
@@ -103,7 +101,7 @@ const sendElsewhere = Effect.fnUntraced(function*(
 type Answer = "told" | "nobody" | Visit.Busy
 
 const passOn = (
-  store: Store,
+  store: SessionStore.Store,
   sessionId: string,
   runId: string,
   sent: SessionStore.SentInput
@@ -121,7 +119,7 @@ const passOn = (
 }
 
 /** Reads the log where nobody can write to it: a process that is taken for dead accepts nothing after that. */
-const readAlone = (store: Store, sessionId: string, runId: string, sent: SessionStore.SentInput) =>
+const readAlone = (store: SessionStore.Store, sessionId: string, runId: string, sent: SessionStore.SentInput) =>
   Effect.catchReason(
     Effect.scoped(
       Effect.andThen(store.open(sessionId, { runId, create: false }), SentInput.read(store, sessionId, sent))

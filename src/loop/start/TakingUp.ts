@@ -15,8 +15,6 @@ import * as Fold from "../log/Fold.ts"
 import * as RunsBelow from "../log/RunsBelow.ts"
 import * as Deaths from "../open/Deaths.ts"
 
-type Store = SessionStore.SessionStore["Service"]
-
 interface Verdict {
   readonly isDue: boolean
   /**
@@ -41,7 +39,7 @@ const later: Verdict = { isDue: false, until: -Infinity }
 const never: Verdict = { isDue: false, until: Infinity }
 
 export const judge = Effect.fnUntraced(function*(
-  store: Store,
+  store: SessionStore.Store,
   sessionId: string,
   agent: string
 ): Effect.fn.Return<Judged, SessionStore.StoreError> {
@@ -89,7 +87,7 @@ const isTold = ({ at, standing }: CallAbove.Found, end: RunEvent.End | undefined
  * since the call was last made. False where this is not known, as for runs in another store: the run would only be suspended again.
  */
 const isAnswered = Effect.fnUntraced(function*(
-  store: Store,
+  store: SessionStore.Store,
   sessionId: string,
   state: RunState.RunState,
   end: RunEvent.End

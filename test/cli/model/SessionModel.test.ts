@@ -25,7 +25,7 @@ const withSession = Effect.fnUntraced(function*(...replies: ReadonlyArray<OpenAi
 const notice = "fiberloop: no model is named, so \"m\" answers, as it did in this session\n"
 
 /** A session whose process died after its first turn with this model began. */
-const died = Effect.fnUntraced(function*(store: SessionStore.SessionStore["Service"], id: string, name: string) {
+const died = Effect.fnUntraced(function*(store: SessionStore.Store, id: string, name: string) {
   const turn = { ...Drafts.turnStarted(1), model: { provider: "openai-compatible", name } }
   const session = yield* store.open(id, { runId: "run-1", create: true })
   yield* session.append(Drafts.log({ ...Drafts.started("2+2"), agent: AgentName.own }, turn) as never)

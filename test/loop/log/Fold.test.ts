@@ -20,26 +20,24 @@ import * as RunLog from "../../support/RunLog.ts"
 import * as TestAgent from "../../support/TestAgent.ts"
 import * as TestStore from "../../support/TestStore.ts"
 
-type Store = SessionStore.SessionStore["Service"]
-
 const check = (runs: number) => ({ arbitrary: { runs, size: 60, seed: "fold" } })
 
 /** The store, with the number of events that were read from it. */
-const counted = (store: Store) => {
+const counted = (store: SessionStore.Store) => {
   const count = { read: 0 }
-  const read: Store["read"] = (sessionId, range) =>
+  const read: SessionStore.Store["read"] = (sessionId, range) =>
     Stream.tap(store.read(sessionId, range), () => Effect.sync(() => count.read++))
   return { count, store: { ...store, read } }
 }
 
 /** The store, with its compactions hidden. */
-const inFull = (store: Store): Store => ({
+const inFull = (store: SessionStore.Store): SessionStore.Store => ({
   ...store,
   lastOf: (sessionId, type, runId) =>
     type === "ContextCompacted" ? Effect.succeed(undefined) : store.lastOf(sessionId, type, runId)
 })
 
-const write = (store: Store, log: ReadonlyArray<RunEvent.Durable>) =>
+const write = (store: SessionStore.Store, log: ReadonlyArray<RunEvent.Durable>) =>
   Effect.scoped(Effect.gen(function*() {
     const session = yield* store.open("s", { runId: "r", create: true })
     const [first, ...rest] = log
@@ -126,7 +124,7 @@ describe("a generated session", () => {
   it.effect.prop("continues to the same log", [Logs.tidy, Logs.seed], ([played, seed]) =>
     Effect.gen(function*() {
       const log = anyLog(played.log, seed)
-      const goOn = Effect.fnUntraced(function*(see: (store: Store) => Store) {
+      const goOn = Effect.fnUntraced(function*(see: (store: SessionStore.Store) => SessionStore.Store) {
         const base = yield* SessionStoreMemory.make
         yield* write(base, log)
         const { agent, script } = yield* TestAgent.make([
@@ -171,7 +169,7 @@ describe("a session of 10,000 turns that was compacted near its end", () => {
   const input = { sessionId: "s", runId: "second", input: "more", limits: { maxTurns: 3 } }
 
   /** The session, its second run limited after a compaction and three turns, and what was read of it so far. */
-  const make = Effect.fnUntraced(function*(base: Store) {
+  const make = Effect.fnUntraced(function*(base: SessionStore.Store) {
     yield* write(base, long)
     const { count, store } = counted(base)
     const again = [ScriptedModel.text("yes"), ScriptedModel.text("and yes")]
