@@ -29,8 +29,12 @@ const whole: Readonly<Record<string, ReadonlyArray<string>>> = {
   "session-v1-elsewhere": ["run-3"],
   "session-v1-shown": ["run-1", "run-2"],
   "session-v1-told": ["run-1", "run-2"],
-  "session-v1-unfinished": ["run-4"]
+  "session-v1-unfinished": ["run-4"],
+  "session-v1-suspended": []
 }
+
+it("each golden session has its row", () =>
+  assert.deepStrictEqual(Object.keys(whole), GoldenSession.all.map(({ name }) => name)))
 
 for (const golden of GoldenSession.all) {
   describe(`the golden session ${golden.name}`, () => {
