@@ -290,6 +290,8 @@ export const programs = {
     Agent.make({ instructions: "", hooks: [{ afterModelCall: () => Effect.void }] })
     // @ts-expect-error there is no such decision
     Agent.make({ instructions: "", hooks: [{ name: "h", beforeToolCall: () => Effect.succeed({ _tag: "Allow" }) }] })
+    // @ts-expect-error a hook that sees an answer returns nothing, and fails to block
+    Agent.make({ instructions: "", hooks: [{ name: "h", afterModelCall: () => Effect.succeed({ _tag: "Deny" }) }] })
     // @ts-expect-error what a hook needs was provided to it before
     Agent.make({ instructions: "", hooks: [{ name: "h", afterModelCall: () => Effect.asVoid(ToolCall) }] })
   },

@@ -103,9 +103,10 @@ export interface Hook {
   readonly beforeModelCall?: (call: ModelCall) => Effect.Effect<ModelChange | void, unknown>
   /**
    * Runs once an answer is stored, before any of its calls runs. Runs again when another drive takes up the turn before
-   * its first call. Blocked: no call runs, and the run fails with `HookBlocked`.
+   * its first call. It returns nothing: a guard that returns anything blocks, as one that fails does. Blocked: no call
+   * runs, and the run fails with `HookBlocked`.
    */
-  readonly afterModelCall?: (answer: ModelAnswer) => Effect.Effect<void, unknown>
+  readonly afterModelCall?: (answer: ModelAnswer) => Effect.Effect<undefined | void, unknown>
   /**
    * Runs before anything else is decided about a call: whether it asks a person, and which arguments are used, follows
    * from its decision. The model keeps seeing its own call. Runs again on arguments that a person gave, and when

@@ -43,6 +43,7 @@ const blocked: Record<Point, Omit<Effect.Success<ReturnType<typeof play>>, "logs
   beforeToolCall: { end: "RunCompleted(stop)", outcomes: ["1.0 Denied"], requests: 2, ran: 0 },
   afterToolCall: { end: "RunCompleted(stop)", outcomes: ["1.0 Failed"], requests: 2, ran: 1 }
 }
+
 const untouched = { end: "RunCompleted(stop)", outcomes: ["1.0 Succeeded"], requests: 2, ran: 1 }
 
 for (const point of BrokenHooks.points) {
@@ -77,12 +78,26 @@ for (const point of BrokenHooks.points) {
         assert.deepStrictEqual(logs, [])
       }))
 
-    for (const value of point === "afterModelCall" ? [] : BrokenHooks.unusable[point]) {
+    for (const value of BrokenHooks.unusable[point]) {
       const name = JSON.stringify(value, (_, part: unknown) => typeof part === "bigint" ? `${part}n` : part)
+      const gives = () => Effect.succeed(value as never)
       it.effect(`that returns ${name} blocks as a guard`, () =>
         Effect.gen(function*() {
-          const { logs: _, ...left } = yield* play(BrokenHooks.at(point, () => Effect.succeed(value as never)))
+          const { logs, ...left } = yield* play(BrokenHooks.at(point, gives))
           assert.deepStrictEqual(left, blocked[point])
+          assert.lengthOf(logs, 1)
+          assert.match(
+            logs[0]!,
+            new RegExp(`returned something that cannot be used: it may return .*nothing.*${point} 1`)
+          )
+        }))
+
+      it.effect(`that returns ${name} is named and ignored as an observer`, () =>
+        Effect.gen(function*() {
+          const { logs, ...left } = yield* play(BrokenHooks.at(point, gives, { kind: "observer" }))
+          assert.deepStrictEqual(left, untouched)
+          for (const line of logs) assert.match(line, /the hook .*broken.* returned something that cannot be used/)
+          assert.lengthOf(logs, point.endsWith("ModelCall") ? 2 : 1)
         }))
     }
   })

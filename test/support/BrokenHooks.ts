@@ -22,11 +22,12 @@ export const ways: Readonly<Record<string, Asked>> = {
   "gives a promise": () => Promise.resolve() as never
 }
 
-/** What is unusable in a hook's result; an `afterModelCall` returns nothing. */
-export const unusable: Readonly<Record<Exclude<Point, "afterModelCall">, ReadonlyArray<unknown>>> = {
+/** What is unusable in a hook's result. */
+export const unusable: Readonly<Record<Point, ReadonlyArray<unknown>>> = {
   beforeModelCall: [canary, { messages: canary }, { messages: [{ role: "robot" }] }, { tools: "look" }, {
     tools: [7n]
   }],
+  afterModelCall: [false, null, canary, {}, { tripwireTriggered: true }, { _tag: "Deny", reason: canary }],
   beforeToolCall: [true, { _tag: "Maybe" }, { _tag: "Change" }, { _tag: "Answer", result: undefined }, {
     _tag: "Deny"
   }],

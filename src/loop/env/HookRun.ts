@@ -57,7 +57,7 @@ export interface Asked<P extends Hooks.Point, A> {
   /** the turn or the call that it is about */
   readonly subject: string
   readonly ask: () => Effect.Effect<unknown, unknown>
-  /** what it may return, besides nothing */
+  /** what it may return besides nothing, if anything: whatever else it returns is no usable answer */
   readonly gives: Schema.ConstraintDecoder<A, never> | undefined
 }
 
@@ -78,7 +78,7 @@ export const run = <P extends Hooks.Point, A>(env: Env.Env, asked: Asked<P, A>):
       Effect.exit,
       Effect.flatMap((exit) => {
         addTime(env, hook.name, on, elapsed())
-        const given = read(exit, asked.gives, limit)
+        const given = read(exit, asked, limit)
         if (given._tag === "Broken") return broken(asked, given)
         return Effect.succeed<Word<A>>(hook.kind === "observer" ? nothing : given)
       })
@@ -112,7 +112,7 @@ const broken = (
 
 const read = <A>(
   exit: Exit.Exit<Option.Option<unknown>, unknown>,
-  gives: Schema.ConstraintDecoder<A, never> | undefined,
+  { gives, on }: Pick<Asked<Hooks.Point, A>, "gives" | "on">,
   limit: Duration.Duration
 ): Word<A> => {
   if (Exit.isFailure(exit)) {
@@ -129,11 +129,19 @@ const read = <A>(
       warned: ": it returned no Effect, such as Effect.void or Effect.promise(() => ...)"
     }
   }
-  if (value === undefined || gives === undefined) return nothing
-  const usable = InputCheck.decoded(value, gives)
+  if (value === undefined) return nothing
+  const usable = gives === undefined ? undefined : InputCheck.decoded(value, gives)
   return usable === undefined
-    ? { _tag: "Broken", why: "returned something that cannot be used" }
+    ? { _tag: "Broken", why: "returned something that cannot be used", warned: `: it may return ${mayReturn[on]}` }
     : { _tag: "Given", value: usable }
+}
+
+const mayReturn: Record<Hooks.Point, string> = {
+  beforeModelCall: "{ messages, tools }, either of them, or nothing",
+  afterModelCall: "nothing; to block, it fails",
+  beforeToolCall:
+    "{ _tag: \"Change\", params }, { _tag: \"Deny\", reason }, { _tag: \"Answer\", result, content }, or nothing",
+  afterToolCall: "{ outcome }, or nothing"
 }
 
 const addTime = ({ hooks }: Env.Env, hook: string, on: Hooks.Point, duration: number): void => {
