@@ -56,7 +56,7 @@ export interface ToolEnded extends ToolCall {
   readonly isPreliminary: boolean
 }
 
-/** `tools` may only leave some out; absent fields change nothing. */
+/** `tools` may only leave some out; absent fields change nothing. With any other field it is unusable. */
 export const ModelChange = Schema.Struct({
   messages: Schema.optionalKey(Schema.Array(Message.Message)),
   tools: Schema.optionalKey(Schema.Array(Schema.String))
@@ -65,6 +65,7 @@ export type ModelChange = typeof ModelChange.Type
 
 /**
  * Other arguments; a no, with a reason that the model reads; or a result, as a success of the tool, without running it.
+ * With any other field it is unusable.
  */
 export const ToolDecision = Schema.Union([
   Schema.TaggedStruct("Change", { params: Schema.Json }),
@@ -73,7 +74,7 @@ export const ToolDecision = Schema.Union([
 ])
 export type ToolDecision = typeof ToolDecision.Type
 
-/** What is stored, emitted and shown to the model in place of the outcome. */
+/** What is stored, emitted and shown to the model in place of the outcome. With any other field it is unusable. */
 export const ToolChange = Schema.Struct({ outcome: ToolOutcome.ToolOutcome })
 export type ToolChange = typeof ToolChange.Type
 

@@ -1,7 +1,8 @@
 /**
  * What an agent changes from turn to turn: fewer tools, a tool that must be called, other instructions.
  *
- * If it throws, fails, takes longer than a tool may, or asks for the impossible, the run ends with `HookBlocked`.
+ * If it throws, fails, takes longer than a tool may, asks for the impossible, or returns a field that a change does not have, the
+ * run ends with `HookBlocked`.
  */
 import type * as Effect from "effect/Effect"
 import type { Json } from "effect/Schema"

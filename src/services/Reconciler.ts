@@ -32,10 +32,10 @@ export type Answer =
 export interface Reconciler {
   /**
    * Asked once for each such call of a tool that is neither `Tool.Readonly` nor `Tool.Idempotent`, before the run goes
-   * on or a new one begins. A failure, a defect, its own interruption, and no answer within the time limit of tools all
-   * count as `Unknown`. A `result` that is not JSON, or larger than a store holds, makes the outcome `NotEncodable`.
-   * It is asked where a limit keeps the run from going on, too, but not about a run that ends with `crashLoop`. An abort, or a limit
-   * on time that is reached meanwhile, cuts it off: `Unknown`.
+   * on or a new one begins. A failure, a defect, its own interruption, no answer within the time limit of tools, and one
+   * with a field that `Answer` does not have all count as `Unknown`. A `result` that is not JSON, or larger than a store
+   * holds, makes the outcome `NotEncodable`. It is asked where a limit keeps the run from going on, too, but not about a run that
+   * ends with `crashLoop`. An abort, or a limit on time that is reached meanwhile, cuts it off: `Unknown`.
    */
   readonly reconcile: (question: Question) => Effect.Effect<Answer, unknown>
 }

@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
+import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
@@ -158,7 +159,9 @@ describe("what decides about a call", () => {
     [1, "a number"],
     [["SECRET"], "a list"],
     [{ approve: "SECRET" }, "an object"],
-    [{ approved: "SECRET" }, "an object"]
+    [{ approved: "SECRET" }, "an object"],
+    [{ approved: true, args: "SECRET" }, "an object with other fields than approved, by, reason, params and result"],
+    [{ approved: false, SECRET: "no" }, "an object with other fields than approved, by, reason, params and result"]
   ])("an approver that says %o does not answer, and is warned of", ([answer, what]) =>
     Effect.gen(function*() {
       const asked = asking(() => true).pipe(
@@ -170,6 +173,17 @@ describe("what decides about a call", () => {
       const said = `the Approver answered ${what} instead of { approved: true } or { approved: false } (pay, question "`
       assert.isTrue(lines[0]!.startsWith(said), lines[0])
       assert.match(lines[0]!, /"\); so it does not answer$/)
+    }))
+
+  it.effect("an approver may answer with an object of a class, and with fields that are undefined", () =>
+    Effect.gen(function*() {
+      class Answer extends Data.Class<{ readonly approved: true; readonly args: undefined }> {}
+      const answer = new Answer({ approved: true, args: undefined })
+      const asked = asking(() => true).pipe(
+        Effect.provideService(Approver.Approver, { ask: () => Effect.succeed(answer) })
+      )
+      const { lines, value } = yield* warned(asked)
+      assert.deepStrictEqual([value._tag, lines], ["Completed", []])
     }))
 
   it.effect("an approver that is not asked, or leaves it to others, is not warned of", () =>
@@ -240,7 +254,9 @@ describe("a reconciler", () => {
   it.effect.each<readonly [unknown, string]>([
     [true, "true"],
     [undefined, "undefined"],
-    [{ _tag: "Ok", result: "SECRET" }, "an object"]
+    [{ _tag: "Ok", result: "SECRET" }, "an object"],
+    [{ _tag: "Done", output: "SECRET" }, "an object with other fields than _tag and result"],
+    [{ _tag: "NotDone", SECRET: true }, "an object with other fields than _tag and result"]
   ])("that says %o knows nothing, and is warned of", ([answer, what]) =>
     Effect.gen(function*() {
       const { lines, value } = yield* reconciled(() => Effect.succeed(answer as Reconciler.Answer))
@@ -256,6 +272,13 @@ describe("a reconciler", () => {
       assert.deepStrictEqual(RunLog.outcomes(value), ["1.0 OutcomeUnknown"])
       assert.lengthOf(lines, 1)
       assert.include(lines[0], "the Reconciler answered a promise, which is no Effect, instead of { _tag: \"Done\" }, ")
+    }))
+
+  it.effect("may answer with an object of a class, and with fields that are undefined", () =>
+    Effect.gen(function*() {
+      class Done extends Data.TaggedClass("Done")<{ readonly result: string; readonly output: undefined }> {}
+      const { lines, value } = yield* reconciled(() => Effect.succeed(new Done({ result: "paid", output: undefined })))
+      assert.deepStrictEqual([RunLog.outcomes(value), lines], [["1.0 Succeeded"], []])
     }))
 
   it.effect("that says that it does not know is not warned of", () =>

@@ -1,9 +1,11 @@
 /** A guard without a usable answer blocks, whatever is wrong with it: none fails open. An observer is named and ignored. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
+import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import * as RunError from "../../src/run/RunError.ts"
 import type { Hook, Point } from "../../src/services/Hooks.ts"
@@ -102,6 +104,22 @@ for (const point of BrokenHooks.points) {
     }
   })
 }
+
+describe("what a hook gives", () => {
+  it.effect("may be an object of a class, and may have fields that are undefined", () =>
+    Effect.gen(function*() {
+      class Deny extends Data.TaggedClass("Deny")<{ readonly reason: string; readonly by: undefined }> {}
+      class Only extends Schema.Class<Only>("Only")({ tools: Schema.Array(Schema.String) }) {}
+      const hook: Hook = {
+        name: "h",
+        beforeModelCall: () => Effect.succeed(new Only({ tools: ["work"] })),
+        beforeToolCall: () => Effect.succeed(new Deny({ reason: "no", by: undefined }))
+      }
+      const { logs, ...left } = yield* play(hook)
+      assert.deepStrictEqual(left, blocked.beforeToolCall)
+      assert.deepStrictEqual(logs, [])
+    }))
+})
 
 describe("the class of what a hook died of, and where", () => {
   it.effect("is in the warning, without what it says", () =>

@@ -1,5 +1,6 @@
 /** What an agent changes for one turn: what its model is sent, and which calls may run. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -80,6 +81,15 @@ describe("a prepared turn", () => {
         changing({ 1: { toolChoice: "required" }, 2: { toolChoice: { tool: "look" } }, 3: { toolChoice: "none" } })
       )
       assert.deepStrictEqual(requests.map(({ toolChoice }) => toolChoice), ["required", { tool: "look" }, "none"])
+    }))
+
+  it.effect("may be an object of a class, and may have fields that are undefined", () =>
+    Effect.gen(function*() {
+      class Only extends Data.Class<{ readonly tools: ReadonlyArray<"look">; readonly model: undefined }> {}
+      const { requests } = yield* ran([ScriptedModel.text("done")], {
+        prepareTurn: () => new Only({ tools: ["look"], model: undefined })
+      })
+      assert.deepStrictEqual(requests.map(toolsOf), [["look"]])
     }))
 
   it.effect("without tools tells the model that it has none", () =>
@@ -205,6 +215,9 @@ describe("prepareTurn that breaks ends the run, with nothing sent:", () => {
     "returning a string": () => Effect.succeed("none" as never),
     "returning tools that are not a list": () => ({ tools: "look" as never }),
     "returning instructions that are not a string": () => ({ instructions: 5 as never }),
+    "returning a field that a change of a turn does not have": () =>
+      Object.assign({ instructions: "Be rude." }, { activeTools: ["look"] }),
+    "returning nothing but such a field, in an effect": () => Effect.succeed({ model: "strong" } as never),
     "returning an invalid tool choice": () => ({ toolChoice: "sometimes" as never }),
     "naming a tool the agent lacks": () => ({ tools: ["wrok" as never] }),
     "naming a property of every object": () => ({ tools: ["constructor" as never] }),
@@ -226,6 +239,10 @@ describe("prepareTurn that breaks ends the run, with nothing sent:", () => {
     [
       "the tool \"work\" must be called, but is not offered; offer it in tools, or leave toolChoice out",
       broken["requiring a tool that is not offered"]
+    ],
+    [
+      "a change of the turn has no \"activeTools\"; it has tools, toolChoice, instructions",
+      broken["returning a field that a change of a turn does not have"]
     ],
     [
       "must be \"auto\", \"none\", \"required\" or { tool: \"<name>\" }",

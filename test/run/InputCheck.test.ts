@@ -1,5 +1,6 @@
 /** What a caller gave becomes what the log keeps, or an error that names the field and says what it must be. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Result from "effect/Result"
 import * as InputCheck from "../../src/run/InputCheck.ts"
@@ -445,6 +446,11 @@ describe("a misspelt name is refused, listing the valid ones", () => {
     }
     const nothing = { maxTurn: undefined, allowedTool: undefined }
     assert.deepStrictEqual(effective({ limits: nothing, ...nothing } as never), effective({}))
+  })
+
+  it("but not what an object has of its class", () => {
+    class Limits extends Data.Class<{ readonly maxTurns: number }> {}
+    assert.deepStrictEqual(effective({ limits: new Limits({ maxTurns: 3 }) }).limits.maxTurns, 3)
   })
 
   it("in an agent's options", () => {

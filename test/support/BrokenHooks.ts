@@ -24,14 +24,34 @@ export const ways: Readonly<Record<string, Asked>> = {
 
 /** What is unusable in a hook's result. */
 export const unusable: Readonly<Record<Point, ReadonlyArray<unknown>>> = {
-  beforeModelCall: [canary, { messages: canary }, { messages: [{ role: "robot" }] }, { tools: "look" }, {
-    tools: [7n]
-  }],
+  beforeModelCall: [
+    canary,
+    { messages: canary },
+    { messages: [{ role: "robot" }] },
+    { tools: "look" },
+    {
+      tools: [7n]
+    },
+    { instructions: canary },
+    { tools: ["look"], activeTools: ["look"] },
+    { _tag: "Deny", reason: canary }
+  ],
   afterModelCall: [false, null, canary, {}, { tripwireTriggered: true }, { _tag: "Deny", reason: canary }],
-  beforeToolCall: [true, { _tag: "Maybe" }, { _tag: "Change" }, { _tag: "Answer", result: undefined }, {
-    _tag: "Deny"
-  }],
-  afterToolCall: [canary, { outcome: canary }, { outcome: { _tag: "Great" } }, { outcome: { _tag: "Succeeded" } }]
+  beforeToolCall: [
+    true,
+    { _tag: "Maybe" },
+    { _tag: "Change" },
+    { _tag: "Answer", result: undefined },
+    {
+      _tag: "Deny"
+    },
+    { _tag: "Deny", reason: canary, params: {} },
+    { _tag: "Change", params: { n: 1 }, result: canary }
+  ],
+  afterToolCall: [canary, { outcome: canary }, { outcome: { _tag: "Great" } }, { outcome: { _tag: "Succeeded" } }, {
+    outcome: { _tag: "Succeeded", result: "masked" },
+    terminate: true
+  }]
 }
 
 export const points: ReadonlyArray<Point> = ["beforeModelCall", "afterModelCall", "beforeToolCall", "afterToolCall"]

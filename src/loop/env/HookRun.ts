@@ -8,6 +8,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import * as InputCheck from "../../run/InputCheck.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
@@ -51,7 +52,7 @@ export interface Broken {
 
 const nothing: Word<never> = { _tag: "Given", value: undefined }
 
-export interface Asked<P extends Hooks.Point, A> {
+export interface Asked<P extends Hooks.Point, A extends object> {
   readonly hook: Hooks.Hook
   readonly on: P
   /** the turn or the call that it is about */
@@ -65,7 +66,10 @@ export interface Asked<P extends Hooks.Point, A> {
  * Never fails; only our interruption passes through. The hook runs on a fiber of its own, so that it may throw or return what is no
  * effect, and so that one that does not stop when told to can be left behind, and named.
  */
-export const run = <P extends Hooks.Point, A>(env: Env.Env, asked: Asked<P, A>): Effect.Effect<Word<A>> =>
+export const run = <P extends Hooks.Point, A extends object>(
+  env: Env.Env,
+  asked: Asked<P, A>
+): Effect.Effect<Word<A>> =>
   Effect.suspend(() => {
     const { hook, on, subject } = asked
     const elapsed = Stopwatch.start(env.clock)
@@ -86,7 +90,7 @@ export const run = <P extends Hooks.Point, A>(env: Env.Env, asked: Asked<P, A>):
   })
 
 /** What untyped code returns may be no effect; nobody else waits for a promise that fails. */
-const started = <P extends Hooks.Point, A>({ ask }: Asked<P, A>): Effect.Effect<unknown, unknown> => {
+const started = <P extends Hooks.Point, A extends object>({ ask }: Asked<P, A>): Effect.Effect<unknown, unknown> => {
   const asked: unknown = ask()
   if (Effect.isEffect(asked)) return asked as Effect.Effect<unknown, unknown>
   if (asked instanceof Promise) asked.catch(() => {})
@@ -97,7 +101,7 @@ const noEffect: unique symbol = Symbol("no effect")
 
 /** Warns of a hook that broke, unless it meant to block. An observer's word does not count. */
 const broken = (
-  { hook, on, subject }: Pick<Asked<Hooks.Point, unknown>, "hook" | "on" | "subject">,
+  { hook, on, subject }: Pick<Asked<Hooks.Point, object>, "hook" | "on" | "subject">,
   given: Broken
 ): Effect.Effect<Word<never>> => {
   const more = given.warned ?? Warning.saidOf(given.thrown)
@@ -110,7 +114,7 @@ const broken = (
     : Effect.as(Warning.warn(`${what}; it is a guard, so this blocks`), given)
 }
 
-const read = <A>(
+const read = <A extends object>(
   exit: Exit.Exit<Option.Option<unknown>, unknown>,
   { gives, on }: Pick<Asked<Hooks.Point, A>, "gives" | "on">,
   limit: Duration.Duration
@@ -130,10 +134,17 @@ const read = <A>(
     }
   }
   if (value === undefined) return nothing
-  const usable = gives === undefined ? undefined : InputCheck.decoded(value, gives)
+  const usable = gives === undefined ? undefined : whole(value, gives)
   return usable === undefined
     ? { _tag: "Broken", why: "returned something that cannot be used", warned: `: it may return ${mayReturn[on]}` }
     : { _tag: "Given", value: usable }
+}
+
+/** What a hook returned, if all its fields are read: nobody would know that nothing follows from another one. */
+const whole = <A extends object>(value: unknown, gives: Schema.ConstraintDecoder<A, never>): A | undefined => {
+  const usable = InputCheck.decoded(value, gives)
+  if (usable === undefined) return undefined
+  return Result.isSuccess(InputCheck.noOthers("it", value as object, usable)) ? usable : undefined
 }
 
 const mayReturn: Record<Hooks.Point, string> = {

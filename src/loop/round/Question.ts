@@ -10,6 +10,7 @@ import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import * as Approval from "../../run/Approval.ts"
 import * as Canonical from "../../run/Canonical.ts"
+import * as InputCheck from "../../run/InputCheck.ts"
 import * as Bounds from "../../run/log/Bounds.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as Approver from "../../services/Approver.ts"
@@ -100,13 +101,21 @@ interface Said {
   readonly odd?: string
 }
 
-/** An answer, read once; anything else that untyped code returns is neither a yes nor a no. */
+/**
+ * An answer, read once; anything else that untyped code returns is neither a yes nor a no, and neither is an answer with a
+ * field that nobody reads: it may ask for what would not be done.
+ */
 const said = (answer: Approver.Answer | undefined): Said => {
   if (answer === undefined) return {}
   const word: Partial<Approver.Answer> = { ...answer }
   const { approved } = word
-  return typeof approved === "boolean" ? { word: { ...word, approved } } : { odd: Warning.whatIs(answer) }
+  if (typeof approved !== "boolean") return { odd: Warning.whatIs(answer) }
+  return Result.isSuccess(InputCheck.noOthers("an answer", word, answerNames))
+    ? { word: { ...word, approved } }
+    : { odd: "an object with other fields than approved, by, reason, params and result" }
 }
+
+const answerNames = { approved: true, by: true, reason: true, params: true, result: true }
 
 /** Records an answer; a result or arguments that do not fit the tool make it a no. */
 const take = Effect.fnUntraced(function*(env: Env.Env, question: Approver.Question, answer: Approver.Answer) {

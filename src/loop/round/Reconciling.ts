@@ -66,8 +66,17 @@ interface Said {
   readonly odd?: string
 }
 
-/** Untyped code may answer anything. */
+/** Untyped code may answer anything; an answer with a field that nobody reads may mean more than is read of it. */
 const said = (answer: Reconciler.Answer | undefined): Said => {
+  const read = readOf(answer)
+  return read.odd !== undefined || Result.isSuccess(InputCheck.noOthers("an answer", answer ?? {}, answerNames))
+    ? read
+    : { known: unknown, odd: "an object with other fields than _tag and result" }
+}
+
+const answerNames = { _tag: true, result: true }
+
+const readOf = (answer: Reconciler.Answer | undefined): Said => {
   switch (answer?._tag) {
     case "Done":
       return {

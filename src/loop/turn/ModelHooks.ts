@@ -94,7 +94,7 @@ const show = Effect.fnUntraced(function*(
 })
 
 /** What a hook answered; a guard without a usable answer ends the run. What it refused with is the error's `cause`. */
-const asked = Effect.fnUntraced(function*<P extends Hooks.Point, A>(
+const asked = Effect.fnUntraced(function*<P extends Hooks.Point, A extends object>(
   env: Env.Env,
   question: HookRun.Asked<P, A>
 ): Effect.fn.Return<A | undefined, RunError.RunError> {

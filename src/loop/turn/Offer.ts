@@ -5,7 +5,9 @@
  * Does not own what a run may be offered (`Brief`), nor what hooks leave of it (`ModelHooks`).
  */
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import * as Frozen from "../../run/Frozen.ts"
+import * as InputCheck from "../../run/InputCheck.ts"
 import type * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as Transcript from "../../run/Transcript.ts"
@@ -99,6 +101,8 @@ const problemOf = (change: PrepareTurn.Change): string | undefined => {
   if (typeof change !== "object" || Array.isArray(change) || "then" in change) {
     return "its answer is neither a change of the turn nor an effect of one"
   }
+  const others = InputCheck.noOthers("a change of the turn", change, changeNames)
+  if (Result.isFailure(others)) return others.failure.message
   const { instructions, toolChoice, tools } = change
   if (tools !== undefined && !Array.isArray(tools)) return "the tools that it returned are not a list of names"
   if (instructions !== undefined && typeof instructions !== "string") {
@@ -108,6 +112,8 @@ const problemOf = (change: PrepareTurn.Change): string | undefined => {
     ? undefined
     : "the toolChoice that it returned must be \"auto\", \"none\", \"required\" or { tool: \"<name>\" }"
 }
+
+const changeNames: Record<keyof PrepareTurn.Change, true> = { tools: true, toolChoice: true, instructions: true }
 
 const isChoice = (given: Model.ToolChoice | null): boolean =>
   typeof given === "object" ? typeof given?.tool === "string" : ["auto", "none", "required"].includes(given)

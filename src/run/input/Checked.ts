@@ -48,8 +48,8 @@ export const callable = (field: string, given: unknown): Checked<undefined> =>
 
 /**
  * Refuses a member that `of` does not have: a misspelt one would otherwise be ignored silently. Untyped code, or a database,
- * may pass any, or a text or a list in place of the object; whether nothing may be given is the caller's to say. `place` is what
- * the members of `of` are called by, such as `limits.`.
+ * may pass any, or a text or a list in place of the object; whether nothing may be given is the caller's to say. What an object
+ * has of its class is not looked at. `place` is what the members of `of` are called by, such as `limits.`.
  */
 export const noOthers = <K extends string>(
   of: string,
@@ -62,7 +62,7 @@ export const noOthers = <K extends string>(
     return refuse("input", `${of} has ${Object.keys(members).join(", ")}: give an object of these, not a ${kind}`)
   }
   for (const name in given) {
-    if (!Object.hasOwn(members, name) && given[name] !== undefined) {
+    if (!Object.hasOwn(members, name) && given[name] !== undefined && Object.hasOwn(given, name)) {
       return refuse(`${place}${name}`, `${of} has no "${name}"; it has ${Object.keys(members).join(", ")}`)
     }
   }
