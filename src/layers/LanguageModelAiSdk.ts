@@ -14,13 +14,13 @@ import type { LanguageModelV4, LanguageModelV4StreamResult } from "@ai-sdk/provi
 import * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import * as Clock from "effect/Clock"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import * as Answer from "./aisdk/Answer.ts"
 import * as CacheMarks from "./aisdk/CacheMarks.ts"
 import * as CallOptions from "./aisdk/CallOptions.ts"
+import * as CallSettings from "./aisdk/CallSettings.ts"
 import * as Container from "./aisdk/Container.ts"
 import * as Failures from "./aisdk/Failures.ts"
 import * as Metadata from "./aisdk/Metadata.ts"
@@ -33,6 +33,7 @@ import * as OrderRefusal from "./provider/OrderRefusal.ts"
 import type * as ResponseFormat from "./provider/ResponseFormat.ts"
 import * as StreamedModel from "./provider/StreamedModel.ts"
 
+export { CallSettings } from "./aisdk/CallSettings.ts"
 export { isContextOverflow, isTruncated, retryAfter } from "./provider/AdapterErrors.ts"
 
 export type Settings = CallOptions.Settings
@@ -68,11 +69,6 @@ const structured: ReadonlySet<string> = new Set([
   "generativelanguage.googleapis.com",
   "api.openai.com"
 ])
-
-/** The settings of the calls made with this reference in scope; they override `Options.settings`. */
-export const CallSettings = Context.Reference<Settings>("fiberloop/layers/LanguageModelAiSdk/CallSettings", {
-  defaultValue: () => ({})
-})
 
 const refuse = (caller: Failures.Caller, what: (host: string) => string): Effect.Effect<never, AiError.AiError> => {
   const origin = Failures.originOf(caller)
@@ -124,7 +120,7 @@ export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effe
     const controller = new AbortController()
     const abort = Effect.sync(() => controller.abort())
     yield* Effect.addFinalizer(() => abort)
-    const given = { ...options.settings, ...(yield* CallSettings) }
+    const given = CallSettings.over(options.settings, yield* CallSettings.CallSettings)
     const settings = Container.named(given, call.prompt, name, yield* Clock.currentTimeMillis)
     const known = { model, key: options.key }
     yield* checkVersion(known)

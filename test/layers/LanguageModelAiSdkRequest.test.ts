@@ -1,4 +1,6 @@
 /** What Anthropic and Google are sent through their AI SDK packages: messages, signatures, tools, settings. */
+import { createAnthropic } from "@ai-sdk/anthropic"
+import type { LanguageModelV4CallOptions } from "@ai-sdk/provider"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { LanguageModel, Prompt, Tool, Toolkit } from "effect/ai"
@@ -281,3 +283,69 @@ it.effect("settings apply to every call, and those of one call override them", (
     assert.deepStrictEqual(second?.body.thinking, first?.body.thinking)
     assert.strictEqual(first?.body.max_tokens - second?.body.max_tokens, 1000)
   }))
+
+describe("what one call sets, over what the layer sets", () => {
+  /** What a model is called with. */
+  const sentOf = Effect.fnUntraced(function*(settings: LanguageModelAiSdk.Settings, own: LanguageModelAiSdk.Settings) {
+    const { headers, pieces } = claude
+    const sent: Array<LanguageModelV4CallOptions> = []
+    const fetch = async () => new Response(pieces.join(""), { headers })
+    const model = createAnthropic({ apiKey: Sdk.key, fetch })("claude-sonnet-4-5")
+    const doStream = model.doStream.bind(model)
+    model.doStream = (options) => {
+      sent.push(options)
+      return doStream(options)
+    }
+    yield* OpenAi.outcome().pipe(
+      Effect.provideService(LanguageModelAiSdk.CallSettings, own),
+      Effect.provide(LanguageModelAiSdk.layer(model, { settings }))
+    )
+    return sent[0]!
+  })
+
+  it.effect("keeps the layer's other options of each provider, at every depth", () =>
+    Effect.gen(function*() {
+      const settings = {
+        providerOptions: {
+          gateway: { order: ["bedrock", "anthropic"], user: "a" },
+          anthropic: { thinking: { type: "enabled", budgetTokens: 1024 }, effort: "high" }
+        }
+      }
+      const own = {
+        providerOptions: {
+          gateway: { order: ["vertex"] },
+          anthropic: { thinking: { budgetTokens: 2048 }, sendReasoning: false },
+          openai: { user: "b" }
+        }
+      }
+      const { providerOptions } = yield* sentOf(settings, own)
+      assert.deepStrictEqual(providerOptions, {
+        gateway: { order: ["vertex"], user: "a" },
+        anthropic: { thinking: { type: "enabled", budgetTokens: 2048 }, effort: "high", sendReasoning: false },
+        openai: { user: "b" }
+      })
+    }))
+
+  it.effect("keeps the layer's other headers, whose names may be in another case", () =>
+    Effect.gen(function*() {
+      const { headers } = yield* sentOf(
+        { headers: { "X-Team": "a", "X-User": "none" } },
+        { headers: { "x-user": "7" } }
+      )
+      assert.deepStrictEqual(headers, { "X-Team": "a", "x-user": "7" })
+    }))
+
+  it.effect("takes away what it has as undefined", () =>
+    Effect.gen(function*() {
+      const settings = {
+        headers: { "X-Team": "a" },
+        providerOptions: { anthropic: { effort: "high", sendReasoning: false } }
+      }
+      const own = {
+        headers: { "x-team": undefined },
+        providerOptions: { anthropic: { effort: undefined } }
+      }
+      const { headers, providerOptions } = JSON.parse(JSON.stringify(yield* sentOf(settings, own)))
+      assert.deepStrictEqual([headers, providerOptions], [{}, { anthropic: { sendReasoning: false } }])
+    }))
+})

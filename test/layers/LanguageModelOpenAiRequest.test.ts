@@ -433,4 +433,20 @@ describe("the body", () => {
       )
       assert.deepStrictEqual([body.temperature, body.seed], [1, 1])
     }))
+
+  it.effect("keeps the other members of an object of the options that Body has members of, at every depth", () =>
+    Effect.gen(function*() {
+      const of = { order: ["a", "b"], max_price: { prompt: 1, completion: 2 }, zdr: true }
+      const body = yield* bodyOf({}, { body: { provider: of, stop: ["x"], temperature: 0 } }).pipe(
+        Effect.provideService(LanguageModelOpenAi.Body, {
+          provider: { order: ["c"], max_price: { prompt: 3 }, zdr: undefined },
+          stop: ["y"],
+          temperature: undefined
+        })
+      )
+      assert.deepStrictEqual(body.provider, { order: ["c"], max_price: { prompt: 3, completion: 2 } })
+      assert.deepStrictEqual(body.stop, ["y"])
+      assert.notProperty(body, "temperature")
+      assert.deepStrictEqual(of, { order: ["a", "b"], max_price: { prompt: 1, completion: 2 }, zdr: true })
+    }))
 })

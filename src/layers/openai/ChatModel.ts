@@ -10,6 +10,7 @@ import * as HttpClient from "effect/http/HttpClient"
 import type * as HttpClientError from "effect/http/HttpClientError"
 import * as Layer from "effect/Layer"
 import type { Options } from "../LanguageModelOpenAi.ts"
+import * as Merged from "../options/Merged.ts"
 import * as AdapterErrors from "../provider/AdapterErrors.ts"
 import * as Echo from "../provider/Echo.ts"
 import * as FormatRefusal from "../provider/FormatRefusal.ts"
@@ -48,7 +49,7 @@ export const make = Effect.fnUntraced(function*(
     const body = yield* ChatRequest.encode(call, {
       model: options.model,
       to: Attached.source(endpoint.hostname, options.model),
-      body: { ...options.body, ...(yield* Body) },
+      body: Merged.fields(options.body ?? {}, yield* Body),
       sendReasoning,
       answersResults,
       format
