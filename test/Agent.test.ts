@@ -437,6 +437,24 @@ describe("a typed answer", () => {
       ScriptedModel.layer([ScriptedModel.text("{\"total\":3}")])
     ))))
 
+  it.effect("of a run of before is read again as it was then, where its schema is not one of objects", () =>
+    Effect.gen(function*() {
+      const ask = { sessionId: "s", runId: "r", input: "How is the weather?" }
+      const agent = yield* Agent.make({ instructions: "Classify.", output: Schema.Literals(["sunny", "rainy"]) })
+      // what an earlier version asked for
+      const first = yield* agent.run(ask)
+      assert.strictEqual(first.text, "\"rainy\"")
+      const again = yield* agent.run(ask)
+      assert.deepStrictEqual([first, again].map((result) => result._tag === "Completed" && result.output), [
+        "rainy",
+        "rainy"
+      ])
+    }).pipe(Effect.provide(Layer.mergeAll(
+      Fiberloop.layer,
+      SessionStoreMemory.layer,
+      ScriptedModel.layer([ScriptedModel.text("\"rainy\"")])
+    ))))
+
   it.effect("has the schema's types, including those that JSON lacks", () =>
     Effect.gen(function*() {
       const text = ScriptedModel.text("{\"on\":\"2026-01-02T00:00:00.000Z\",\"cents\":\"7\"}")

@@ -5,6 +5,7 @@ import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type * as DurableEvent from "./DurableEvent.ts"
 import * as Message from "./Message.ts"
+import * as Envelope from "./partial/Envelope.ts"
 import type { PartialOutput } from "./partial/PartialOutput.ts"
 import { PartialReading } from "./partial/PartialReading.ts"
 import * as RunEvent from "./RunEvent.ts"
@@ -131,12 +132,14 @@ const missing = ({ attempt, seen }: Reading, event: DurableEvent.Of<"AssistantMe
  *
  * The schema only types the values, as they are before it decodes them, and checks nothing: the checked value is `output`
  * of the result. A new attempt, a new turn and a correction start over. Once a text is no longer JSON, no more of it is
- * shown.
+ * shown. The object that holds an answer of another kind (`Envelope`) is not part of it.
  */
-export const partialOutput = <S extends Schema.Constraint>(_output: S) =>
-<E, R>(
-  self: Stream.Stream<RunEvent.RunEvent, E, R>
-): Stream.Stream<PartialOutput<S["Encoded"]>, E, R> =>
-  self.pipe(
-    Stream.mapAccum(() => new PartialReading(), (reading, event) => [reading, reading.read(event)])
-  ) as Stream.Stream<PartialOutput<S["Encoded"]>, E, R>
+export const partialOutput = <S extends Schema.Constraint>(output: S) => {
+  const key = Envelope.keyOf(output)
+  return <E, R>(
+    self: Stream.Stream<RunEvent.RunEvent, E, R>
+  ): Stream.Stream<PartialOutput<S["Encoded"]>, E, R> =>
+    self.pipe(
+      Stream.mapAccum(() => new PartialReading(key), (reading, event) => [reading, reading.read(event)])
+    ) as Stream.Stream<PartialOutput<S["Encoded"]>, E, R>
+}

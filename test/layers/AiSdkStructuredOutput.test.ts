@@ -103,6 +103,26 @@ describe.each<readonly [string, Provider, object]>([
       const formats = server.requests.map(({ body }) => provider.format(body))
       assert.deepStrictEqual(formats, [expected, expected, expected])
     }))
+
+  it.effect("is one of objects where its own is not, and the output is what such an object holds", () =>
+    Effect.gen(function*() {
+      const output = Schema.Literals(["sunny", "rainy"])
+      const { agent, server } = yield* typed(
+        provider,
+        [provider.works, provider.says("{\"result\":\"rainy\"}")],
+        output
+      )
+      const result = yield* agent.run({ input: "go" })
+      assert.strictEqual(result._tag === "Completed" ? result.output : result._tag, "rainy")
+      const schema = {
+        type: "object",
+        properties: { result: { type: "string", enum: ["sunny", "rainy"] } },
+        required: ["result"],
+        additionalProperties: false
+      }
+      const formats = server.requests.map(({ body }) => provider.format(body))
+      assert.deepStrictEqual<unknown>(formats, Array(2).fill({ ...expected, schema }))
+    }))
 })
 
 it.effect("a schema that OpenAI's strict mode cannot express is sent without strict mode", () =>

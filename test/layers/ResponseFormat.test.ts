@@ -26,7 +26,8 @@ const works = OpenAi.events(OpenAi.data(
 /** An agent with an output, and tools, over a server. */
 const typed = Effect.fnUntraced(function*(
   replies: ReadonlyArray<OpenAi.Reply>,
-  options: Partial<LanguageModelOpenAi.Options> = { structuredOutput: true }
+  options: Partial<LanguageModelOpenAi.Options> = { structuredOutput: true },
+  output: Model.Output["schema"] = Total
 ) {
   const server = yield* OpenAi.make(...replies)
   const handler = () => Effect.succeed("done")
@@ -40,7 +41,7 @@ const typed = Effect.fnUntraced(function*(
     name: "app/Sum",
     instructions: "Add.",
     toolkit: TestAgent.kit,
-    output: Total
+    output
   }).pipe(Effect.provide(context))
   return { agent, server }
 })
@@ -69,6 +70,43 @@ describe("an agent's output schema", () => {
           }
         }
       })
+    }))
+
+  it.effect.each<readonly [string, Model.Output["schema"], object, Schema.Json]>([
+    ["literals", Schema.Literals(["sunny", "rainy"]), { type: "string", enum: ["sunny", "rainy"] }, "sunny"],
+    ["a list", Schema.Array(Schema.String), { type: "array", items: { type: "string" } }, ["sunny"]],
+    [
+      "a union",
+      Schema.Union([Schema.Struct({ at: Schema.Finite }), Schema.Null]),
+      {
+        anyOf: [
+          {
+            type: "object",
+            properties: { at: { type: "number" } },
+            required: ["at"],
+            additionalProperties: false
+          },
+          { type: "null" }
+        ]
+      },
+      { at: 4 }
+    ]
+  ])("that is not one of objects is sent as that of a member of one, which the output is taken from: %s", (
+    [, output, member, answer]
+  ) =>
+    Effect.gen(function*() {
+      const { agent, server } = yield* typed([works, says(JSON.stringify({ result: answer }))], undefined, output)
+      const result = yield* agent.run({ input: "go" })
+      assert.deepStrictEqual<unknown>(result._tag === "Completed" ? result.output : result._tag, answer)
+      const schema = {
+        type: "object",
+        properties: { result: member },
+        required: ["result"],
+        additionalProperties: false
+      }
+      const format = { type: "json_schema", json_schema: { name: "app_Sum", strict: true, schema } }
+      assert.deepStrictEqual(formats(server), [format, format])
+      assert.include(server.requests[0]?.body.messages[0].content, "\"required\":[\"result\"]")
     }))
 
   it.effect("is also described by a system message that is the same each time", () =>

@@ -242,6 +242,61 @@ describe("a fence around the answer", () => {
     }))
 })
 
+describe("the object around an answer whose schema is not one of objects", () => {
+  /** The values shown of an answer that arrives in these pieces, and has to fit this schema. */
+  const shownOf = (schema: Schema.Constraint, ...pieces: ReadonlyArray<string>) =>
+    Stream.runCollect(
+      RunEvents.partialOutput(schema)(Stream.fromIterable([...deltas(...pieces), settled(pieces.join(""))]))
+    )
+  const List = Schema.Array(Schema.Json)
+  const Change = Schema.Union([
+    Schema.Struct({ result: Schema.String }),
+    Schema.Struct({ why: Schema.optionalKey(Schema.String) })
+  ])
+
+  it.effect("is not part of it", () =>
+    Effect.gen(function*() {
+      const pieces = ["{", "\"res", "ult\"", ": ", "[\"a", "b\", 1", "2, ", "true]", " }"]
+      assert.deepStrictEqual(yield* shownOf(List, ...pieces), [["a"], ["ab"], ["ab", 12], ["ab", 12, true]])
+      assert.deepStrictEqual(yield* shownOf(Schema.Literals(["sunny"]), "{\"result\":\"su", "nny\"}"), ["su", "sunny"])
+      assert.deepStrictEqual(yield* shownOf(Schema.Finite, "```json\n{\"result\":4", "2}\n", "```"), [42])
+    }))
+
+  it.effect.prop(
+    "is not part of any value, and may be missing",
+    [List, Logs.seed],
+    ([list, seed]) =>
+      Effect.gen(function*() {
+        for (const value of [list, { result: list }]) {
+          const text = PartialJson.written(value, seed)
+          const whole = (JSON.parse(`[${text}]`) as ReadonlyArray<any>).map((one) => one.result ?? one)[0]
+          const all = yield* shownOf(List, ...PartialJson.cut(text, seed))
+          assert.deepStrictEqual<unknown>(all.at(-1), whole)
+          for (const one of all as ReadonlyArray<Schema.Json>) assert.isTrue(PartialJson.isPrefix(one, whole))
+        }
+      }),
+    check
+  )
+
+  it.effect("is not taken for an answer that is an object itself, however that begins", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* shownOf(Change, "{", "\"result_\":", "{", "\"why\":\"", "x\"}}"), [
+        {},
+        { why: "" },
+        { why: "x" }
+      ])
+      assert.deepStrictEqual(yield* shownOf(Change, "{", "\"result\":\"", "x\"}"), [{ result: "" }, { result: "x" }])
+      assert.deepStrictEqual(yield* shownOf(Change, "{", "}"), [{}])
+      assert.deepStrictEqual(yield* shownOf(Change, "{", "\"res"), [])
+    }))
+
+  it.effect("is not there where the schema is of objects", () =>
+    Effect.gen(function*() {
+      const all = yield* shownOf(Schema.Struct({ result: Schema.String }), "{", "\"result\":\"x\"}")
+      assert.deepStrictEqual(all, [{}, { result: "x" }])
+    }))
+})
+
 describe("a whole answer", () => {
   it("is taken out of its fence, even if the end of the fence directly follows it", () => {
     for (const text of ["```json\n[1]\n```", "\n```\n\n[1]```\n", "```json \r\n[1]\r\n ``` "]) {

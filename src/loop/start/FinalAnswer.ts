@@ -5,6 +5,7 @@
  */
 import * as Schema from "effect/Schema"
 import * as Bounds from "../../run/log/Bounds.ts"
+import * as Envelope from "../../run/partial/Envelope.ts"
 import { unfenced } from "../../run/partial/Fence.ts"
 import type * as Definition from "../env/Definition.ts"
 
@@ -12,15 +13,19 @@ type Output = Definition.Output
 
 /** What an agent's definition keeps of the schema. */
 export const make = <A>(schema: Schema.ConstraintCodec<A, unknown, never, never>): Output => {
-  const codec = Schema.toCodecJson(schema)
+  const answer = Schema.toCodecJson(schema)
+  const key = Envelope.keyOf(answer)
+  const codec = Envelope.around(key, answer)
   const { definitions, schema: root } = Schema.toJsonSchemaDocument(codec)
-  const decode = Schema.decodeUnknownSync(Schema.fromJsonString(codec))
+  const decode = Schema.decodeUnknownSync(answer)
   return {
     codec,
     schema: JSON.stringify(Object.keys(definitions).length === 0 ? root : { ...root, $defs: definitions }),
-    decode: (text) => decode(unfenced(text))
+    decode: (text) => decode(Envelope.contentOf(key, parse(unfenced(text))))
   }
 }
+
+const parse = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Unknown))
 
 /** The instructions, followed by how the final answer is to be given; empty where there is nothing to say. */
 export const systemText = (instructions: string, output: Output | undefined): string => {

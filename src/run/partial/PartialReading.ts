@@ -7,6 +7,7 @@
 import type * as Schema from "effect/Schema"
 import * as Message from "../Message.ts"
 import * as RunEvent from "../RunEvent.ts"
+import * as Envelope from "./Envelope.ts"
 import { Unfencing } from "./Fence.ts"
 import { JsonLexer } from "./JsonLexer.ts"
 import { JsonTree } from "./JsonTree.ts"
@@ -21,10 +22,17 @@ const copies = 256
 const copiesPerCharacter = 4
 
 export class PartialReading {
-  #text = new Text()
+  #text: Text
   /** the delta that was read last, and the index of the next one */
   #last: RunEvent.Delta | undefined
   #next = 0
+  readonly #key: string | undefined
+
+  /** `key`: of the member that may hold the answer (`Envelope`) */
+  constructor(key: string | undefined) {
+    this.#key = key
+    this.#text = new Text(key)
+  }
 
   /** The answer after this event, if the event changed it. */
   read(event: RunEvent.RunEvent): Values {
@@ -33,7 +41,7 @@ export class PartialReading {
   }
 
   #delta(event: RunEvent.Delta): Values {
-    if (event.index === 0) this.#text = new Text()
+    if (event.index === 0) this.#text = new Text(this.#key)
     // after a gap, the settled message gives the rest
     else if (event.index !== this.#next || !isOfOneAttempt(event, this.#last)) return none
     this.#last = event
@@ -43,8 +51,8 @@ export class PartialReading {
 
   #settled(whole: string): Values {
     // blocks that came interleaved are one after the other in the message
-    const text = whole.startsWith(this.#text.seen) ? this.#text : new Text()
-    this.#text = new Text()
+    const text = whole.startsWith(this.#text.seen) ? this.#text : new Text(this.#key)
+    this.#text = new Text(this.#key)
     this.#last = undefined
     return text.end(whole)
   }
@@ -58,6 +66,11 @@ class Text {
   readonly #lexer = new JsonLexer(this.#tree)
   /** characters that came since a value was last shown */
   #fresh = 0
+  readonly #key: string | undefined
+
+  constructor(key: string | undefined) {
+    this.#key = key
+  }
 
   push(piece: string): Values {
     this.#read(piece)
@@ -80,8 +93,14 @@ class Text {
 
   #value(): Values {
     if (!this.#tree.isChanged) return none
+    const json = this.#tree.take()!
+    if (!this.#tree.isBare && Envelope.isUndecided(this.#key, json)) {
+      // shown once that is decided
+      this.#tree.isChanged = true
+      return none
+    }
     this.#fresh = 0
-    return [this.#tree.take()!]
+    return [Envelope.contentOf(this.#key, json)]
   }
 }
 

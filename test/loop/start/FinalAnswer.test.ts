@@ -3,6 +3,11 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import * as FinalAnswer from "../../../src/loop/start/FinalAnswer.ts"
 
+const asJsonSchema = (schema: Schema.Constraint) => {
+  const { definitions, schema: root } = Schema.toJsonSchemaDocument(schema)
+  return Object.keys(definitions).length === 0 ? root : { ...root, $defs: definitions }
+}
+
 const total = FinalAnswer.make(Schema.Struct({ total: Schema.Finite }))
 
 describe("the system message", () => {
@@ -16,6 +21,73 @@ describe("the system message", () => {
     assert.include(alone, total.schema)
     assert.strictEqual(alone, alone.trim())
     assert.strictEqual(FinalAnswer.systemText("Add.", total), `Add.\n\n${alone}`)
+  })
+})
+
+describe("an answer whose schema is not one of objects", () => {
+  type Output = Parameters<typeof FinalAnswer.make>[0]
+  const weather = FinalAnswer.make(Schema.Literals(["sunny", "rainy"]))
+  const asked = (schema: Output) => JSON.parse(FinalAnswer.make(schema).schema)
+  const Refund = Schema.Struct({ result: Schema.String })
+  const Refusal = Schema.Struct({ why: Schema.optionalKey(Schema.String) })
+
+  it.each<readonly [string, Output, object]>([
+    ["literals", Schema.Literals(["a", "b"]), { type: "string", enum: ["a", "b"] }],
+    ["a list", Schema.Array(Schema.Finite), { type: "array", items: { type: "number" } }],
+    ["a list that is defined later", Schema.suspend(() => Schema.Array(Schema.Finite)), {
+      type: "array",
+      items: { type: "number" }
+    }],
+    ["a text", Schema.String, { type: "string" }],
+    ["a date", Schema.Date, { type: "string" }],
+    ["an object or null", Schema.NullOr(Schema.Record(Schema.String, Schema.Finite)), {
+      anyOf: [{ type: "object", additionalProperties: { type: "number" } }, { type: "null" }]
+    }]
+  ])("is asked for as a member of an object: %s", (_, schema, expected) => {
+    assert.deepStrictEqual(asked(schema), {
+      type: "object",
+      properties: { result: expected },
+      required: ["result"],
+      additionalProperties: true
+    })
+  })
+
+  it("is asked for as a member that none of the schema's own objects has", () => {
+    const { properties, required } = asked(Schema.Union([Refund, Refusal]))
+    assert.deepStrictEqual([Object.keys(properties), required], [["result_"], ["result_"]])
+  })
+
+  it.each<readonly [string, Output]>([
+    ["a struct", Refund],
+    ["a class", Schema.Class<object>("Refund")({ result: Schema.String })],
+    ["a record", Schema.Record(Schema.String, Schema.String)],
+    ["any JSON", Schema.Json],
+    ["anything", Schema.Unknown]
+  ])("is no answer of %s, which is asked for as it is", (_, schema) => {
+    assert.deepStrictEqual(asked(schema), JSON.parse(JSON.stringify(asJsonSchema(schema))))
+  })
+
+  it("is what the object holds, or came without it, as in logs of before", () => {
+    for (const text of ["{\"result\":\"rainy\"}", "\"rainy\"", "```json\n{\"result\": \"rainy\"}\n```"]) {
+      assert.strictEqual(weather.decode(text), "rainy")
+    }
+    const refund = FinalAnswer.make(Schema.Union([Refund, Refusal]))
+    for (const text of ["{\"result\":\"7 EUR\"}", "{\"result_\":{\"result\":\"7 EUR\"}}"]) {
+      assert.deepStrictEqual(refund.decode(text), { result: "7 EUR" })
+    }
+    for (const text of ["{}", "{\"result_\":{}}"]) assert.deepStrictEqual(refund.decode(text), {})
+  })
+
+  it("is decoded as its schema says", () => {
+    const days = FinalAnswer.make(Schema.Array(Schema.Date))
+    assert.deepStrictEqual(days.decode("{\"result\":[\"2026-01-02T00:00:00.000Z\"]}"), [new Date("2026-01-02")])
+  })
+
+  it("that does not fit is told so, in the object or without it", () => {
+    for (const text of ["{\"result\":\"cloudy\"}", "\"cloudy\"", "{}", "{\"weather\":\"rainy\"}", "null"]) {
+      assert.match(FinalAnswer.problem(weather, text)!, /"sunny" \| "rainy"/)
+    }
+    assert.include(FinalAnswer.problem(weather, "cloudy"), "JSON")
   })
 })
 
