@@ -221,6 +221,7 @@ describe("a schema is sent", () => {
     return format === undefined ? "not at all" : format.json_schema.strict ? "strict" : "as it is"
   }
 
+  class Trip extends Schema.Class<Trip>("a/trip ~ of one")({ to: Schema.optionalKey(Schema.String) }) {}
   class Place extends Schema.Class<Place>("Place")({ city: Schema.NonEmptyString, at: Schema.Array(Schema.Int) }) {}
 
   it.each<readonly [string, Model.Output["schema"], string]>([
@@ -236,6 +237,7 @@ describe("a schema is sent", () => {
       Schema.Struct({ a: Schema.optionalKey(Schema.String) }),
       "as it is"
     ],
+    ["without strict mode when it is a class with an optional property", Schema.toCodecJson(Trip), "as it is"],
     ["without strict mode when it has a tuple", Schema.Struct({ a: Schema.Tuple([Schema.String]) }), "as it is"],
     [
       "without strict mode when it has a record",
@@ -299,6 +301,19 @@ describe("a schema that is sent as it is", () => {
     ]
   ])("keeps the other properties of %s", (_, schema, expected) => {
     assert.deepStrictEqual(sent(schema).schema, expected)
+  })
+
+  it("is one of an object at its root, also where that has a name and is inside itself", () => {
+    interface Tree {
+      readonly kids?: ReadonlyArray<Tree>
+    }
+    const Tree = Schema.Struct({
+      kids: Schema.optionalKey(Schema.Array(Schema.suspend((): Schema.Codec<Tree> => Tree)))
+    }).annotate({ identifier: "a/tree ~ of kids" })
+    const { $defs, ...root } = ResponseFormat.ofAnswer({ name: "n", schema: Tree })!.json_schema.schema
+    const kids = { type: "array", items: { $ref: "#/$defs/a~1tree%20~0%20of%20kids" } }
+    assert.deepStrictEqual(root, { type: "object", properties: { kids }, additionalProperties: false })
+    assert.deepStrictEqual($defs, { "a/tree ~ of kids": root })
   })
 
   it("has no other properties in an object that it names", () => {
