@@ -71,9 +71,12 @@ export const inserts = (sql: SqlClient.SqlClient) => {
 /** Events in one INSERT; bounded by the number of parameters that databases take. */
 const rowsPerInsert = 100
 
-/** Parts of at most that size, in the order of the rows. */
-export const partsOf = (rows: Rows): Arr.NonEmptyReadonlyArray<Rows> =>
-  rows.length <= rowsPerInsert ? [rows] : Arr.chunksOf(rows, rowsPerInsert)
+/** Parts of at most that size, in the order of the rows; `Arr.chunksOf` would copy all that is left for each. */
+export const partsOf = (rows: Rows): Arr.NonEmptyReadonlyArray<Rows> => {
+  if (rows.length <= rowsPerInsert) return [rows]
+  const partAt = (i: number) => rows.slice(i * rowsPerInsert, (i + 1) * rowsPerInsert) as unknown as Rows
+  return Arr.makeBy(Math.ceil(rows.length / rowsPerInsert), partAt)
+}
 
 /** Stores one part; `before` holds the parameters before those of the rows. Makes each text once per number of rows. */
 const inserting = (textOf: (rows: number) => string) => {
