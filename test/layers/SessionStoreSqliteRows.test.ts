@@ -11,6 +11,7 @@ import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import { answer, completed, type Durable, notice, notices, started } from "../../src/testing/sessions/Fixtures.ts"
 import { temporaryFolder } from "../support/Processes.ts"
+import * as Traces from "../support/Traces.ts"
 
 const options = { runId: "run-1", create: true }
 const make = (filename: string) => SessionStoreSqlite.make({ filename })
@@ -135,6 +136,45 @@ it.effect("sessions in use and closed ones are listed in order, page by page", (
       "s9"
     ])
     assert.deepStrictEqual(pages, [...yield* reader.list()])
+  }))
+
+it.effect("sessions in use are passed over in few steps, of which each looks at all that are", () =>
+  Effect.gen(function*() {
+    const { reader, store } = yield* pair
+    const write = (n: number) =>
+      Effect.flatMap(store.open(`s${n}`, options), (session) => session.append([started({ seq: 1, at: n })]))
+    yield* Effect.scoped(write(0))
+    yield* Effect.forEach(Arr.range(1, 1000), write, { discard: true })
+    const traces = Traces.make()
+    const list = reader.list({ ends: [undefined], unowned: true, limit: 50 })
+    const listed = yield* Effect.withTracer(list, traces.tracer)
+    assert.deepStrictEqual(listed.map(({ sessionId }) => sessionId), ["s0"])
+    // 100 rows, 200, 400 and 800
+    assert.strictEqual(traces.spans.filter(({ name }) => name === "sqlite").length, 4)
+  }))
+
+it.effect("a long log is read in pages, between which others go", () =>
+  Effect.gen(function*() {
+    const { reader, store } = yield* pair
+    const session = yield* store.open("s", options)
+    yield* session.append(notices(1, 2000))
+    let turns = 0
+    const turnsOf = (to: number) =>
+      Effect.acquireUseRelease(
+        Effect.sync(() => {
+          turns = 0
+          const turn = () => {
+            turns++
+            next = setImmediate(turn)
+          }
+          let next = setImmediate(turn)
+          return () => clearImmediate(next)
+        }),
+        () => Effect.as(Stream.runDrain(reader.read("s", { to })), () => turns),
+        (stop) => Effect.sync(stop)
+      )
+    assert.isAtLeast((yield* turnsOf(2000))(), 3)
+    assert.strictEqual((yield* turnsOf(90))(), 0)
   }))
 
 it.effect("a writer whose session was given back stores nothing afterwards", () =>

@@ -27,7 +27,10 @@ interface SessionList {
   readonly remove: (sessionId: string) => Effect.Effect<void, Fault>
 }
 
-/** At least so many rows are looked at in one step, where most of them may not qualify. */
+/**
+ * At least so many rows are looked at in the first step, where most of them may not qualify, and twice as many in each step after
+ * it: a step costs as much as there are sessions in use.
+ */
 const leastLookedAt = 100
 
 export const make = (sql: SqlClient.SqlClient, claims: SessionClaims.SessionClaims): SessionList => {
@@ -75,7 +78,7 @@ export const make = (sql: SqlClient.SqlClient, claims: SessionClaims.SessionClai
   const list = Effect.fnUntraced(function*(options: SessionStore.ListOptions) {
     const most = Ranges.count(options.limit, Number.MAX_SAFE_INTEGER)
     const isUnowned = options.unowned === true
-    const page = isUnowned ? Math.max(most, leastLookedAt) : most
+    let page = isUnowned ? Math.max(most, leastLookedAt) : most
     const now = yield* Clock.currentTimeMillis
     const infos: Array<SessionStore.SessionInfo> = []
     for (let { after } = options; infos.length < most;) {
@@ -85,6 +88,7 @@ export const make = (sql: SqlClient.SqlClient, claims: SessionClaims.SessionClai
       infos.push(...listed.slice(0, most - infos.length).map(SessionRows.toInfo))
       if (rows.length < page) break
       after = SessionRows.toInfo(rows.at(-1)!)
+      page = Math.min(page * 2, Number.MAX_SAFE_INTEGER)
     }
     return infos
   })

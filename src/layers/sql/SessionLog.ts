@@ -99,8 +99,11 @@ export const make = (sql: SqlClient.SqlClient, steps: EventMigrations.Steps): Se
   const cursor: SessionLog["cursor"] = ({ id, session }, from) => {
     let next = from
     let limit = 100
+    let isLong = false
     return Effect.fnUntraced(function*(to): Effect.fn.Return<ReadonlyArray<RunEvent.Durable>, Fault> {
       if (next > to) return []
+      // a database in this process answers at once, however much there is: others go between two pages
+      if (isLong) yield* Effect.yieldNow
       const values = yield* sql`
         SELECT seq, ${run}, type, version, at, body FROM ${events}
         WHERE ${within(session, next, to)} ORDER BY ${order} LIMIT ${limit}`.values
@@ -108,6 +111,7 @@ export const make = (sql: SqlClient.SqlClient, steps: EventMigrations.Steps): Se
       let characters = 1
       for (const row of rows) characters += row[5].length
       limit = Math.max(1, Math.min(rowsPerPage, Math.floor(charactersPerPage * rows.length / characters)))
+      isLong = next + rows.length <= to
       const [first] = rows
       const isOfRunBefore = first?.[0] === next && first[1] === ""
       const page = yield* toEvents(id, next, rows, isOfRunBefore ? yield* runBefore(id, session, next) : "", steps)
