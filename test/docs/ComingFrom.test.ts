@@ -6,7 +6,19 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { Agent, Fiberloop, type Hook, SessionStore, SessionStoreMemory } from "../../src/index.ts"
+import {
+  Agent,
+  Fiberloop,
+  type Hook,
+  Message,
+  Model,
+  NeedsResult,
+  Prices,
+  Sessions,
+  SessionStore,
+  SessionStoreMemory,
+  ToolCall
+} from "../../src/index.ts"
 import { ScriptedModel } from "../../src/testing/index.ts"
 import * as RunLog from "../support/RunLog.ts"
 
@@ -49,4 +61,162 @@ describe("docs/coming-from.md, different by default", () => {
       yield* agent.run({ input: "Go." })
       assert.deepStrictEqual((yield* requests).map(({ messages }) => messages.length), [2, 4, 4, 8])
     }).pipe(Effect.provide(Layer.provideMerge(PagesLive, below(read(1), read(2), read(3), ScriptedModel.text("x"))))))
+})
+
+describe("docs/approvals.md, a question in a handler", () => {
+  const Questions = Toolkit.make(
+    Tool.make("ask_user", { parameters: Schema.Struct({ question: Schema.String }), success: Schema.String })
+      .annotate(NeedsResult, true)
+  )
+  class Asker extends Agent.Service<Asker>()("docs/Asker", { instructions: "", toolkit: Questions }) {}
+  const usage = { inputTokens: 0, outputTokens: 0 }
+  const Passing = Layer.succeed(Model, {
+    info: { provider: "app", name: "passing" },
+    stream: ({ messages }) => {
+      const last = messages.at(-1)
+      if (last?.role === "tool") {
+        const said = last.content[0]?.result
+        const delta = typeof said === "string" ? said : JSON.stringify(said)
+        return Stream.make({ type: "text-delta", block: "0", delta }, { type: "finish", reason: "stop", usage })
+      }
+      const params = { question: last?.role === "user" ? Message.textOf(last.content) : "" }
+      return Stream.make(
+        { type: "tool-call", id: "1", name: "ask_user", params },
+        { type: "finish", reason: "tool-calls", usage }
+      )
+    }
+  })
+  const AskerLive = Asker.layer.pipe(
+    Layer.provide([Passing, Questions.toLayer({ ask_user: () => Effect.die("a person answers") })])
+  )
+
+  /** An agent with a tool whose handler asks; `entered` counts how often it begins, by the key of its call. */
+  const make = Effect.fnUntraced(
+    function*(isRepeatable: boolean, questionOf: (n: number) => string = () => "80 euros. Book it?") {
+      const entered: Array<string> = []
+      const Trips = Toolkit.make(
+        Tool.make("book", {
+          parameters: Schema.Struct({ hotel: Schema.String }),
+          success: Schema.String,
+          failure: Schema.String,
+          dependencies: [ToolCall]
+        }).annotate(Tool.Idempotent, isRepeatable)
+      )
+      const asker = yield* Asker
+      const agent = yield* Effect.provide(
+        Agent.make({ instructions: "Book.", toolkit: Trips }),
+        Trips.toLayer({
+          book: Effect.fnUntraced(function*({ hotel }) {
+            entered.push((yield* ToolCall).idempotencyKey)
+            const answer = yield* ToolCall.runAgent(asker, { input: questionOf(entered.length) })
+            return answer === "yes" ? `booked ${hotel}` : yield* Effect.fail(`not booked: ${answer}`)
+          })
+        })
+      )
+      return { agent, entered, asker }
+    }
+  )
+  const answered = Effect.fnUntraced(
+    function*({ agent, asker }: Effect.Success<ReturnType<typeof make>>, result: string) {
+      const suspended = yield* agent.run({ sessionId: "s", input: "Go." })
+      assert.strictEqual(suspended._tag, "Suspended")
+      const [question] = yield* agent.approvals("s")
+      assert.deepStrictEqual(question?.params, { question: "80 euros. Book it?" })
+      yield* asker.decide({ sessionId: question!.sessionId, approvalId: question!.id, approved: true, result })
+      yield* agent.resumeRun({ sessionId: "s" })
+      const [settled] = RunLog.only(yield* logOf("s"), "ToolSettled")
+      return settled?.outcome
+    }
+  )
+  const world = Layer.provideMerge(
+    AskerLive,
+    below(ScriptedModel.call("book", { hotel: "Ritz" }), ScriptedModel.text("Done."))
+  )
+
+  for (const isRepeatable of [true, false]) {
+    it.effect(`gets what the person says; ${isRepeatable ? "" : "not "}repeatable, it begins anew, with the same key`, () =>
+      Effect.gen(function*() {
+        const made = yield* make(isRepeatable)
+        assert.deepStrictEqual(yield* answered(made, "yes"), { _tag: "Succeeded", result: "booked Ritz" })
+        const [first, ...more] = made.entered
+        assert.deepStrictEqual(more, [first])
+      }).pipe(Effect.provide(world)))
+  }
+
+  it.effect("asks no model, and lets the handler refuse what is not a yes", () =>
+    Effect.gen(function*() {
+      const made = yield* make(true)
+      assert.deepStrictEqual(yield* answered(made, "no"), { _tag: "Failed", result: "not booked: no" })
+      assert.lengthOf(yield* requests, 2)
+    }).pipe(Effect.provide(world)))
+
+  it.effect("that somebody denies is a text that says so", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* make(true)
+      yield* agent.run({ sessionId: "s", input: "Go." })
+      const [question] = yield* agent.approvals("s")
+      const no = { approvalId: question!.id, approved: false, reason: "too much" }
+      yield* Sessions.decide({ sessionId: question!.sessionId, ...no })
+      yield* agent.resumeRun({ sessionId: "s" })
+      const [settled] = RunLog.only(yield* logOf("s"), "ToolSettled")
+      assert.match(JSON.stringify(settled?.outcome), /"Failed","result":"not booked: .*too much/)
+    }).pipe(Effect.provide(world)))
+
+  it.effect("may be followed by a second one with an id of its own", () =>
+    Effect.gen(function*() {
+      const asker = yield* Asker
+      const Twice = Toolkit.make(
+        Tool.make("book", { success: Schema.String, failure: Schema.String, dependencies: [ToolCall] })
+      )
+      const agent = yield* Effect.provide(
+        Agent.make({ instructions: "Book.", toolkit: Twice }),
+        Twice.toLayer({
+          book: Effect.fnUntraced(function*() {
+            const { idempotencyKey } = yield* ToolCall
+            const where = yield* ToolCall.runAgent(asker, { input: "Where?" })
+            const runId = `${idempotencyKey}/second`
+            return `${where}, ${yield* ToolCall.runAgent(asker, { runId, input: "When?" })}`
+          })
+        })
+      )
+      yield* agent.run({ sessionId: "s", input: "Go." })
+      for (const result of ["Rome", "May"]) {
+        const [question, ...more] = yield* agent.approvals("s")
+        assert.lengthOf(more, 0)
+        yield* asker.decide({ sessionId: question!.sessionId, approvalId: question!.id, approved: true, result })
+        yield* agent.resumeRun({ sessionId: "s" })
+      }
+      const settled = RunLog.only(yield* logOf("s"), "ToolSettled")
+      assert.deepStrictEqual(settled.map(({ outcome }) => outcome), [{ _tag: "Succeeded", result: "Rome, May" }])
+    }).pipe(Effect.provide(Layer.provideMerge(
+      AskerLive,
+      below(ScriptedModel.call("book", {}), ScriptedModel.text("Done."))
+    ))))
+
+  it.effect("has to be asked in the same words again, or its call fails", () =>
+    Effect.gen(function*() {
+      const made = yield* make(true, (n) => n === 1 ? "80 euros. Book it?" : "90 euros. Book it?")
+      assert.deepInclude(yield* answered(made, "yes"), { _tag: "Failed" })
+    }).pipe(Effect.provide(world)))
+
+  it.effect("needs a price for its agent where the cost of the run around it is limited", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* make(true)
+      const run = agent.run({ input: "Go.", limits: { maxCost: 1 } })
+      const priced = (names: ReadonlyArray<string>) =>
+        Effect.provideService(
+          run,
+          Prices.Prices,
+          Prices.table(Object.fromEntries(names.map((name) => [name, { input: 0, output: 0 }])))
+        )
+      const ends = [yield* priced(["scripted"]), yield* priced(["scripted", "app/passing"])]
+      assert.deepStrictEqual(ends.map(({ _tag }) => _tag), ["Completed", "Suspended"])
+    }).pipe(Effect.provide(Layer.provideMerge(
+      AskerLive,
+      below(
+        ScriptedModel.call("book", { hotel: "Ritz" }),
+        ScriptedModel.text("No."),
+        ScriptedModel.call("book", { hotel: "Ritz" })
+      )
+    ))))
 })
