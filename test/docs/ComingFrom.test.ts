@@ -61,6 +61,19 @@ describe("docs/coming-from.md, different by default", () => {
       yield* agent.run({ input: "Go." })
       assert.deepStrictEqual((yield* requests).map(({ messages }) => messages.length), [2, 4, 4, 8])
     }).pipe(Effect.provide(Layer.provideMerge(PagesLive, below(read(1), read(2), read(3), ScriptedModel.text("x"))))))
+
+  it.effect("a run that stopWhen ended is not resumed, but a fork at the end of its last turn is, without new words", () =>
+    Effect.gen(function*() {
+      const store = yield* SessionStore
+      const agent = yield* Agent.make({ instructions: "Read.", toolkit: Pages, stopWhen: () => true })
+      yield* agent.run({ sessionId: "book", input: "Go." })
+      const { reason } = yield* Effect.flip(agent.resumeRun({ sessionId: "book" }))
+      assert.strictEqual(reason._tag, "NothingToResume")
+      const turn = RunLog.only(yield* logOf("book"), "TurnFinished").at(-1)
+      yield* store.fork("book", { to: "book~2", at: turn!.seq })
+      const result = yield* agent.resumeRun({ sessionId: "book~2" })
+      assert.deepStrictEqual([result._tag, result.text, result.turns], ["Completed", "A cat.", 2])
+    }).pipe(Effect.provide(Layer.provideMerge(PagesLive, below(read(1), ScriptedModel.text("A cat."))))))
 })
 
 describe("docs/approvals.md, a question in a handler", () => {
