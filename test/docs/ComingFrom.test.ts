@@ -74,6 +74,18 @@ describe("docs/coming-from.md, different by default", () => {
       const result = yield* agent.resumeRun({ sessionId: "book~2" })
       assert.deepStrictEqual([result._tag, result.text, result.turns], ["Completed", "A cat.", 2])
     }).pipe(Effect.provide(Layer.provideMerge(PagesLive, below(read(1), ScriptedModel.text("A cat."))))))
+
+  it.effect("a fork says nowhere what it is a copy of, except in the id that it was given", () =>
+    Effect.gen(function*() {
+      const store = yield* SessionStore
+      const agent = yield* Agent.make({ instructions: "Read." })
+      yield* agent.run({ sessionId: "book", input: "Go." })
+      yield* store.fork("book", { to: "book~2" })
+      yield* store.fork("book", { to: "other" })
+      assert.notInclude(JSON.stringify([yield* store.info("other"), yield* logOf("other")]), "\"book\"")
+      const forks = yield* Stream.runCollect(Sessions.list({ prefix: "book~" }))
+      assert.deepStrictEqual(forks.map(({ sessionId }) => sessionId), ["book~2"])
+    }).pipe(Effect.provide(below(ScriptedModel.text("A cat.")))))
 })
 
 describe("docs/approvals.md, a question in a handler", () => {
