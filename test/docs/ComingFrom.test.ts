@@ -19,6 +19,7 @@ import {
   SessionStoreMemory,
   ToolCall
 } from "../../src/index.ts"
+import type { ModelPart } from "../../src/services/Model.ts"
 import { ScriptedModel } from "../../src/testing/index.ts"
 import * as RunLog from "../support/RunLog.ts"
 
@@ -244,4 +245,44 @@ describe("docs/approvals.md, a question in a handler", () => {
         ScriptedModel.call("book", { hotel: "Ritz" })
       )
     ))))
+})
+
+describe("docs/hooks.md, other words than the model's", () => {
+  type Text = Extract<ModelPart, { readonly type: "text-delta" }>
+  const rewritten = <E, R>(model: Layer.Layer<Model, E, R>, rewrite: (text: string) => string) => {
+    const step = (held: Text | undefined, part: ModelPart): readonly [Text | undefined, ReadonlyArray<ModelPart>] => {
+      if (part.type === "response") return [held, [part]]
+      if (part.type !== "text-delta") {
+        return [undefined, held ? [{ ...held, delta: rewrite(held.delta) }, part] : [part]]
+      }
+      const text = (held?.delta ?? "") + part.delta
+      const end = text.lastIndexOf("\n") + 1
+      return [{ ...held, ...part, delta: text.slice(end) }, [{ ...part, delta: rewrite(text.slice(0, end)) }]]
+    }
+    const around = (inner: Model["Service"]): Model["Service"] => ({
+      ...inner,
+      stream: (request) => Stream.mapAccum(inner.stream(request), () => undefined as Text | undefined, step)
+    })
+    return Layer.provide(Layer.effect(Model, Effect.map(Model, around)), model)
+  }
+  const said: ReadonlyArray<ModelPart> = [
+    { type: "text-delta", block: "0", delta: "Ask a" },
+    { type: "response", id: "r" },
+    { type: "text-delta", block: "0", delta: "nn@x.com,\nor b" },
+    { type: "text-delta", block: "0", delta: "ob@x.com." }
+  ]
+  const masked = rewritten(
+    ScriptedModel.layer([ScriptedModel.parts(...said)]),
+    (text) => text.replace(/\w+@\w+\.com/g, "***")
+  )
+
+  it.effect("are in the deltas, the result and the log, and the model's own are in none of them", () =>
+    Effect.gen(function*() {
+      const agent = yield* Agent.make({ instructions: "Be brief." })
+      const events = yield* Stream.runCollect(agent.stream({ sessionId: "s", input: "Whom?" }))
+      const log = yield* logOf("s")
+      assert.notMatch(JSON.stringify([events, log]), /ann|bob/)
+      const [answer] = RunLog.only(log, "AssistantMessage")
+      assert.deepStrictEqual(answer?.message.content, [{ type: "text", text: "Ask ***,\nor ***." }])
+    }).pipe(Effect.provide(Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, masked))))
 })
