@@ -2,12 +2,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import {
   Agent,
+  Approver,
   Fiberloop,
   type Hook,
   Message,
@@ -17,7 +20,9 @@ import {
   Sessions,
   SessionStore,
   SessionStoreMemory,
-  ToolCall
+  StopWhen,
+  ToolCall,
+  Transcript
 } from "../../src/index.ts"
 import type { ModelPart } from "../../src/services/Model.ts"
 import { ScriptedModel } from "../../src/testing/index.ts"
@@ -87,6 +92,28 @@ describe("docs/coming-from.md, different by default", () => {
       const forks = yield* Stream.runCollect(Sessions.list({ prefix: "book~" }))
       assert.deepStrictEqual(forks.map(({ sessionId }) => sessionId), ["book~2"])
     }).pipe(Effect.provide(below(ScriptedModel.text("A cat.")))))
+
+  it.effect("a tool that only says that the work is done ends the run with its round; the log has its arguments", () =>
+    Effect.gen(function*() {
+      const Work = Toolkit.make(
+        Tool.make("done", { parameters: Schema.Struct({ answer: Schema.String }), success: Schema.Void })
+      )
+      const agent = yield* Effect.provide(
+        Agent.make({
+          instructions: "Work.",
+          toolkit: Toolkit.merge(Pages, Work),
+          prepareTurn: () => Effect.succeed({ toolChoice: "required" }),
+          stopWhen: StopWhen.toolCalled("done")
+        }),
+        Work.toLayer({ done: () => Effect.void })
+      )
+      const result = yield* agent.run({ sessionId: "s", input: "Go." })
+      assert.deepStrictEqual([result._tag, result.turns], ["Completed", 2])
+      const started = RunLog.only(yield* logOf("s"), "ToolStarted").filter(({ tool }) => tool === "done")
+      assert.deepStrictEqual(started.map(({ params }) => params), [{ answer: "A cat." }])
+    }).pipe(
+      Effect.provide(Layer.provideMerge(PagesLive, below(read(1), ScriptedModel.call("done", { answer: "A cat." }))))
+    ))
 })
 
 describe("docs/approvals.md, a question in a handler", () => {
@@ -247,6 +274,52 @@ describe("docs/approvals.md, a question in a handler", () => {
     ))))
 })
 
+describe("docs/approvals.md, always", () => {
+  const Shell = Toolkit.make(
+    Tool.make("run", {
+      parameters: Schema.Struct({ line: Schema.String }),
+      success: Schema.String,
+      needsApproval: true
+    })
+  )
+  const AlwaysLive = Layer.effect(
+    Approver,
+    Effect.map(SessionStore, (store) => ({
+      ask: ({ sessionId, tool }) =>
+        store.read(sessionId).pipe(
+          Stream.runFold(() => ({ asked: new Map<string, string>(), allowed: new Set<string>() }), (known, event) => {
+            if (event._tag === "ApprovalRequested") known.asked.set(event.approvalId, event.tool)
+            if (event._tag === "ApprovalResolved" && event.approved && event.by?.endsWith(", always") === true) {
+              known.allowed.add(known.asked.get(event.approvalId) ?? "")
+            }
+            return known
+          }),
+          Effect.map(({ allowed }) => allowed.has(tool) ? { approved: true as const, by: "always" } : undefined),
+          Effect.orDie
+        )
+    }))
+  )
+
+  it.effect.each([["ann, always", "Completed"], ["ann", "Suspended"]] as const)(
+    "a yes by %s leaves the next call of that tool %s",
+    ([by, end]) =>
+      Effect.gen(function*() {
+        const agent = yield* Effect.provide(
+          Agent.make({ instructions: "Work.", toolkit: Shell }),
+          Layer.merge(Shell.toLayer({ run: ({ line }) => Effect.succeed(line) }), AlwaysLive)
+        )
+        yield* agent.run({ sessionId: "s", input: "Go." })
+        const [question] = yield* agent.approvals("s")
+        yield* agent.decide({ sessionId: "s", approvalId: question!.id, approved: true, by })
+        assert.strictEqual((yield* agent.resumeRun({ sessionId: "s" }))._tag, end)
+      }).pipe(Effect.provide(below(
+        ScriptedModel.call("run", { line: "ls" }),
+        ScriptedModel.call("run", { line: "pwd" }),
+        ScriptedModel.text("Done.")
+      )))
+  )
+})
+
 describe("docs/hooks.md, other words than the model's", () => {
   type Text = Extract<ModelPart, { readonly type: "text-delta" }>
   const rewritten = <E, R>(model: Layer.Layer<Model, E, R>, rewrite: (text: string) => string) => {
@@ -285,4 +358,70 @@ describe("docs/hooks.md, other words than the model's", () => {
       const [answer] = RunLog.only(log, "AssistantMessage")
       assert.deepStrictEqual(answer?.message.content, [{ type: "text", text: "Ask ***,\nor ***." }])
     }).pipe(Effect.provide(Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, masked))))
+})
+
+describe("docs/agents.md", () => {
+  it.effect("a handler that depends on the store reads what its model was sent in the session", () =>
+    Effect.gen(function*() {
+      const Tickets = Toolkit.make(
+        Tool.make("file_ticket", { success: Schema.String, dependencies: [ToolCall, SessionStore] })
+      )
+      const filed: Array<ReadonlyArray<Message.Message>> = []
+      const agent = yield* Effect.provide(
+        Agent.make({ instructions: "Help.", toolkit: Tickets }),
+        Tickets.toLayer({
+          file_ticket: Effect.fnUntraced(function*() {
+            const { sessionId } = yield* ToolCall
+            const { transcript } = yield* Effect.orDie(Sessions.current(sessionId))
+            filed.push(Transcript.messages(Transcript.beforeTurn(transcript)))
+            return "filed"
+          })
+        })
+      )
+      yield* agent.run({ sessionId: "s", input: "It is broken." })
+      yield* agent.run({ sessionId: "s", input: "File it." })
+      const [sent, ...more] = (yield* requests).slice(1).map(({ messages }) => messages.slice(1))
+      assert.lengthOf(more, 1)
+      assert.deepStrictEqual(filed, [sent!])
+    }).pipe(Effect.provide(below(
+      ScriptedModel.text("Shall I file it?"),
+      ScriptedModel.call("file_ticket", {}),
+      ScriptedModel.text("Done.")
+    ))))
+})
+
+describe("docs/tools.md", () => {
+  const Files = Toolkit.make(
+    Tool.make("edit_file", { parameters: Schema.Struct({ file: Schema.String }), success: Schema.String }),
+    Tool.make("read_file", { success: Schema.String })
+  )
+
+  it.effect("calls whose handler takes a permit run one by one, beside those of other tools", () =>
+    Effect.gen(function*() {
+      const looked = yield* Deferred.make<void>()
+      const steps: Array<string> = []
+      const FilesLive = Files.toLayer(Effect.map(Semaphore.make(1), (one) => ({
+        edit_file: ({ file }) =>
+          one.withPermit(Effect.gen(function*() {
+            steps.push(`begin ${file}`)
+            yield* Deferred.await(looked)
+            steps.push(`end ${file}`)
+            return "edited"
+          })),
+        read_file: () => Effect.as(Deferred.succeed(looked, undefined), "read")
+      })))
+      const agent = yield* Effect.provide(
+        Agent.make({ instructions: "Edit.", toolkit: Files, toolPolicy: { maxParallel: Infinity } }),
+        FilesLive
+      )
+      yield* agent.run({ input: "Go." })
+      assert.deepStrictEqual(steps, ["begin a", "end a", "begin b", "end b"])
+    }).pipe(Effect.provide(below(
+      [
+        ScriptedModel.call("edit_file", { file: "a" }),
+        ScriptedModel.call("edit_file", { file: "b" }),
+        ScriptedModel.call("read_file", {})
+      ],
+      ScriptedModel.text("Done.")
+    ))))
 })
