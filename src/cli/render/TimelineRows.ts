@@ -44,10 +44,13 @@ export const labelOf = ({ kind, name }: Pick<Timeline.Span, "kind" | "name">): s
 /** Outcomes that need no word. */
 const plain: ReadonlySet<string> = new Set(["stop", "tool-calls", "Succeeded", ""])
 
+/** Whether a call with this outcome failed; one that runs or waits did not. */
+const isFailed = (outcome: string): boolean => outcome !== "Succeeded" && outcome !== "Paused" && outcome !== ""
+
 /** The row of one span. */
 const rowOf = (span: Timeline.Span): Row => {
   const { cause, firstPart, from, kind, name, outcome, to, turn, usage } = span
-  const isBad = kind === "attempt" || outcome === "denied" || (kind === "tool" && outcome !== "Succeeded") ||
+  const isBad = kind === "attempt" || outcome === "denied" || (kind === "tool" && isFailed(outcome)) ||
     (kind === "compaction" && outcome === "failed")
   return {
     kind,
@@ -88,7 +91,7 @@ const shortened = (spans: ReadonlyArray<Timeline.Span>): ReadonlyArray<Row> => {
 }
 
 const together = (turn: number, calls: ReadonlyArray<Timeline.Span>): Row => {
-  const failed = calls.filter(({ outcome }) => outcome !== "Succeeded").length
+  const failed = calls.filter(({ outcome }) => isFailed(outcome)).length
   const from = Math.min(...calls.map((span) => span.from))
   const to = calls.some((span) => span.to === null) ? null : Math.max(...calls.map((span) => span.to ?? span.from))
   return {

@@ -30,6 +30,11 @@ const draw = (log: Logs.Log, look: RenderTimeline.Look = plain): string => {
 
 const at = <D extends Draft.Placed>(at: number, draft: D) => ({ ...draft, at })
 
+/** The colours of the bars of this mark. */
+const coloursOf = (mark: string, text: string): ReadonlyArray<string | undefined> =>
+  text.split("\u001b[").filter((part) => new RegExp(`^\\d+m *${mark}+ *$`).test(part))
+    .map((part) => ({ 31: "red", 32: "green" })[Number.parseInt(part, 10)])
+
 const story = Draft.log(
   at(0, Draft.started("go")),
   at(0, Draft.turnStarted(1)),
@@ -124,6 +129,18 @@ turn 2    model                    ░░░░░░░░░░█████
     assert.include(text.replaceAll(/▒+/g, "▒").replaceAll(/ +/g, " "), "\u001b[31m▒ \u001b[0m")
     assert.include(text.replaceAll(/━+/g, "━").replaceAll(/ +/g, " "), "\u001b[32m ━ \u001b[0m")
   })
+
+  it("does not colour calls that run or wait as wrong", () => {
+    const log = Draft.log(
+      at(0, Draft.started("go")),
+      at(0, Draft.toolStarted("1.0")),
+      at(0, Draft.toolStarted("1.1")),
+      at(1_000, Draft.toolPaused("1.1")),
+      at(2_000, Draft.suspended)
+    )
+    const text = draw(log, { ...plain, paint: Paint.coloured })
+    assert.deepStrictEqual(coloursOf("━", text), ["green", "green"])
+  })
 })
 
 describe("a long drive", () => {
@@ -175,6 +192,17 @@ describe("a turn of many calls", () => {
     const text = draw(log)
     assert.strictEqual(text.match(/ search /g)?.length, 20)
     assert.match(text, /\n +and 80 calls +━+ +99 ms 10 failed\n/)
+  })
+
+  it("counts calls that run or wait among the others, but not as failed", () => {
+    const text = draw(Draft.log(
+      at(0, Draft.started("go")),
+      ...calls.map((i) => at(10, Draft.toolStarted(`1.${i}`))),
+      at(500, Draft.toolPaused("1.98")),
+      at(1_000, Draft.settled("1.99", { _tag: "Failed", result: "" }, { duration: 990 })),
+      at(1_000, Draft.suspended)
+    ))
+    assert.match(text, /\n +and 80 calls +━+ … 1 failed\n/)
   })
 
   it("shows all of them if asked to", () => {
