@@ -130,6 +130,18 @@ turn 2    model                    ░░░░░░░░░░█████
     assert.include(text.replaceAll(/━+/g, "━").replaceAll(/ +/g, " "), "\u001b[32m ━ \u001b[0m")
   })
 
+  it("colours a denied question as wrong, and an approved one as right", () => {
+    const log = Draft.log(
+      at(0, Draft.started("go")),
+      at(0, Draft.approvalRequested("1.0")),
+      at(0, Draft.approvalRequested("1.1")),
+      at(1_000, Draft.approvalResolved("1.0", false)),
+      at(1_000, Draft.approvalResolved("1.1")),
+      at(1_000, Draft.completed())
+    )
+    assert.deepStrictEqual(coloursOf("┄", draw(log, { ...plain, paint: Paint.coloured })), ["red", "green"])
+  })
+
   it("does not colour calls that run or wait as wrong", () => {
     const log = Draft.log(
       at(0, Draft.started("go")),
@@ -140,6 +152,30 @@ turn 2    model                    ░░░░░░░░░░█████
     )
     const text = draw(log, { ...plain, paint: Paint.coloured })
     assert.deepStrictEqual(coloursOf("━", text), ["green", "green"])
+  })
+
+  it("leaves room for the answer of a model that said nothing until its end", () => {
+    const text = draw(Draft.log(
+      at(0, Draft.started("go")),
+      at(0, Draft.turnStarted(1)),
+      at(1_000, Draft.assistant([])),
+      at(1_000, { ...Draft.turnFinished(1), latency: { firstPart: 1_000, model: 1_000, tools: 0 } }),
+      at(1_000, Draft.completed())
+    ))
+    assert.match(text, /\nturn 1 +model +░{26}█ 1\.0 s/)
+  })
+
+  it("begins an axis with its drive where a question was asked before that", () => {
+    const text = draw(Draft.log(
+      at(0, Draft.started("go")),
+      at(0, Draft.approvalRequested("1.0")),
+      at(0, Draft.suspended),
+      at(60_000, Draft.resumed(2)),
+      at(62_000, Draft.approvalResolved("1.0")),
+      at(64_000, Draft.completed())
+    ))
+    const [, second] = text.split("drive 2")
+    assert.match(second!, /\n {27}0 ms +2\.0 s +4\.0 s\n.* ask: search +┄{14} {14}1 min 2 s approved\n/)
   })
 })
 
