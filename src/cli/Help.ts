@@ -17,8 +17,8 @@ const run: Sections = {
   "CHANGES": [
     "  A named model may also write files below the folder and run commands in it. You see each of these in full, as a diff",
     "  or word for word, and are asked first: yes, no (with a reason for the model) or, for a command, always this exact",
-    "  one until fiberloop ends. Without a terminal all are denied; --yes allows all. An AGENTS.md in the folder adds to what",
-    "  the model is told."
+    "  one until fiberloop ends. --yes allows all. Without a terminal the answer is no; only a run that waited for answers",
+    "  leaves questions open when it is resumed. An AGENTS.md in the folder adds to what the model is told."
   ],
   "OFFLINE MODEL": [
     "  Answers when no model is named and the session has none of its own. It needs no network and only looks at the files.",

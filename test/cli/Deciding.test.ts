@@ -333,6 +333,16 @@ describe("fiberloop approve", () => {
       assert.include((yield* place.on("approvals")).stdout, "1.0  write_file")
     }))
 
+  it.effect("leaves what a resumed run asks next open, too, if there is no terminal to ask at", () =>
+    Effect.gen(function*() {
+      const { id, on, root } = yield* waiting()
+      yield* on("approve", [id])
+      const model = yield* OpenAiServer.make(Replies.calls(["write_file", write("b")]))
+      const { code } = yield* on("resume", ["--root", root, "--model", "m", id], { env: Replies.env(model) })
+      assert.deepStrictEqual([code, existsSync(join(root, "b.txt"))], [1, false])
+      assert.include((yield* on("approvals")).stdout, "write_file path=\"b.txt\"")
+    }))
+
   it.effect("--params runs the call with other arguments", () =>
     Effect.gen(function*() {
       const place = yield* waiting()
