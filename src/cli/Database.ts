@@ -22,11 +22,11 @@ import * as Settings from "./Settings.ts"
  * sessions hold conversations and contents of files. Makes nothing for a session that cannot exist.
  */
 export const prepare = Effect.fnUntraced(function*(
-  { db, hasOwnDb, session }: Pick<Settings.Settings, "db" | "hasOwnDb" | "session">
+  { db, isDefaultDb, session }: Pick<Settings.Settings, "db" | "isDefaultDb" | "session">
 ): Effect.fn.Return<void, Refusal> {
   if (PgPlace.isUrl(db)) return
   if (session !== undefined && !existsSync(db)) return yield* noDatabase(session, db)
-  if (!hasOwnDb) return makePrivate(db)
+  if (!isDefaultDb) return makePrivate(db)
   yield* Effect.try({
     try: () => {
       const folder = dirname(db)
@@ -61,17 +61,19 @@ export const noDatabase = (session: string, db: string): Refusal =>
   )
 
 /** What to say where no session is kept yet. */
-export const noSessions = ({ db, flags, hasOwnDb }: Pick<Settings.Settings, "db" | "flags" | "hasOwnDb">): string => {
+export const noSessions = (
+  { db, flags, isDefaultDb }: Pick<Settings.Settings, "db" | "flags" | "isDefaultDb">
+): string => {
   const folder = dirname(db)
   const place = JSON.stringify(Settings.shown(db))
-  return hasOwnDb || PgPlace.isUrl(db) || existsSync(folder)
+  return isDefaultDb || PgPlace.isUrl(db) || existsSync(folder)
     ? `there are no sessions yet in ${place}: ${Invocation.of("run", [], flags)} "<task>" begins one`
     : `there are no sessions in ${place}: there is no folder ${JSON.stringify(folder)}`
 }
 
 /** Why nothing was found, to follow a sentence that says so: a database named by the user that does not exist may be misspelt. */
-export const becauseAbsent = ({ db, hasOwnDb }: Pick<Settings.Settings, "db" | "hasOwnDb">): string =>
-  !hasOwnDb && isAbsent(db) ? `: there is no database ${JSON.stringify(Settings.shown(db))}` : ""
+export const becauseAbsent = ({ db, isDefaultDb }: Pick<Settings.Settings, "db" | "isDefaultDb">): string =>
+  !isDefaultDb && isAbsent(db) ? `: there is no database ${JSON.stringify(Settings.shown(db))}` : ""
 
 export const layer = ({ db }: Pick<Settings.Settings, "db">): Layer.Layer<SessionStore.SessionStore, Refusal> =>
   Layer.effect(SessionStore.SessionStore, open(db))

@@ -38,7 +38,7 @@ const of = (kept: Kept): Effect.Effect<string | undefined, Refusal> =>
 export const adopt = Effect.fnUntraced(function*(settings: Settings, kept: Kept): Effect.fn.Return<Settings, Refusal> {
   const root = yield* of(kept)
   if (root === undefined || (yield* isSame(root, settings.root))) return settings
-  if (!settings.hasOwnRoot) return { ...settings, sessionRoot: root }
+  if (!settings.isDefaultRoot) return { ...settings, sessionRoot: root }
   // the project may have been moved, its sessions with it; a new task leaves out what was allowed there
   if (settings.task !== undefined && !(yield* isSame(root, root))) return { ...settings, sessionRoot: root }
   yield* Effect.mapError(Root.make(root), ({ message }) =>
@@ -52,13 +52,13 @@ export const adopt = Effect.fnUntraced(function*(settings: Settings, kept: Kept)
 })
 
 /** Said where a session goes on in a folder that nobody named. */
-export const notices = ({ hasOwnRoot, root, sessionRoot }: Settings): ReadonlyArray<string> => {
+export const notices = ({ isDefaultRoot, root, sessionRoot }: Settings): ReadonlyArray<string> => {
   if (sessionRoot === undefined) return []
   const where = JSON.stringify(sessionRoot)
   if (sessionRoot === root) {
     return [Messages.line(`no folder is named, so this goes on in ${where}, as this session did before`)]
   }
-  return hasOwnRoot
+  return isDefaultRoot
     ? [Messages.line(`the folder ${where} of this session is not there, so this goes on in the current one`)]
     : []
 }

@@ -24,12 +24,13 @@ export interface Settings {
   readonly task: string | undefined
   readonly root: string
   /** whether nobody named the root */
-  readonly hasOwnRoot: boolean
+  readonly isDefaultRoot: boolean
   /** the folder of the session's last run, where that is not the one named, or not the current one: then `root` is it, too */
   readonly sessionRoot: string | undefined
   /** a file, or the URL of a Postgres, which may hold a password */
   readonly db: string
-  readonly hasOwnDb: boolean
+  /** whether nobody named the database */
+  readonly isDefaultDb: boolean
   /** absent: nobody named a model, so the offline one answers */
   readonly model: string | undefined
   /** whether nobody named the model, which is the one the session used before */
@@ -99,10 +100,10 @@ export const check = Effect.fnUntraced(function*(typed: Typed): Effect.fn.Return
   return {
     task,
     root: root ?? ".",
-    hasOwnRoot: root === undefined,
+    isDefaultRoot: root === undefined,
     sessionRoot: undefined,
     db: db ?? defaultDb,
-    hasOwnDb: db === undefined,
+    isDefaultDb: db === undefined,
     model,
     isModelOfSession: false,
     maxTurns: yield* whole("--max-turns", maxTurns),

@@ -126,7 +126,7 @@ describe("a folder for sessions that cannot be created", () => {
       Effect.gen(function*() {
         const root = yield* sandbox()
         forbid(root)
-        const place = { db: join(root, ".fiberloop/sessions.db"), hasOwnDb: true, session: undefined }
+        const place = { db: join(root, ".fiberloop/sessions.db"), isDefaultDb: true, session: undefined }
         const { line } = yield* withPermissions(Effect.flip(Database.prepare(place)))
         chmodSync(root, 0o755)
         assert.include(line, `.fiberloop" for sessions cannot be created (${why}): name a file elsewhere with --db`)

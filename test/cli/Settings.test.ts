@@ -23,10 +23,10 @@ it.effect("nothing typed means the current folder, its own database, and nothing
     assert.deepStrictEqual(yield* check({}), {
       task: undefined,
       root: ".",
-      hasOwnRoot: true,
+      isDefaultRoot: true,
       sessionRoot: undefined,
       db: join(".fiberloop", "sessions.db"),
-      hasOwnDb: true,
+      isDefaultDb: true,
       model: undefined,
       isModelOfSession: false,
       maxTurns: undefined,
@@ -47,9 +47,9 @@ it.effect("what was typed applies, and is repeated for another run", () =>
     const settings = yield* check(given)
     assert.deepInclude(settings, {
       root: "src",
-      hasOwnRoot: false,
+      isDefaultRoot: false,
       db: "a.db",
-      hasOwnDb: false,
+      isDefaultDb: false,
       model: "m",
       contextWindow: 8_000,
       maxTurns: 7,

@@ -51,7 +51,7 @@ const show = Effect.fnUntraced(function*(
     return Print.print(page)
   })
   const known = state.end?._tag === "RunSuspended" ? yield* courseOf({ info, store }) : {}
-  const root = place.hasOwnRoot ? yield* SessionRoot.flagsOf({ info, store }) : []
+  const root = place.isDefaultRoot ? yield* SessionRoot.flagsOf({ info, store }) : []
   yield* Print.print(RenderLog.finish({ ...look, flags: [...place.flags, ...root] }, state, known))
 })
 
