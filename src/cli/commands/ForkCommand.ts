@@ -1,4 +1,4 @@
-/** `fiberloop fork`: a copy of a session up to the end of a turn, which then goes on by itself. */
+/** `fiberloop fork`: a copy of a session up to the end of a turn, independent of it from then on. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as InputCheck from "../../run/InputCheck.ts"
