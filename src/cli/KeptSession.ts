@@ -73,9 +73,7 @@ const leftBelow = Effect.fnUntraced(function*(
   typed: string
 ): Effect.fn.Return<ReadonlyArray<SessionStore.SessionInfo>, SessionStore.StoreError> {
   if (typed === last || (yield* store.info(typed)) !== undefined) return []
-  const infos = yield* store.list({ parents: [typed] })
-  // a store that does not know the filter lists all there are
-  return infos.filter(({ parent }) => parent === typed)
+  return yield* store.list({ parents: [typed] })
 })
 
 const locate = Effect.fnUntraced(function*(
