@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type * as Agent from "../Agent.ts"
 import type * as RunError from "../run/RunError.ts"
 import type * as RunResult from "../run/RunResult.ts"
-import * as Messages from "./Messages.ts"
+import * as ErrorWords from "./ErrorWords.ts"
 import { badInput, type Refusal } from "./Refusal.ts"
 import * as CompactionLines from "./render/CompactionLines.ts"
 
@@ -23,7 +23,7 @@ const refusal = (sessionId: string) => (error: RunError.RunError): Refusal => {
       return badInput(`${name} is busy with ${run}, which manages its own context: wait for its end`)
     }
     default:
-      return Messages.refusal(error)
+      return ErrorWords.refusal(error)
   }
 }
 

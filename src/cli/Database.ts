@@ -11,8 +11,8 @@ import * as PgPlace from "../layers/postgres/PgPlace.ts"
 import * as SqliteModule from "../layers/sqlite/SqliteModule.ts"
 import type * as RunError from "../run/RunError.ts"
 import * as SessionStore from "../services/SessionStore.ts"
+import * as ErrorWords from "./ErrorWords.ts"
 import * as FileReason from "./FileReason.ts"
-import * as Messages from "./Messages.ts"
 import { badInput, type Refusal } from "./Refusal.ts"
 import * as Invocation from "./render/Invocation.ts"
 import * as Settings from "./Settings.ts"
@@ -90,14 +90,14 @@ export const readable: Existing = (place) => {
   const { db } = place
   if (PgPlace.isUrl(db) || isAbsent(db)) return existing(place)
   const opened = Effect.flatMap(SqliteModule.load, (SqliteStore) => SqliteStore.makeReading({ filename: db }))
-  return Effect.mapError(opened, Messages.refusal)
+  return Effect.mapError(opened, ErrorWords.refusal)
 }
 
 const open = (db: string): Effect.Effect<SessionStore.Store, Refusal, Scope.Scope> => {
   const opened = PgPlace.isUrl(db)
     ? Effect.flatMap(postgres, (SessionStorePg) => SessionStorePg.make({ url: db }))
     : Effect.flatMap(SqliteModule.load, (SqliteStore) => SqliteStore.makeVisiting({ filename: db }))
-  return Effect.mapError(opened, Messages.refusal)
+  return Effect.mapError(opened, ErrorWords.refusal)
 }
 
 /** A question to this store, with what goes wrong in the command's words. */
@@ -105,7 +105,7 @@ export const asked = <A, R>(
   store: SessionStore.Store,
   question: Effect.Effect<A, RunError.RunError, R | SessionStore.SessionStore>
 ): Effect.Effect<A, Refusal, Exclude<R, SessionStore.SessionStore>> =>
-  Effect.mapError(Effect.provideService(question, SessionStore.SessionStore, store), Messages.refusal)
+  Effect.mapError(Effect.provideService(question, SessionStore.SessionStore, store), ErrorWords.refusal)
 
 /** Loaded on first use. */
 const postgres = Effect.promise(() => import("../layers/SessionStorePg.ts"))

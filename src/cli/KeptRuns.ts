@@ -9,8 +9,8 @@ import type * as DurableEvent from "../run/DurableEvent.ts"
 import type * as RunResult from "../run/RunResult.ts"
 import * as Sessions from "../Sessions.ts"
 import * as Database from "./Database.ts"
+import * as ErrorWords from "./ErrorWords.ts"
 import type { Kept } from "./KeptSession.ts"
-import * as Messages from "./Messages.ts"
 import type { Refusal } from "./Refusal.ts"
 
 type RunStarted = DurableEvent.Of<"RunStarted">
@@ -19,11 +19,11 @@ type RunStarted = DurableEvent.Of<"RunStarted">
 export const lastStarted = Effect.fnUntraced(function*(
   { info: { sessionId }, store }: Kept
 ): Effect.fn.Return<RunStarted | undefined, Refusal> {
-  const seq = yield* Effect.mapError(store.lastOf(sessionId, "RunStarted"), Messages.refusal)
+  const seq = yield* Effect.mapError(store.lastOf(sessionId, "RunStarted"), ErrorWords.refusal)
   if (seq === undefined) return undefined
   const [started] = yield* Effect.mapError(
     Stream.runCollect(store.read(sessionId, { from: seq, to: seq })),
-    Messages.refusal
+    ErrorWords.refusal
   )
   return started?._tag === "RunStarted" ? started : undefined
 })
@@ -36,7 +36,7 @@ export const outermost = Effect.fnUntraced(function*(kept: Kept): Effect.fn.Retu
   const { info: { sessionId }, store } = kept
   const outer = yield* Database.asked(store, Sessions.outermost(sessionId))
   if (outer === sessionId) return kept
-  const info = yield* Effect.mapError(store.info(outer), Messages.refusal)
+  const info = yield* Effect.mapError(store.info(outer), ErrorWords.refusal)
   return info === undefined ? kept : { store, info }
 })
 

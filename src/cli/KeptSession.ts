@@ -5,7 +5,7 @@ import type * as Scope from "effect/Scope"
 import * as InputCheck from "../run/InputCheck.ts"
 import type * as SessionStore from "../services/SessionStore.ts"
 import * as Database from "./Database.ts"
-import * as Messages from "./Messages.ts"
+import * as ErrorWords from "./ErrorWords.ts"
 import { badInput, type Refusal } from "./Refusal.ts"
 import type { Settings } from "./Settings.ts"
 
@@ -24,7 +24,7 @@ const mostNamed = 3
 export const newId = (named: string, id: string, instead: string): Effect.Effect<string, Refusal> =>
   id === last
     ? badInput(`${named} is "${last}", which means the session that was changed last; ${instead}`)
-    : Effect.mapError(Effect.fromResult(InputCheck.id(named, id, instead)), Messages.refusal)
+    : Effect.mapError(Effect.fromResult(InputCheck.id(named, id, instead)), ErrorWords.refusal)
 
 /** The session, in a database to write to. */
 export const find = (place: Pick<Settings, "db">, typed: string) => findIn(Database.existing, place, typed)
@@ -61,7 +61,7 @@ export const findEach = Effect.fnUntraced(function*(
   const found = new Map<string, Kept>()
   for (const typed of named) {
     yield* notEmpty(typed)
-    const left = yield* Effect.mapError(leftBelow(store, typed), Messages.refusal)
+    const left = yield* Effect.mapError(leftBelow(store, typed), ErrorWords.refusal)
     const kept = left.length > 0 ? left.map((info) => ({ store, info })) : [yield* locate(store, typed)]
     for (const each of kept) found.set(each.info.sessionId, each)
   }
@@ -82,13 +82,13 @@ const locate = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Kept, Refusal> {
   // wins even over a session with this id, which may come from elsewhere
   const isLast = typed === last
-  const info = isLast ? undefined : yield* Effect.mapError(store.info(typed), Messages.refusal)
+  const info = isLast ? undefined : yield* Effect.mapError(store.info(typed), ErrorWords.refusal)
   if (info !== undefined) return { store, info }
   const [latest] = isLast
-    ? yield* Effect.mapError(store.list({ limit: 1, parents: [undefined] }), Messages.refusal)
+    ? yield* Effect.mapError(store.list({ limit: 1, parents: [undefined] }), ErrorWords.refusal)
     : []
   if (latest !== undefined) return { store, info: latest }
-  const all = yield* Effect.mapError(store.list(), Messages.refusal)
+  const all = yield* Effect.mapError(store.list(), ErrorWords.refusal)
   const found = match(all.map(({ sessionId }) => sessionId), typed)
   if (typeof found !== "string") return yield* badInput(found.line)
   return { store, info: all.find(({ sessionId }) => sessionId === found)! }

@@ -10,10 +10,10 @@ import * as GlobalFlag from "effect/cli/GlobalFlag"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as CommandLine from "./CommandLine.ts"
+import * as ErrorWords from "./ErrorWords.ts"
 import * as Flags from "./Flags.ts"
 import * as Help from "./Help.ts"
 import type { Input } from "./Input.ts"
-import * as Messages from "./Messages.ts"
 import { Output } from "./Output.ts"
 import { codes, Ended, Refusal } from "./Refusal.ts"
 import * as Print from "./render/Print.ts"
@@ -93,7 +93,7 @@ const codeOf = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>): Effect.
   const error = Cause.squash(cause)
   if (error instanceof Ended) return error.code
   if (error instanceof Refusal) {
-    yield* stderr.write(`${Messages.line(error.line)}\n`)
+    yield* stderr.write(`${ErrorWords.line(error.line)}\n`)
     return error.code
   }
   if (CliError.isCliError(error)) {
@@ -101,7 +101,7 @@ const codeOf = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>): Effect.
       ? codes.completed
       : codes.usage
   }
-  yield* stderr.write(`${Messages.line(Messages.ofDefect(error))}\n`)
+  yield* stderr.write(`${ErrorWords.line(ErrorWords.ofDefect(error))}\n`)
   return codes.failed
 })
 
@@ -121,7 +121,7 @@ const presenterOf = Effect.fnUntraced(function*(args: ReadonlyArray<string>) {
           return print(`${formatter.formatVersion(event.name, event.version)}\n`)
         case "InvalidInvocation": {
           const wrong = usage(event.errors[0]!, event.commandPath, args)
-          return stderr.write(`${Messages.line(`${wrong} (see ${event.commandPath.join(" ")} --help)`)}\n`)
+          return stderr.write(`${ErrorWords.line(`${wrong} (see ${event.commandPath.join(" ")} --help)`)}\n`)
         }
       }
     }

@@ -13,9 +13,9 @@ import type * as RunError from "../run/RunError.ts"
 import * as RunEvent from "../run/RunEvent.ts"
 import * as Approver from "../services/Approver.ts"
 import * as Ids from "../services/Ids.ts"
+import * as ErrorWords from "./ErrorWords.ts"
 import * as FileReason from "./FileReason.ts"
 import type { Input } from "./Input.ts"
-import * as Messages from "./Messages.ts"
 import { Output, type OutputClosed } from "./Output.ts"
 import { codes, Ended, Refusal } from "./Refusal.ts"
 import * as EndLine from "./render/EndLine.ts"
@@ -159,7 +159,7 @@ const codeOf = Effect.fnUntraced(function*(
 ): Effect.fn.Return<number> {
   if (Exit.isFailure(exit)) {
     if (Cause.hasInterruptsOnly(exit.cause)) {
-      if (!hasBegun) yield* screen.say(Messages.line("aborted before the run began"))
+      if (!hasBegun) yield* screen.say(ErrorWords.line("aborted before the run began"))
       return codes[signal ?? "SIGINT"]
     }
     const error = Cause.squash(exit.cause) as RunError.RunError | OutputClosed | Error
@@ -167,14 +167,14 @@ const codeOf = Effect.fnUntraced(function*(
       if (error.isReaderGone) return codes.readerLeft
       const why = FileReason.of(error.code)
       yield* screen.say(
-        Messages.line(
+        ErrorWords.line(
           `standard output cannot be written (${why}), so the run was stopped: send it elsewhere, and go on with --session`
         )
       )
       return codes.failed
     }
-    if (!("_tag" in error)) yield* screen.say(Messages.line(Messages.ofDefect(error)))
-    else if (end?._tag !== "RunFailed") yield* screen.say(Messages.line(Messages.ofRun(error, flags)))
+    if (!("_tag" in error)) yield* screen.say(ErrorWords.line(ErrorWords.ofDefect(error)))
+    else if (end?._tag !== "RunFailed") yield* screen.say(ErrorWords.line(ErrorWords.ofRun(error, flags)))
     return codes.failed
   }
   switch (end?._tag) {

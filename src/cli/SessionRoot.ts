@@ -9,9 +9,9 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { realpath } from "node:fs/promises"
 import * as AgentName from "./AgentName.ts"
+import * as ErrorWords from "./ErrorWords.ts"
 import * as KeptRuns from "./KeptRuns.ts"
 import type { Kept } from "./KeptSession.ts"
-import * as Messages from "./Messages.ts"
 import { badInput, type Refusal } from "./Refusal.ts"
 import * as Invocation from "./render/Invocation.ts"
 import type { Settings } from "./Settings.ts"
@@ -56,10 +56,10 @@ export const notices = ({ isDefaultRoot, root, sessionRoot }: Settings): Readonl
   if (sessionRoot === undefined) return []
   const where = JSON.stringify(sessionRoot)
   if (sessionRoot === root) {
-    return [Messages.line(`no folder is named, so this goes on in ${where}, as this session did before`)]
+    return [ErrorWords.line(`no folder is named, so this goes on in ${where}, as this session did before`)]
   }
   return isDefaultRoot
-    ? [Messages.line(`the folder ${where} of this session is not there, so this goes on in the current one`)]
+    ? [ErrorWords.line(`the folder ${where} of this session is not there, so this goes on in the current one`)]
     : []
 }
 

@@ -16,9 +16,9 @@ import * as AllowedCalls from "./AllowedCalls.ts"
 import * as TerminalApprover from "./approval/TerminalApprover.ts"
 import * as CliAgent from "./CliAgent.ts"
 import * as Database from "./Database.ts"
+import * as ErrorWords from "./ErrorWords.ts"
 import { Input } from "./Input.ts"
 import * as Instructions from "./Instructions.ts"
-import * as Messages from "./Messages.ts"
 import * as ModelChoice from "./model/ModelChoice.ts"
 import { Output } from "./Output.ts"
 import { badInput, codes, Refusal } from "./Refusal.ts"
@@ -83,8 +83,8 @@ const agent = Effect.fnUntraced(function*(settings: Settings) {
     notices: [
       ...SessionRoot.notices(settings),
       ...ModelChoice.notices(settings),
-      ...(added.notice === undefined ? [] : [Messages.line(added.notice)]),
-      ...(isOffline || !settings.allowsAll ? [] : [Messages.line(allowed)])
+      ...(added.notice === undefined ? [] : [ErrorWords.line(added.notice)]),
+      ...(isOffline || !settings.allowsAll ? [] : [ErrorWords.line(allowed)])
     ],
     approver: yield* approverOf(settings, root, shown),
     openCalls: openCalls(Context.get(store, SessionStore.SessionStore), !isOffline)

@@ -10,10 +10,10 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Ids from "../../services/Ids.ts"
+import * as ErrorWords from "../ErrorWords.ts"
 import * as GoingOn from "../GoingOn.ts"
 import * as Help from "../Help.ts"
 import { Input } from "../Input.ts"
-import * as Messages from "../Messages.ts"
 import { Output } from "../Output.ts"
 import { codes, Ended, type Refusal } from "../Refusal.ts"
 import * as EndLine from "../render/EndLine.ts"
@@ -82,7 +82,7 @@ const talk = Effect.fnUntraced(function*(
       continue
     }
     if (asked?._tag === "Unknown") {
-      yield* stderr.write(`${Messages.line(Slash.unknown(asked.word))}\n`)
+      yield* stderr.write(`${ErrorWords.line(Slash.unknown(asked.word))}\n`)
       code = isTerminal ? codes.completed : codes.failed
       continue
     }

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import type * as Agent from "../../Agent.ts"
 import * as Compaction from "../Compaction.ts"
-import * as Messages from "../Messages.ts"
+import * as ErrorWords from "../ErrorWords.ts"
 import { Output } from "../Output.ts"
 import { codes } from "../Refusal.ts"
 import { type Signal, Signals } from "../Signals.ts"
@@ -25,7 +25,7 @@ export const run = Effect.fnUntraced(function*(
   if (sessionId === undefined) return yield* end("Nothing has been said yet.\n", codes.failed)
   const shortened = Effect.match(Compaction.compact(client, sessionId), {
     onSuccess: (compacted) => end(Compaction.text(compacted), codes.completed),
-    onFailure: ({ line }) => end(`${Messages.line(line)}\n`, codes.failed)
+    onFailure: ({ line }) => end(`${ErrorWords.line(line)}\n`, codes.failed)
   })
   const stopped = Effect.flatMap(first, (signal) =>
     Effect.as(

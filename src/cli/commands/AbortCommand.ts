@@ -3,10 +3,10 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as RunError from "../../run/RunError.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import * as ErrorWords from "../ErrorWords.ts"
 import * as GoingOn from "../GoingOn.ts"
 import * as IdleAgent from "../IdleAgent.ts"
 import * as KeptSession from "../KeptSession.ts"
-import * as Messages from "../Messages.ts"
 import { Output } from "../Output.ts"
 import { badInput, type Ended, type Refusal } from "../Refusal.ts"
 import * as InProgram from "../render/InProgram.ts"
@@ -31,7 +31,7 @@ const abort = Effect.fnUntraced(function*(
   const { info: { head, sessionId }, store } = kept
   const agent = yield* IdleAgent.make(place, store)
   yield* Effect.mapError(agent.abort(sessionId), refusal(sessionId))
-  const info = (yield* Effect.mapError(store.info(sessionId), Messages.refusal)) ?? kept.info
+  const info = (yield* Effect.mapError(store.info(sessionId), ErrorWords.refusal)) ?? kept.info
   // another process may have been faster
   const wasOver = info.head === head || info.end !== "RunAborted"
   yield* Print.print(place.json ? RenderSessions.json(info) : said(info, wasOver))
@@ -61,7 +61,7 @@ const refusal = (sessionId: string) => (error: RunError.RunError): Refusal =>
         JSON.stringify(sessionId)
       } is in use by another process that cannot be asked to abort: try again, or abort its run there`
     )
-    : Messages.refusal(error)
+    : ErrorWords.refusal(error)
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
   Print.untilSignal(Effect.scoped(abort(options)))

@@ -4,9 +4,9 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as RunResult from "../../run/RunResult.ts"
 import * as Database from "../Database.ts"
+import * as ErrorWords from "../ErrorWords.ts"
 import * as KeptRuns from "../KeptRuns.ts"
 import * as KeptSession from "../KeptSession.ts"
-import * as Messages from "../Messages.ts"
 import { Output } from "../Output.ts"
 import type { Ended, Refusal } from "../Refusal.ts"
 import * as Invocation from "../render/Invocation.ts"
@@ -58,7 +58,7 @@ const asking = Effect.fnUntraced(function*(
   const store = yield* Database.readable(place)
   if (store === undefined) return []
   // suspended, under way, or left by a process that died
-  const infos = yield* Effect.mapError(store.list({ ends: ["RunSuspended", undefined] }), Messages.refusal)
+  const infos = yield* Effect.mapError(store.list({ ends: ["RunSuspended", undefined] }), ErrorWords.refusal)
   // fail for a session that cannot be read: else the calls waiting there would seem not to exist
   return yield* Effect.forEach(infos, (info) =>
     Effect.map(KeptRuns.approvals({ info, store }), (all) => ({

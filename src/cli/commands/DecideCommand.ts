@@ -7,11 +7,11 @@ import { count } from "../../run/Quantity.ts"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunResult from "../../run/RunResult.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
+import * as ErrorWords from "../ErrorWords.ts"
 import * as GoingOn from "../GoingOn.ts"
 import * as IdleAgent from "../IdleAgent.ts"
 import * as KeptRuns from "../KeptRuns.ts"
 import * as KeptSession from "../KeptSession.ts"
-import * as Messages from "../Messages.ts"
 import { Output } from "../Output.ts"
 import { badInput, codes, type Ended, Refusal } from "../Refusal.ts"
 import * as InProgram from "../render/InProgram.ts"
@@ -113,7 +113,7 @@ const find = Effect.fnUntraced(function*(
 
 /** Checks arguments and results against the command's tools; those of another program are not known here. */
 const check = Effect.fnUntraced(function*(kept: KeptSession.Kept, { waiting }: Asked, { params, result }: Said) {
-  const info = waiting && (yield* Effect.mapError(kept.store.info(waiting.sessionId), Messages.refusal))
+  const info = waiting && (yield* Effect.mapError(kept.store.info(waiting.sessionId), ErrorWords.refusal))
   const owner = yield* SessionAgent.foreign({ ...kept, info: info ?? kept.info })
   if (owner === undefined) return
   if (params !== undefined) return yield* unknownTools(owner, "params", "edit the arguments")
@@ -200,7 +200,7 @@ const refusal = (sessionId: string) => (error: RunError.RunError): Refusal =>
     ? badInput(
       `session ${JSON.stringify(sessionId)} is in use by another process, which has not recorded the answer: try again`
     )
-    : Messages.refusal(error)
+    : ErrorWords.refusal(error)
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
   Print.untilSignal(Effect.scoped(decide(options)))

@@ -5,9 +5,9 @@ import * as Stream from "effect/Stream"
 import { count } from "../../run/Quantity.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import * as SessionLines from "../../SessionLines.ts"
+import * as ErrorWords from "../ErrorWords.ts"
 import * as KeptSession from "../KeptSession.ts"
 import * as LineFile from "../LineFile.ts"
-import * as Messages from "../Messages.ts"
 import { Output } from "../Output.ts"
 import { badInput, type Ended, type Refusal } from "../Refusal.ts"
 import * as Invocation from "../render/Invocation.ts"
@@ -32,7 +32,7 @@ const exportLines = Effect.fnUntraced(function*(
   const { info, store } = yield* KeptSession.toRead(place, session)
   const eachPage = <R>(write: (text: string) => Effect.Effect<void, Ended | Refusal, R>) =>
     SessionLines.toLines(info.sessionId).pipe(
-      Stream.mapError(Messages.refusal),
+      Stream.mapError(ErrorWords.refusal),
       Stream.runForEachArray((lines) => write(lines.map((line) => `${line}\n`).join(""))),
       Effect.provideService(SessionStore.SessionStore, store)
     )

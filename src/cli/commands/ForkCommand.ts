@@ -5,8 +5,8 @@ import * as InputCheck from "../../run/InputCheck.ts"
 import { count } from "../../run/Quantity.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as Ids from "../../services/Ids.ts"
+import * as ErrorWords from "../ErrorWords.ts"
 import * as KeptSession from "../KeptSession.ts"
-import * as Messages from "../Messages.ts"
 import * as SessionModel from "../model/SessionModel.ts"
 import { Output } from "../Output.ts"
 import type { Ended, Refusal } from "../Refusal.ts"
@@ -39,7 +39,7 @@ const fork = Effect.fnUntraced(function*(
   const { info, store } = yield* KeptSession.find(place, session)
   const model = yield* SessionModel.flagsOf({ store, info })
   const made = yield* store.fork(info.sessionId, { to: id, ...(seq === undefined ? {} : { at: seq }) }).pipe(
-    Effect.mapError(Messages.refusal)
+    Effect.mapError(ErrorWords.refusal)
   )
   const isForeign = (yield* SessionAgent.foreign({ store, info: made })) !== undefined
   const flags = [...place.flags, ...(yield* SessionRoot.flagsOf({ store, info: made })), ...model]

@@ -6,9 +6,9 @@ import * as SessionStore from "../../services/SessionStore.ts"
 import * as SessionLines from "../../SessionLines.ts"
 import * as Sessions from "../../Sessions.ts"
 import * as Database from "../Database.ts"
+import * as ErrorWords from "../ErrorWords.ts"
 import * as KeptSession from "../KeptSession.ts"
 import * as LineFile from "../LineFile.ts"
-import * as Messages from "../Messages.ts"
 import * as SessionModel from "../model/SessionModel.ts"
 import { Output } from "../Output.ts"
 import { badInput, type Ended, Refusal } from "../Refusal.ts"
@@ -41,7 +41,7 @@ const importLines = Effect.fnUntraced(function*(
     Effect.provide(Database.layer(place)),
     Effect.mapError((error) => {
       if (error instanceof Refusal) return error
-      return isTaken(error) ? taken(session.sessionId, file, place) : Messages.refusal(error)
+      return isTaken(error) ? taken(session.sessionId, file, place) : ErrorWords.refusal(error)
     })
   )
   const { info } = imported
@@ -56,7 +56,7 @@ const read = Effect.fnUntraced(function*(file: string, to: string | undefined) {
   if (to !== undefined) yield* KeptSession.newId("--to", to, "leave it out for the one that the session had")
   const session = yield* Effect.mapError(
     SessionLines.decode(LineFile.read(file), { to }),
-    (error) => error instanceof Refusal ? error : unusable(file, Messages.ofRun(error))
+    (error) => error instanceof Refusal ? error : unusable(file, ErrorWords.ofRun(error))
   )
   yield* KeptSession.newId(
     `the id of the session in ${LineFile.nameOf(file)}`,

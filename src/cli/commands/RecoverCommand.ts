@@ -8,9 +8,9 @@ import * as SessionStore from "../../services/SessionStore.ts"
 import * as Sessions from "../../Sessions.ts"
 import * as AllowedCalls from "../AllowedCalls.ts"
 import * as Database from "../Database.ts"
+import * as ErrorWords from "../ErrorWords.ts"
 import * as GoingOn from "../GoingOn.ts"
 import type { Input } from "../Input.ts"
-import * as Messages from "../Messages.ts"
 import { Output } from "../Output.ts"
 import { codes, Ended, type Refusal } from "../Refusal.ts"
 import * as InProgram from "../render/InProgram.ts"
@@ -57,7 +57,7 @@ export const run = Effect.fnUntraced(function*(
     }
     yield* stderr.write(`── ${TerminalText.line(sessionId)}  ${TerminalText.line(title)}\n`)
     if (Result.isFailure(worker)) {
-      yield* stderr.write(`${Messages.line(worker.failure.line)}\n`)
+      yield* stderr.write(`${ErrorWords.line(worker.failure.line)}\n`)
       code = codes.failed
       continue
     }
@@ -124,7 +124,7 @@ const leftByProcesses = Effect.fnUntraced(function*(
   const { stderr } = yield* Output
   const store = yield* (isList ? Database.readable : Database.existing)(settings)
   if (store === undefined) return { left: [], others: 0, unread: 0 }
-  const list = (unowned: boolean) => Effect.mapError(store.list({ ends: [undefined], unowned }), Messages.refusal)
+  const list = (unowned: boolean) => Effect.mapError(store.list({ ends: [undefined], unowned }), ErrorWords.refusal)
   const [unfinished, unowned] = yield* Effect.all([list(false), list(true)])
   const isLeft = new Set(unowned.map(({ sessionId }) => sessionId))
   const left: Array<Left> = []
@@ -140,19 +140,19 @@ const leftByProcesses = Effect.fnUntraced(function*(
     const foreign = yield* Effect.result(SessionAgent.foreign({ store, info }))
     if (Result.isFailure(foreign)) {
       unread++
-      yield* stderr.write(`${Messages.line(foreign.failure.line)}\n`)
+      yield* stderr.write(`${ErrorWords.line(foreign.failure.line)}\n`)
       continue
     }
     const admitted = SessionAgent.allowed(settings, info, foreign.success, InProgram.goOn)
     if (Result.isFailure(admitted)) {
       others++
-      yield* stderr.write(`${Messages.line(`left alone: ${admitted.failure.line}`)}\n`)
+      yield* stderr.write(`${ErrorWords.line(`left alone: ${admitted.failure.line}`)}\n`)
       continue
     }
     const folded = yield* Effect.result(stateOf(store, sessionId, isList))
     if (Result.isFailure(folded)) {
       unread++
-      yield* stderr.write(`${Messages.line(Messages.ofRun(folded.failure))}\n`)
+      yield* stderr.write(`${ErrorWords.line(ErrorWords.ofRun(folded.failure))}\n`)
     } else if (folded.success.state.abortRequested !== undefined) {
       others++
       const end = Invocation.of("abort", [sessionId], Invocation.placeOf(settings.flags))
@@ -169,7 +169,7 @@ const leftByProcesses = Effect.fnUntraced(function*(
       if (Result.isSuccess(adopted)) left.unshift({ info, settings: adopted.success, willRun: folded.success.willRun })
       else {
         unread++
-        yield* stderr.write(`${Messages.line(adopted.failure.line)}\n`)
+        yield* stderr.write(`${ErrorWords.line(adopted.failure.line)}\n`)
       }
     }
   }

@@ -7,9 +7,9 @@ import type * as Scope from "effect/Scope"
 import { count } from "../../run/Quantity.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import * as Sessions from "../../Sessions.ts"
+import * as ErrorWords from "../ErrorWords.ts"
 import { Input } from "../Input.ts"
 import * as KeptSession from "../KeptSession.ts"
-import * as Messages from "../Messages.ts"
 import { Output } from "../Output.ts"
 import { badInput, codes, Ended, type Refusal } from "../Refusal.ts"
 import * as Invocation from "../render/Invocation.ts"
@@ -50,10 +50,10 @@ const remove = Effect.fnUntraced(function*(
       const { reason } = removing.failure
       // one that was found is gone: with one before it, or by another process
       const isGone = reason._tag === "SessionNotFound"
-      if (!isGone && reason._tag !== "SessionBusy") return yield* Messages.refusal(removing.failure)
+      if (!isGone && reason._tag !== "SessionBusy") return yield* ErrorWords.refusal(removing.failure)
       if (!isGone) {
         staysAny = true
-        yield* stderr.write(`${Messages.line(stays(place, info.sessionId, reason))}\n`)
+        yield* stderr.write(`${ErrorWords.line(stays(place, info.sessionId, reason))}\n`)
         // nothing below a session that is in use was tried
         if (reason.sessionId === info.sessionId) continue
       }

@@ -5,7 +5,7 @@ import type * as Scope from "effect/Scope"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Sessions from "../../Sessions.ts"
 import * as Database from "../Database.ts"
-import * as Messages from "../Messages.ts"
+import * as ErrorWords from "../ErrorWords.ts"
 import { Output } from "../Output.ts"
 import type { Ended, Refusal } from "../Refusal.ts"
 import * as Invocation from "../render/Invocation.ts"
@@ -33,7 +33,7 @@ const list = Effect.fnUntraced(function*(
   const most = (yield* Settings.whole("--limit", limit)) ?? (place.json ? undefined : defaultLimit)
   const store = yield* Database.readable(place)
   const listed = (options: SessionStore.ListOptions) =>
-    store === undefined ? Effect.succeed([]) : Effect.mapError(store.list({ ...options, prefix }), Messages.refusal)
+    store === undefined ? Effect.succeed([]) : Effect.mapError(store.list({ ...options, prefix }), ErrorWords.refusal)
   const beginning = prefix === undefined ? [] : ["--prefix", prefix]
   const found = yield* listed({
     ...(all ? {} : { parents: [undefined] }),
@@ -49,7 +49,7 @@ const list = Effect.fnUntraced(function*(
       : `there is no session whose id begins with ${JSON.stringify(prefix)}: ${
         Invocation.of("sessions", [], place.flags)
       }`
-    return yield* stderr.write(`${Messages.line(none)}\n`)
+    return yield* stderr.write(`${ErrorWords.line(none)}\n`)
   }
   const shown = found.slice(0, most)
   const look = {

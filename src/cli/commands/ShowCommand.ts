@@ -3,9 +3,9 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type * as RunEvent from "../../run/RunEvent.ts"
+import * as ErrorWords from "../ErrorWords.ts"
 import * as KeptRuns from "../KeptRuns.ts"
 import * as KeptSession from "../KeptSession.ts"
-import * as Messages from "../Messages.ts"
 import type { Output } from "../Output.ts"
 import type { Ended, Refusal } from "../Refusal.ts"
 import * as Print from "../render/Print.ts"
@@ -31,7 +31,7 @@ const show = Effect.fnUntraced(function*(
   const { info, store } = yield* KeptSession.toRead(place, session)
   const forEachPage = <E, R>(print: (events: ReadonlyArray<RunEvent.Durable>) => Effect.Effect<void, E, R>) =>
     store.read(info.sessionId).pipe(
-      Stream.mapError(Messages.refusal),
+      Stream.mapError(ErrorWords.refusal),
       Stream.runForEachArray(print)
     )
   if (isTimeline) return yield* ShowTimeline.show(place, info.sessionId, isFull, forEachPage)

@@ -8,8 +8,8 @@ import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Sessions from "../../Sessions.ts"
 import * as CountedRuns from "../CountedRuns.ts"
 import * as Database from "../Database.ts"
+import * as ErrorWords from "../ErrorWords.ts"
 import * as KeptSession from "../KeptSession.ts"
-import * as Messages from "../Messages.ts"
 import { Output } from "../Output.ts"
 import { badInput, codes, Ended, type Refusal } from "../Refusal.ts"
 import * as Print from "../render/Print.ts"
@@ -38,7 +38,7 @@ const stats = Effect.fnUntraced(function*(
     ? yield* ofAll(place, filter)
     : yield* ofOne(place, filter, session)
   const summary = RunStats.summarize(stats)
-  const say = (line: string) => stderr.write(`${Messages.line(line)}\n`)
+  const say = (line: string) => stderr.write(`${ErrorWords.line(line)}\n`)
   if (isEmpty) yield* say(Database.noSessions(place))
   else if (summary.runs === 0) yield* say(noRuns(filter, summary))
   if (place.json) yield* Print.print(`${RenderStats.json(summary)}\n`)
@@ -61,7 +61,7 @@ const ofOne = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Found, Refusal, Scope.Scope> {
   const { info, store } = yield* KeptSession.toRead(place, session)
   const runs = CountedRuns.make()(info.createdAt)
-  const stats = yield* Effect.mapError(fold(store, info.sessionId, runs, RunStats.make(filter)), Messages.refusal)
+  const stats = yield* Effect.mapError(fold(store, info.sessionId, runs, RunStats.make(filter)), ErrorWords.refusal)
   return { stats, isEmpty: false, leftOut: [] }
 })
 

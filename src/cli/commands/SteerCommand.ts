@@ -3,9 +3,9 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as Delivery from "../../run/Delivery.ts"
 import type * as RunError from "../../run/RunError.ts"
+import * as ErrorWords from "../ErrorWords.ts"
 import * as IdleAgent from "../IdleAgent.ts"
 import * as KeptSession from "../KeptSession.ts"
-import * as Messages from "../Messages.ts"
 import { Output } from "../Output.ts"
 import { badInput, codes, Ended, type Refusal } from "../Refusal.ts"
 import * as Print from "../render/Print.ts"
@@ -30,7 +30,7 @@ const steer = Effect.fnUntraced(function*(
   const told = yield* Effect.mapError(agent.queue(sessionId, kind, message), refusal(sessionId))
   const waiting = Effect.delay(stderr.write(waits[kind]), "1 second")
   const delivery = yield* Effect.raceFirst(
-    Effect.mapError(told, Messages.refusal),
+    Effect.mapError(told, ErrorWords.refusal),
     Effect.andThen(place.json ? Effect.void : waiting, Effect.never)
   )
   const line = `${TerminalText.json(JSON.stringify({ sessionId, ...delivery }))}\n`
@@ -53,7 +53,7 @@ const refusal = (sessionId: string) => (error: RunError.RunError): Refusal =>
     ? badInput(
       `session ${JSON.stringify(sessionId)} is in use by another process that cannot be sent a message: try again`
     )
-    : Messages.refusal(error)
+    : ErrorWords.refusal(error)
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
   Print.untilSignal(Effect.scoped(steer(options)))

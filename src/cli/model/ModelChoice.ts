@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type * as Model from "../../services/Model.ts"
-import * as Messages from "../Messages.ts"
+import * as ErrorWords from "../ErrorWords.ts"
 import { badInput, type Refusal } from "../Refusal.ts"
 import type { Settings } from "../Settings.ts"
 import * as AiSdkModels from "./AiSdkModels.ts"
@@ -73,7 +73,7 @@ export const notices = ({ isModelOfSession, model }: Chosen): ReadonlyArray<stri
   model === undefined
     ? [notice]
     : isModelOfSession
-    ? [Messages.line(`no model is named, so ${JSON.stringify(model)} answers, as it did in this session`)]
+    ? [ErrorWords.line(`no model is named, so ${JSON.stringify(model)} answers, as it did in this session`)]
     : []
 
 const notice =

@@ -6,9 +6,9 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type * as Message from "../../run/Message.ts"
+import * as ErrorWords from "../ErrorWords.ts"
 import * as Flags from "../Flags.ts"
 import type { Kept } from "../KeptSession.ts"
-import * as Messages from "../Messages.ts"
 import { badInput, type Refusal } from "../Refusal.ts"
 import type { Settings } from "../Settings.ts"
 import * as AiSdkModels from "./AiSdkModels.ts"
@@ -35,7 +35,7 @@ export const last = Effect.fnUntraced(function*(
     const turn = yield* store.read(info.sessionId, { from: Math.max(1, to - page + 1), to }).pipe(
       Stream.filter((event) => event._tag === "TurnStarted"),
       Stream.runLast,
-      Effect.mapError(Messages.refusal)
+      Effect.mapError(ErrorWords.refusal)
     )
     if (Option.isSome(turn)) return turn.value.model
   }

@@ -12,7 +12,7 @@ import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunEvents from "../../run/RunEvents.ts"
 import { callId } from "../../run/state/OpenCall.ts"
 import * as AnsweredBy from "../approval/AnsweredBy.ts"
-import * as Messages from "../Messages.ts"
+import * as ErrorWords from "../ErrorWords.ts"
 import * as CompactionLines from "./CompactionLines.ts"
 import * as EndLine from "./EndLine.ts"
 import * as InputLines from "./InputLines.ts"
@@ -83,7 +83,7 @@ export const step = (look: Look, state: State, event: RunEvent.RunEvent): Step =
       return discard(look, state)
     case "RetryScheduled": {
       const [next, writes] = endLine(state)
-      const trouble = TerminalText.sentence(Messages.ofAttempt(event.error))
+      const trouble = TerminalText.sentence(ErrorWords.ofAttempt(event.error))
       const why = trouble === state.trouble ? "the same again" : trouble
       const words = `${why}; trying again in ${duration(event.delay)}`
       return [{ ...next, trouble, waitsFor: "waiting to try again" }, [...writes, err(look.paint.yellow(`↻ ${words}`))]]
@@ -185,7 +185,7 @@ const end = (look: Look, state: State, event: RunEvent.End): Step => {
 export const ending = (look: Look, event: RunEvent.End): string => {
   const goOn = look.isChat ? undefined : EndLine.goOn(event, look.sessionId, look.flags)
   return [
-    ...(event._tag === "RunFailed" ? [Messages.line(Messages.ofReason(event.error.reason, look.flags))] : []),
+    ...(event._tag === "RunFailed" ? [ErrorWords.line(ErrorWords.ofReason(event.error.reason, look.flags))] : []),
     EndLine.line(event, look.sessionId, look.paint),
     ...(goOn === undefined ? [] : [goOn])
   ].map((line) => `${line}\n`).join("")

@@ -1,12 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as Messages from "../../src/cli/Messages.ts"
+import * as ErrorWords from "../../src/cli/ErrorWords.ts"
 import * as RunError from "../../src/run/RunError.ts"
 
 const message = "Something\n  happened"
 const network = { _tag: "Network", message: "the line was cut" } as const
 
 /** Each reason with the words that its line must contain. */
-const reasons: ReadonlyArray<readonly [Parameters<typeof Messages.ofReason>[0], string]> = [
+const reasons: ReadonlyArray<readonly [Parameters<typeof ErrorWords.ofReason>[0], string]> = [
   [{ _tag: "Authentication", message }, "something happened; check OPENAI_API_KEY"],
   [{ _tag: "QuotaExhausted", message }, "billing"],
   [{ _tag: "ContextOverflow", message }, "--session"],
@@ -31,17 +31,17 @@ const reasons: ReadonlyArray<readonly [Parameters<typeof Messages.ofReason>[0], 
 describe("the message of an error", () => {
   for (const [reason, words] of reasons) {
     it(`${reason._tag} is one line with what to do`, () => {
-      const line = Messages.line(Messages.ofReason(reason))
+      const line = ErrorWords.line(ErrorWords.ofReason(reason))
       assert.include(line, words)
       assert.match(line, /^fiberloop: [^\n]+$/)
     })
   }
 
   it("is safe to show", () => {
-    assert.strictEqual(Messages.line("The \u001b[31m end"), "fiberloop: the \\x1b[31m end")
+    assert.strictEqual(ErrorWords.line("The \u001b[31m end"), "fiberloop: the \\x1b[31m end")
   })
 
   it("exists for every error of a run", () => {
-    assert.include(Messages.ofRun(RunError.sessionBusy("s", "r")), "busy")
+    assert.include(ErrorWords.ofRun(RunError.sessionBusy("s", "r")), "busy")
   })
 })
