@@ -32,6 +32,16 @@ describe("a list of sessions", () => {
     )
   })
 
+  it("colours the ends: green for completed, red for failed, yellow for those that may go on", () => {
+    const colourOf = (end: SessionStore.SessionInfo["end"]) => {
+      const look = { paint: Paint.coloured, columns: Infinity, now }
+      const word = RenderSessions.end(info("a", { end }))
+      return RenderSessions.lines([info("a", { end })], look).split(word)[0]!.split("\u001b").at(-1)
+    }
+    const ends = ["RunCompleted", "RunFailed", "RunLimited", "RunSuspended", "RunAborted", undefined] as const
+    assert.deepStrictEqual(ends.map(colourOf), ["[32m", "[31m", "[33m", "[33m", "[33m", "[33m"])
+  })
+
   it("cuts wide words to fit the terminal", () => {
     const [line] = lines([info("a", { title: "三".repeat(40) })], 60).split("\n")
     assert.match(line!, /三…$/)

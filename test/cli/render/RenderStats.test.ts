@@ -67,6 +67,22 @@ events                  15  of a session mean 5, p95 11, max 11
     )
   })
 
+  it("name no part of the runs if all of them are over", () => {
+    assert.match(RenderStats.text(summaryOf(first, second), plain), /\nsuccess +50 %\n/)
+  })
+
+  it("have three digits, and none after the point from 100 on", () => {
+    const mean = (...tokens: ReadonlyArray<number>) => {
+      const answers = tokens.map((inputTokens) => Draft.assistant([], { usage: { inputTokens, outputTokens: 0 } }))
+      const text = RenderStats.text(summaryOf(Draft.log(Draft.started("go"), ...answers, Draft.completed())), plain)
+      return /sent in a call +mean ([\d.]+),/.exec(text)?.[1]
+    }
+    assert.deepStrictEqual(
+      [mean(1, 1, 2), mean(10, 10, 10), mean(12, 12, 13), mean(99, 100, 100), mean(100, 100, 101), mean(333, 333, 334)],
+      ["1.33", "10", "12.3", "99.7", "100", "333"]
+    )
+  })
+
   it("fit a terminal, with bold headings", () => {
     const text = RenderStats.text(summaryOf(first), { paint: Paint.coloured, columns: 40 })
     assert.include(text, "\u001b[1mruns\u001b[0m ")

@@ -42,6 +42,13 @@ describe("the outcome of a call", () => {
     })
   }
 
+  it("is the result itself up to 60 characters, else how many it has", () => {
+    const line = (result: string) =>
+      ToolLine.settled(Events.settled("pay", { _tag: "Succeeded", result }), {}, Paint.plain)
+    assert.include(line("x".repeat(60)), `✓ ${"x".repeat(60)} `)
+    assert.include(line("x".repeat(61)), "✓ 61 characters ")
+  })
+
   it("names the hook that gave the result in place of the tool", () => {
     const settled = Events.settled("pay", { _tag: "Succeeded", result: "known" })
     assert.include(ToolLine.settled({ ...settled, hook: "cache" }, {}, Paint.plain), "✓ known  by the hook cache")
