@@ -81,6 +81,20 @@ describe("fiberloop abort", () => {
       assert.strictEqual((yield* on("show", [id, "--json"])).stdout, before.stdout)
     }))
 
+  it.effect("leaves a run that was aborted before as it is, and says so", () =>
+    Effect.gen(function*() {
+      const { events, on } = yield* left(waiting)
+      yield* on("abort", ["left-one"])
+      const before = yield* events
+      const { code, stderr, stdout } = yield* on("abort", ["left-one"])
+      assert.deepStrictEqual([code, stderr, stdout], [
+        0,
+        "",
+        "The last run of session left-one was already over: aborted.\n"
+      ])
+      assert.deepStrictEqual(yield* events, before)
+    }))
+
   it.effect("prints the session for programs with --json", () =>
     Effect.gen(function*() {
       const { on } = yield* left(waiting)

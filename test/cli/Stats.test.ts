@@ -174,6 +174,17 @@ describe("runs that several sessions have", () => {
       }).pipe(Effect.provide(place.store))
     }))
 
+  it.effect("count once if they were resumed in the millisecond in which they were copied", () =>
+    Effect.gen(function*() {
+      const place = yield* workplace()
+      yield* Effect.gen(function*() {
+        yield* append("s", 0, Draft.started("go"), Draft.limited(), Draft.resumed(2), ...turn(1), Draft.completed())
+        yield* fork("s", "f")
+        const once = { sessions: 1, runs: 1, drives: 2, turns: 1, cost: 2, completed: 1, limited: 0 }
+        assert.deepStrictEqual(yield* counted(place), once)
+      }).pipe(Effect.provide(place.store))
+    }))
+
   it.effect("count with what a compaction by hand spent in a copy, whether the copy resumes the run later or not", () =>
     Effect.gen(function*() {
       const place = yield* workplace()
