@@ -37,6 +37,21 @@ describe("the message of an error", () => {
     })
   }
 
+  it("says when to try again: later, if the provider names no time to wait", () => {
+    const givenUp = (retryAfter?: number) =>
+      ErrorWords.ofReason({
+        _tag: "RetriesExhausted",
+        message,
+        last: { ...network, ...(retryAfter === undefined ? {} : { retryAfter }) },
+        attempts: 4
+      }).split("; ")[1]
+    assert.deepStrictEqual([givenUp(2_000), givenUp(0), givenUp()], [
+      "given up after 4 attempts, try again in 2.0 s",
+      "given up after 4 attempts, try again later",
+      "given up after 4 attempts, try again later"
+    ])
+  })
+
   it("is safe to show", () => {
     assert.strictEqual(ErrorWords.line("The \u001b[31m end"), "fiberloop: the \\x1b[31m end")
   })

@@ -67,6 +67,11 @@ it.effect("what was typed applies, and is repeated for another run", () =>
     ])
   }))
 
+it.effect("a number may begin with zeros", () =>
+  Effect.gen(function*() {
+    assert.strictEqual((yield* check({ maxTurns: "007" })).maxTurns, 7)
+  }))
+
 it.effect("a Postgres is named to another run without its password", () =>
   Effect.gen(function*() {
     const { db, flags } = yield* check({ db: "postgres://me:secret@host/app" })
