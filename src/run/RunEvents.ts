@@ -28,12 +28,14 @@ const joinRuns = (events: ReadonlyArray<RunEvent.RunEvent>): Array<RunEvent.RunE
       out.push(first)
       continue
     }
-    let { count = 1, delta } = first
+    let { count = 1 } = first
+    // joined at once: a string that is added to piece by piece keeps every piece
+    const more: Array<string> = []
     for (let event = events[next]; event !== undefined && isNext(first, count, event); event = events[++next]) {
-      delta += event.delta
+      more.push(event.delta)
       count += event.count ?? 1
     }
-    out.push(next === at + 1 ? first : { ...first, count, delta })
+    out.push(next === at + 1 ? first : { ...first, count, delta: first.delta + more.join("") })
   }
   return out
 }

@@ -1,11 +1,11 @@
 /**
  * One reader of a feed, and its buffer: a reader that does not read costs at most 1,024 events, the deltas of one message joined
- * into a few, and a cursor.
+ * into a few, those of messages before it up to 65,536 characters, and a cursor.
  *
- * When the buffer is full, neighbouring deltas of one block are joined and other transient events are dropped. Where that
- * is not enough, everything up to the last durable event is dropped and read again from the store, by `seq`, when the
- * reader comes back; dropped deltas are restated by those events. An end stays in the buffer whatever happens. While the run goes on,
- * a store that does not answer is asked again: who reads slowly has not left.
+ * When the buffer is full, neighbouring deltas of one block are joined and other transient events are dropped; so are the deltas of
+ * settled attempts once they are longer than that. Where that is not enough, everything up to the last durable event is dropped and
+ * read again from the store, by `seq`, when the reader comes back. Dropped deltas are restated by durable events. An end stays in the
+ * buffer whatever happens. While the run goes on, a store that does not answer is asked again: who reads slowly has not left.
  *
  * Does not own which events there are, nor who reads them (`Feed`).
  */
@@ -43,6 +43,8 @@ const { setImmediate } = globalThis
 
 /** How many events a reader may lag before its buffer is compacted. */
 const capacity = 1024
+/** How many characters of settled attempts a full buffer keeps. */
+const settledText = 65_536
 /** How many events are read again from the store at a time. */
 const page = 256
 
@@ -60,6 +62,16 @@ const inOne = (arrays: ReadonlyArray<Events>, size: number): ReadonlyArray<RunEv
   let at = 0
   for (const events of arrays) for (const event of events) out[at++] = event
   return out
+}
+
+/** Without the deltas of settled attempts, which the events that settled them restate, where those are too long to keep. */
+const withoutLongText = (events: Array<RunEvent.RunEvent>): Array<RunEvent.RunEvent> => {
+  const settled = events.findLastIndex((event) =>
+    event._tag === "AssistantMessage" || event._tag === "AttemptDiscarded"
+  )
+  let length = 0
+  for (const event of events.slice(0, settled + 1)) if (RunEvent.isDelta(event)) length += event.delta.length
+  return length <= settledText ? events : events.filter((event, at) => at > settled || !RunEvent.isDelta(event))
 }
 
 const isBeforeEnd = (event: RunEvent.RunEvent): boolean => RunEvent.isDurable(event) && !RunEvent.isEnd(event)
@@ -164,7 +176,7 @@ export class FeedReader implements Watcher {
   /** Keeps the buffer bounded; see the head of this file. */
   #compact(): void {
     const before = inOne(this.#buffer, this.#size)
-    let events = RunEvents.joined(before)
+    let events = withoutLongText(RunEvents.joined(before))
     if (events.length > capacity / 2) {
       const cut = events.findLastIndex(isBeforeEnd)
       const dropped = events.slice(0, cut + 1).filter(RunEvent.isDurable)

@@ -121,6 +121,32 @@ describe("a full buffer", () => {
     assert.isAbove(looks, n)
   })
 
+  it.effect("keeps the text of one answer, and little of those that are settled, which their messages restate", () =>
+    Effect.gen(function*() {
+      const feed = yield* make()
+      const [turns, text] = [20, "what it said ".repeat(2000)]
+      const pieces = text.match(/.{10}/g)!
+      const published: Array<RunEvent.RunEvent> = []
+      const publish = (event: RunEvent.RunEvent) => {
+        published.push(event)
+        feed.publish([event])
+      }
+      for (let turn = 1; turn <= turns; turn++) {
+        pieces.forEach((piece, index) => publish({ ...delta(index), turn, delta: piece } as RunEvent.RunEvent))
+        if (turn === turns) break
+        const settled = Drafts.assistant([{ type: "text", text }])
+        publish({ ...settled, turn, seq: turn, at: 0, runId: "r", version: 1 } as RunEvent.Durable)
+      }
+      feed.end(Exit.void)
+      const events = (yield* drain(feed)).flat()
+      const kept = RunLog.only(events, "TextDelta").reduce((sum, { delta }) => sum + delta.length, 0)
+      assert.isAtMost(kept, 65_536 + 2 * text.length)
+      assert.strictEqual(RunLog.only(events, "AssistantMessage").length, turns - 1)
+      const read = (events: ReadonlyArray<RunEvent.RunEvent>) =>
+        Stream.mkString(RunEvents.text(Stream.fromIterable(events)))
+      assert.strictEqual(yield* read(events), yield* read(published))
+    }))
+
   it.effect("leaves no gap inside a text whose deltas it dropped", () =>
     Effect.gen(function*() {
       const feed = yield* make(1500)
