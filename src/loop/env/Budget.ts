@@ -35,8 +35,8 @@ export class Budget implements Below.Spender {
   parent: Pointer.Parent | undefined
   #around: Budget | undefined
   #log: Log | undefined
-  /** by call */
-  #below: ReadonlyArray<Below.Below> = none
+  /** by the ids of calls; also of some that are over */
+  #below: Map<string, Below.Below> | undefined
   #spent: Usage.Usage | undefined
 
   constructor({ runId, sessionId }: Pointer.Run) {
@@ -56,7 +56,7 @@ export class Budget implements Below.Spender {
       this.#around?.tell(this.parent, this, this.#spent)
     }
     this.#log = undefined
-    this.#below = none
+    this.#below = undefined
   }
 
   /**
@@ -92,17 +92,19 @@ export class Budget implements Below.Spender {
     const state = this.#log?.state
     // before this run's first event the log's state is that of another run
     const own = state?.runId === this.runId ? state.totals.usage : Usage.zero
-    return Usage.add(own, this.#spentUnderWay() ?? Usage.zero)
+    const below = this.#spentUnderWay()
+    return below === undefined ? own : Usage.add(own, below)
   }
 
   /** What was spent below a call of the run that the log is about; undefined where nothing was. */
   spentIn(callId: string): Usage.Usage | undefined {
-    return this.#below === none ? undefined : this.#spentFor((call) => this.#isOurs(call) && call.callId === callId)
+    const spent = this.#belowOurs(callId)?.spent()
+    return spent === undefined || Usage.isNothing(spent) ? undefined : spent
   }
 
   /** The runs that have worked so far for a call of the run that the log is about. */
   runsFor(callId: string): ReadonlyArray<Pointer.Run> {
-    return this.#below.flatMap((below) => this.#isOurs(below.call) && below.call.callId === callId ? below.runs() : [])
+    return this.#belowOurs(callId)?.runs() ?? []
   }
 
   /** The limit that forbids the next model call, if any; `more` was spent besides and is not in the log yet, as are so many `errors`. */
@@ -156,13 +158,27 @@ export class Budget implements Below.Spender {
     return this.#log?.state.limits ?? {}
   }
 
-  /** What is spent for a call. Calls that are over are dropped: they were settled with what was spent for them. */
+  /** What is spent for a call that is under way. */
   #belowOf(call: Pointer.Parent): Below.Below {
-    const known = this.#below.find((below) => Pointer.isSameCall(below.call, call))
+    const known = this.#belowOurs(call.callId)
     if (known !== undefined) return known
     const below = new Below.Below(call)
-    this.#below = [...this.#below.filter(({ call }) => this.#isUnderWay(call)), below]
+    this.#below = this.#kept()
+    this.#below.set(call.callId, below)
     return below
+  }
+
+  /** What is known of calls, without those that are over once they are the most. */
+  #kept(): Map<string, Below.Below> {
+    const openCalls = this.#log?.state.openCalls ?? []
+    if (this.#below !== undefined && this.#below.size <= 2 * openCalls.length) return this.#below
+    const open = openCalls.flatMap(({ callId }) => this.#belowOurs(callId) ?? [])
+    return new Map(open.map((below) => [below.call.callId, below]))
+  }
+
+  #belowOurs(callId: string): Below.Below | undefined {
+    const below = this.#below?.get(callId)
+    return below !== undefined && this.#isOurs(below.call) ? below : undefined
   }
 
   /** The clock is read only where the run's time is limited. */
@@ -173,20 +189,20 @@ export class Budget implements Below.Spender {
   /** The state, with spending and errors added that the log does not hold yet. */
   #counted(more?: Usage.Usage, errors = 0): RunState.RunState {
     const { state } = this.#log!
-    const below = this.#below === none ? undefined : this.#spentUnderWay()
+    const below = this.#spentUnderWay()
     if (below === undefined && more === undefined && errors === 0) return state
     const usage = Usage.add(Usage.add(state.totals.usage, below ?? Usage.zero), more ?? Usage.zero)
     return { ...state, totals: { ...state.totals, usage, errors: state.totals.errors + errors } }
   }
 
+  /** What is spent for calls without an outcome; undefined where that is nothing. Calls that are over were settled with theirs. */
   #spentUnderWay(): Usage.Usage | undefined {
-    return this.#spentFor((call) => this.#isUnderWay(call))
-  }
-
-  /** What is spent for the calls that `isAsked` picks; undefined where that is nothing. */
-  #spentFor(isAsked: (call: Pointer.Parent) => boolean): Usage.Usage | undefined {
+    if (this.#below === undefined) return undefined
     let sum = Usage.zero
-    for (const below of this.#below) if (isAsked(below.call)) sum = Usage.add(sum, below.spent())
+    for (const { callId } of this.#log?.state.openCalls ?? []) {
+      const below = this.#belowOurs(callId)
+      if (below !== undefined) sum = Usage.add(sum, below.spent())
+    }
     return Usage.isNothing(sum) ? undefined : sum
   }
 
@@ -203,6 +219,3 @@ export class Budget implements Below.Spender {
 }
 
 const usageLimits = ["maxTokens", "maxCost"] as const
-
-/** What most runs have: it costs them nothing. */
-const none: ReadonlyArray<Below.Below> = []
