@@ -1,8 +1,9 @@
 /**
- * Counts what a drive sends, in tokens; what was counted once is not counted again.
+ * Counts what a drive sends, in tokens; what was counted once is not counted again, and tools not by other drives either.
  *
  * Does not own what a request takes in all (`Sizing`).
  */
+import { memoize } from "effect/Function"
 import * as Schema from "effect/Schema"
 import * as MessageTokens from "../../run/MessageTokens.ts"
 import * as Transcript from "../../run/Transcript.ts"
@@ -13,12 +14,13 @@ import type * as Env from "./Env.ts"
 
 export class Counter {
   readonly ofText: (text: string) => number
+  readonly #tokenizer: Tokenizer
   #tokens: MessageTokens.MessageTokens | undefined
-  #tools: WeakMap<Model.Tools[number], number> | undefined
   #last: Transcript.Total | undefined
   #sized: { readonly env: Env.Env; readonly size: ContextManager.Size } | undefined
 
   constructor(tokenizer: Tokenizer) {
+    this.#tokenizer = tokenizer
     this.ofText = (text) => tokenizer.count(text)
   }
 
@@ -34,7 +36,8 @@ export class Counter {
   }
 
   tools(tools: Model.Tools): number {
-    return tools.reduce((sum, tool) => sum + this.#tool(tool), 0)
+    const count = ofTool(this.#tokenizer)
+    return tools.reduce((sum, tool) => sum + count(tool), 0)
   }
 
   /** what `make` returns for an environment; called once as long as that stays the same */
@@ -42,17 +45,16 @@ export class Counter {
     if (this.#sized?.env !== env) this.#sized = { env, size: make(env) }
     return this.#sized.size
   }
-
-  #tool(tool: Model.Tools[number]): number {
-    const known = this.#tools?.get(tool)
-    if (known !== undefined) return known
-    const { description = "", name } = tool
-    const tokens = this.tokens.tool({ name, description, schema: schemaOf(tool) })
-    this.#tools ??= new WeakMap()
-    this.#tools.set(tool, tokens)
-    return tokens
-  }
 }
+
+/** What a tokenizer counts for a tool: agents keep their tools for all runs. */
+const ofTool = memoize((tokenizer: Tokenizer) => {
+  const { tool } = MessageTokens.make((text) => tokenizer.count(text))
+  return memoize((offered: Model.Tools[number]): number => {
+    const { description = "", name } = offered
+    return tool({ name, description, schema: schemaOf(offered) })
+  })
+})
 
 /** The schema of its arguments as a provider gets it, or near enough to count it. */
 const schemaOf = (tool: Model.Tools[number]): Schema.Json => {
