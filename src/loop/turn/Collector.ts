@@ -28,7 +28,6 @@ interface Block {
 
 /** The arguments of a call, and the tool that they are for. */
 interface Params extends SoFar.Block {
-  readonly deltas: Array<string>
   tool: string
 }
 

@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import { Collector } from "../../../src/loop/turn/Collector.ts"
+import * as SoFar from "../../../src/loop/turn/SoFar.ts"
 import type * as RunEvent from "../../../src/run/RunEvent.ts"
 import type * as Model from "../../../src/services/Model.ts"
 
@@ -67,6 +68,27 @@ describe("an answer", () => {
       assert.deepStrictEqual([0, ...ends], [...told.map(({ index }) => index), shown.length])
     }
   }, { arbitrary: { runs: 300, size: 40, seed: "late" } })
+
+  it.prop("is kept and shown the same, however many late readers have come meanwhile", [Answer], ([parts]) => {
+    const [alone, read] = [new Collector("run", 1, 1), new Collector("run", 1, 1)]
+    for (const part of parts) {
+      assert.deepStrictEqual(read.push([part]), alone.push([part]))
+      read.soFar()
+    }
+    assert.deepStrictEqual(read.soFar(), alone.soFar())
+    assert.deepStrictEqual(read.content(), alone.content())
+  }, { arbitrary: { runs: 300, size: 40, seed: "readers" } })
+
+  it("is joined once, and not piece by piece again for the next late reader", () => {
+    const block = { _tag: "TextDelta" as const, block: "0", deltas: ["so ", "far", "\ud83d"], index: 0 }
+    const attempt = { runId: "run", turn: 1, attempt: 1 }
+    const text = { _tag: "TextDelta" as const, ...attempt, index: 0, block: "0" }
+    assert.deepStrictEqual(SoFar.joined([block], 2, attempt), [{ ...text, count: 2, delta: "so far" }])
+    assert.strictEqual(block.deltas.length, 1)
+    block.deltas.push("\ude42")
+    assert.deepStrictEqual(SoFar.joined([block], 3, attempt), [{ ...text, count: 3, delta: "so far🙂" }])
+    assert.strictEqual(block.deltas.length, 1)
+  })
 
   it.prop("is shown whole and in order, except for half a character at its end", [Answer], ([parts]) => {
     const { shown } = collect(parts, 4)
