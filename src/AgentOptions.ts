@@ -27,6 +27,9 @@ export type Source<Tools extends Record<string, Tool.Any>, E, R> =
   | Toolkit.WithHandler<Tools>
   | Effect.Effect<Toolkit.WithHandler<Tools>, E, R>
 
+/** The schema of an agent's final answers, where it has one. */
+export type Output = Schema.ConstraintCodec<unknown, unknown, never, never> | undefined
+
 /** The options of an agent. Wrong values are a defect when it is made. */
 export interface Options<Tools extends Record<string, Tool.Any>, A, E = never, R = never> {
   /** the system message; a run's `instructions` replace it */

@@ -6,7 +6,7 @@ import { it } from "@effect/vitest"
 import * as McpClient from "effect/ai/McpClient"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
-import type * as Context from "effect/Context"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Result from "effect/Result"
@@ -365,6 +365,35 @@ export const programs = {
   asText: () => {
     const agent = Agent.make({ instructions: "" })
     same<Effect.Success<typeof agent>>()<Agent.Client<string>>()
+  },
+
+  // an answer is what the schema says, whatever type the place expects where the agent is made
+  outputIsWhatItsSchemaSays: (isTyped: boolean) => {
+    const Sum = Schema.Struct({ total: Schema.Finite })
+    class Summing extends Context.Service<Summing, Agent.Client<typeof Sum.Type>>()("test/Summing") {}
+    const typed: Effect.Effect<Agent.Client<typeof Sum.Type>, never, Services> = Agent.make({
+      instructions: "",
+      output: Sum
+    })
+    const perhaps = Agent.make({ instructions: "", output: isTyped ? Sum : undefined })
+    same<Effect.Success<typeof perhaps>>()<Agent.Client<string | typeof Sum.Type>>()
+    const none = Agent.make({ instructions: "", output: undefined })
+    same<Effect.Success<typeof none>>()<Agent.Client<string>>()
+    const generic = <A>(output: Schema.Codec<A, unknown>) => Agent.make({ instructions: "", output })
+    same<Effect.Success<ReturnType<typeof generic<number>>>>()<Agent.Client<number>>()
+    // options that are typed before the agent is made may have no schema in them
+    const options: Agent.Options<typeof Kit.tools, typeof Sum.Type> = { instructions: "", toolkit: Kit }
+    const given = Agent.make(options)
+    same<Effect.Success<typeof given>>()<Agent.Client<string | typeof Sum.Type>>()
+    // @ts-expect-error the schema is missing
+    const forgotten: Effect.Effect<Agent.Client<typeof Sum.Type>, never, Services> = Agent.make({ instructions: "" })
+    // @ts-expect-error the schema is missing
+    const layer = Layer.effect(Summing, Agent.make({ instructions: "" }))
+    // @ts-expect-error the schema is of another type
+    const other: Effect.Effect<Agent.Client<number>, never, Services> = Agent.make({ instructions: "", output: Sum })
+    // @ts-expect-error a promise is no schema
+    Agent.make({ instructions: "", output: Promise.resolve(Sum) })
+    return { typed, forgotten, layer, other }
   }
 }
 
