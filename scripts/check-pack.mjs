@@ -184,15 +184,20 @@ for (const version of nodes) {
     })
   }
 
-  await step(`Node ${version}: every entry point loads, the command's files and the rooms are none`, async () => {
-    const load = names.map((_) => `await import("${_}")`).join("\n")
-    await run("node", ["--input-type=module", "-e", load], { cwd: app, bin: [bin] })
-    for (const name of ["cli/main", "agent.chunk", "run/run.chunk", "run/stats/Summary", "layers/SessionStoreSql"]) {
-      const closed = `import("fiberloop/${name}").then(() => console.log("it"), (_) => console.log(_.code))`
-      const { stdout } = await run("node", ["-e", closed], { cwd: app, bin: [bin] })
-      expect(stdout.trim() === "ERR_PACKAGE_PATH_NOT_EXPORTED", `importing fiberloop/${name} gives ${stdout}`)
+  await step(
+    `Node ${version}: every entry point loads, by import and by require, the command's files and the rooms are none`,
+    async () => {
+      const load = names.map((_) => `await import("${_}")`).join("\n")
+      await run("node", ["--input-type=module", "-e", load], { cwd: app, bin: [bin] })
+      const required = names.map((_) => `require("${_}")`).join("\n")
+      await run("node", ["--input-type=commonjs", "-e", required], { cwd: app, bin: [bin] })
+      for (const name of ["cli/main", "agent.chunk", "run/run.chunk", "run/stats/Summary", "layers/SessionStoreSql"]) {
+        const closed = `import("fiberloop/${name}").then(() => console.log("it"), (_) => console.log(_.code))`
+        const { stdout } = await run("node", ["-e", closed], { cwd: app, bin: [bin] })
+        expect(stdout.trim() === "ERR_PACKAGE_PATH_NOT_EXPORTED", `importing fiberloop/${name} gives ${stdout}`)
+      }
     }
-  })
+  )
 
   await step(
     `Node ${version}: fiberloop and an adapter load what that is made of once it is built, and adapters no agent`,

@@ -159,14 +159,16 @@ type Death =
   | { readonly _tag: "Finished" }
   | { readonly _tag: "Broke"; readonly point: string; readonly output: string }
 
-const child = fileURLToPath(new URL(`./CrashChild.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`, import.meta.url))
+/** Asked when a sweep starts: other modules of a bundle need no `import.meta`. */
+const child = () =>
+  fileURLToPath(new URL(`./CrashChild.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`, import.meta.url))
 
 /** Starts a process that dies at a point, and waits for its end. */
 const kill = (module: URL, name: string, place: Place, at: number): Effect.Effect<Death> =>
   Effect.callback<Death>((resume) => {
     const args = [
       ...process.execArgv.filter((arg) => !/inspect/.test(arg)),
-      child,
+      child(),
       module.href,
       name,
       JSON.stringify(place)

@@ -47,7 +47,7 @@ const parts = [
 
 /** Declares the tests under `name`; needs vitest and @effect/vitest, and throws elsewhere. */
 export const suite = <E>(name: string, layer: Layer.Layer<SessionStore.SessionStore, E>): void => {
-  TestRunner.check()
+  TestRunner.load()
   const test: TestRunner.Test = (claim, body) =>
     TestRunner.it.effect(claim, () => Effect.provide(Effect.scoped(body), layer))
   for (const part of parts) part(name, test)

@@ -12,12 +12,15 @@ import * as Layer from "effect/Layer"
 import { execFile } from "node:child_process"
 import { join } from "node:path"
 import { promisify } from "node:util"
+import { rolldown } from "rolldown"
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import { SessionStore } from "../../src/services/SessionStore.ts"
 import * as Appends from "../../src/testing/sessions/Appends.ts"
 import * as Fixtures from "../../src/testing/sessions/Fixtures.ts"
+import * as TestRunner from "../../src/testing/sessions/TestRunner.ts"
 import { suite } from "../../src/testing/SessionStoreSuite.ts"
 import * as ClassStore from "../support/ClassStore.ts"
+import { temporaryFolder } from "../support/Processes.ts"
 
 const testing = join(import.meta.dirname, "../../src/testing/index.ts")
 /** As if neither were installed. */
@@ -57,6 +60,31 @@ it("without @effect/vitest the suite says that it cannot be loaded", async () =>
   assert.strictEqual(await call({ VITEST: "true" }), `${needs}: @effect/vitest cannot be loaded`)
 })
 
+/** What a program that is no ES module prints. */
+const required = async (program: string) => {
+  const args = ["--no-warnings", "--import", withoutVitest, "--input-type=commonjs", "-e", program]
+  const { VITEST: _, ...env } = process.env
+  return (await promisify(execFile)(process.execPath, args, { env })).stdout.trim()
+}
+
+it("a program that is no ES module can require fiberloop/testing", async () => {
+  const program = `console.log(typeof require(${JSON.stringify(testing)}).ScriptedModel.layer)`
+  assert.strictEqual(await required(program), "function")
+})
+
+it.live("a bundle that is no ES module, where import.meta is empty, can hold fiberloop/testing", () =>
+  Effect.gen(function*() {
+    const dir = yield* temporaryFolder
+    const said = yield* Effect.promise(async () => {
+      // a bundle for browsers: one for Node gets an import.meta of its own from rolldown
+      const bundle = await rolldown({ input: testing, platform: "browser", external: /^node:/, logLevel: "silent" })
+      await bundle.write({ dir, format: "cjs", entryFileNames: "bundle.cjs", chunkFileNames: "[name].cjs" })
+      await bundle.close()
+      return required(`console.log(typeof require(${JSON.stringify(join(dir, "bundle.cjs"))}).ScriptedModel.layer)`)
+    })
+    assert.strictEqual(said, "function")
+  }).pipe(Effect.scoped))
+
 it.effect("a store that does what it must refuse fails the test in words, at the line of the request", () =>
   Effect.gen(function*() {
     for (const given of [undefined, { sessionId: "s" }]) {
@@ -89,6 +117,7 @@ const piecemeal = Layer.effect(
 
 const isAboutReaders = (claim: string) => claim === "a reader sees all events of an append, or none"
 
+TestRunner.load()
 Appends.appends("a store that appends events one by one", (claim, body) => {
   if (!isAboutReaders(claim)) return
   it.effect(`fails: ${claim}`, () =>
