@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import * as RunEvent from "../run/RunEvent.ts"
 import * as Delegating from "../services/Delegating.ts"
 import * as SessionStore from "../services/SessionStore.ts"
@@ -95,7 +96,10 @@ const begins = ({ _tag }: RunEvent.Durable) => _tag === "RunStarted" || _tag ===
 /** The operations of a store outside a session. */
 const over = (store: SessionStore.Store, operations: Operations.Operations): Omit<SessionStore.Store, "open"> => ({
   read: (sessionId, range) => Operations.stream(operations, "reading", store.read(sessionId, range)),
-  watch: (sessionId, from) => Operations.stream(operations, "watching", store.watch(sessionId, from)),
+  watch: (sessionId, from) => {
+    const events = store.watch(sessionId, from)
+    return Operations.stream(operations, "watching", events, Stream.take(events, 1))
+  },
   lastOf: (sessionId, type, runId) =>
     Operations.call(operations, "looking for a landmark", store.lastOf(sessionId, type, runId)),
   list: (options) => Operations.call(operations, "listing", store.list(options)),

@@ -12,7 +12,7 @@ import type * as SessionStore from "../../services/SessionStore.ts"
 /**
  * What goes wrong:
  * - `fails`: the n-th operation is not carried out, and fails
- * - `answerLost`: it is carried out, but reported as failed
+ * - `answerLost`: it is carried out, but reported as failed; a `watch`, which has no end, fails after its first event
  * - `down`: it and all that follow are not carried out, and fail
  * - `answerLostThenDown`: it is carried out, but reported as failed; all that follow fail
  */
@@ -89,13 +89,14 @@ export const call = <A, R>(
     return fate === "refused" ? Effect.fail(unavailable) : Effect.andThen(self, Effect.fail(unavailable))
   })
 
-/** `self`, which returns a stream, as an operation of the store. */
+/** `self`, which returns a stream, as an operation of the store; `arrived` is what comes of it before its answer is lost. */
 export const stream = <A>(
   { take }: Operations,
   what: string,
-  self: Stream.Stream<A, SessionStore.StoreError>
+  self: Stream.Stream<A, SessionStore.StoreError>,
+  arrived = self
 ): Stream.Stream<A, SessionStore.StoreError> =>
   Stream.unwrap(Effect.map(take(what), (fate) => {
     if (fate === "carriedOut") return self
-    return fate === "refused" ? Stream.fail(unavailable) : Stream.concat(self, Stream.fail(unavailable))
+    return fate === "refused" ? Stream.fail(unavailable) : Stream.concat(arrived, Stream.fail(unavailable))
   }))
