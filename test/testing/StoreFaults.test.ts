@@ -9,7 +9,7 @@ import * as Stream from "effect/Stream"
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import * as ToolExecutorToolkit from "../../src/layers/ToolExecutorToolkit.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
-import { notices, open, readAll, seqs, write } from "../../src/testing/sessions/Fixtures.ts"
+import { completed, notice, notices, open, readAll, seqs, started, write } from "../../src/testing/sessions/Fixtures.ts"
 import * as StoreFaults from "../../src/testing/StoreFaults.ts"
 import * as ClassStore from "../support/ClassStore.ts"
 
@@ -104,5 +104,25 @@ describe.each(["read", "watch"] as const)("a %s fails, and", (operation) => {
       assert.deepStrictEqual([yield* arrived(events), yield* held], [next, whole])
       yield* faults.clear
       assert.deepStrictEqual(yield* arrived(events), whole)
+    }))
+})
+
+describe("the last drive may lack its end", () => {
+  it.effect.each<readonly [string, StoreFaults.Fault, number, boolean, boolean]>([
+    ["where its session was not opened", "fails", 1, false, true],
+    ["where its beginning was not stored", "fails", 2, false, true],
+    ["not where something between was not stored", "fails", 3, false, false],
+    ["where its end was not stored", "fails", 3, true, true],
+    ["where nothing can be stored after it", "down", 3, false, true]
+  ])("%s", ([, fault, at, isEnd, mayLack]) =>
+    Effect.gen(function*() {
+      const faults = StoreFaults.make(fault, at)
+      yield* Effect.gen(function*() {
+        const session = yield* open("s")
+        yield* Effect.ignore(session.append([started({ seq: 1 })]))
+        const seq = session.head() + 1
+        yield* Effect.ignore(session.append([isEnd ? completed({ seq }) : notice({ seq })]))
+      }).pipe(Effect.scoped, Effect.ignore, Effect.provide(faults.around(belowOf(SessionStoreMemory.layer))))
+      assert.strictEqual(faults.mayLackEnd(), mayLack)
     }))
 })
