@@ -54,3 +54,28 @@ it.live(
     }),
   60_000
 )
+
+it.live.each<readonly [string, Omit<CrashSweep.Sweep, "module">, string]>([
+  [
+    "a run that is not taken up",
+    // the points before the session is opened, and before its second event is stored
+    { only: ["unlisted"], goOn: ["recover"], every: 4 },
+    "5, before storing TurnStarted: its run was not taken up"
+  ],
+  [
+    "a message that is not answered",
+    { only: ["endless"], goOn: ["hello"], every: 1000 },
+    "1, before opening the session: \"hello\" was not answered: The run stopped at the same call with the same result " +
+    "again and again (search, 4 times)"
+  ]
+])(
+  "%s after a death is reported as such",
+  ([, options, expected]) =>
+    Effect.gen(function*() {
+      const module = new URL("./WrongSubjects.ts", import.meta.url)
+      const { failures } = yield* CrashSweep.sweep({ module, ...options })
+      const found = failures.map(({ point, what }) => `${point}: ${what.replace(/, after .*/, "")}`)
+      assert.deepStrictEqual(found, [expected])
+    }),
+  120_000
+)
