@@ -82,7 +82,10 @@ export const target = ({ size }: ContextManager.View, part: number): number => {
   return Math.max(0, Math.min(tokens, limit) - fixed) * part
 }
 
-/** Uses the second strategy when the first fails, and reports why that failed. Neither spends more than its ledger notes. */
+/**
+ * Uses the second strategy, which passes no other over, when the first fails, and reports why that failed. Neither spends more than
+ * its ledger notes.
+ */
 export const orElse = (first: Strategy, second: Strategy): Strategy => ({
   models: [...(first.models ?? []), ...(second.models ?? [])],
   canShrink: (view) => first.canShrink(view) || second.canShrink(view),
@@ -100,7 +103,7 @@ const afterFailure = (
   const { message } = failed
   if (!second.canShrink(view)) return Effect.fail(failed)
   return second.compact(view).pipe(
-    Effect.map((compaction) => ({ ...compaction, passedOver: [message, ...compaction.passedOver ?? []] })),
+    Effect.map((compaction) => ({ ...compaction, passedOver: [message] })),
     Effect.mapError((error) => new ContextManager.CompactionError({ message: `${message}; ${error.message}` }))
   )
 }
