@@ -5,6 +5,7 @@ import * as Timeline from "../../src/run/Timeline.ts"
 import * as Usage from "../../src/run/Usage.ts"
 import * as Draft from "../support/Drafts.ts"
 import * as Logs from "../support/Logs.ts"
+import { dice } from "../support/Odd.ts"
 
 const entriesOf = (log: Logs.Log): ReadonlyArray<Timeline.Entry> => {
   let timeline = Timeline.empty
@@ -272,6 +273,13 @@ describe("a drive", () => {
     )
   })
 
+  it("whose clock was set back before its end has nothing that ends before it began", () => {
+    assert.deepStrictEqual(
+      shown(at(100, Draft.started("go")), at(100, Draft.turnStarted(1)), at(110, call), at(50, Draft.aborted)),
+      ["> 1.1 100 start", "model test/model 100-100 stop", "< 1.1 50 RunAborted"]
+    )
+  })
+
   it("that is still running shows what is under way", () => {
     assert.deepStrictEqual(
       shown(at(0, Draft.started("go")), at(10, Draft.turnStarted(1))).slice(1),
@@ -385,7 +393,12 @@ describe("the timeline of any log", () => {
     check(log)
   }, { arbitrary: { runs: 300, size: 60, seed: "odd timeline" } })
 
-  it.prop("exists for any part of a log", [Logs.odd, Logs.seed], ([{ log }, seed]) => {
-    entriesOf(Logs.subsequence(log, seed))
+  it.prop("has nothing that ends before it began, for any part of a log by any clock", [Logs.odd, Logs.seed], ([
+    { log },
+    seed
+  ]) => {
+    const die = dice(seed)
+    const part = Logs.subsequence(log, seed).map((event) => ({ ...event, at: die.int(1_000) }))
+    for (const { from, to } of entriesOf(part).filter(isSpan)) assert.isTrue(to === null || to >= from)
   }, { arbitrary: { runs: 300, size: 60, seed: "parts" } })
 })
