@@ -314,6 +314,16 @@ describe("a violation is found in a log", () => {
       log(...begun, queued, assistant([text("hi")]), { ...received(3), messages: [Message.user("less")] }, completed()),
       ["event 5 (InputReceived): nothing is queued as 3"]
     ],
+    "with an input received as another kind than it was queued as": [
+      log(
+        ...begun,
+        queued,
+        assistant([text("hi")]),
+        { ...Drafts.input("more"), kind: "followUp", queued: 3 },
+        completed()
+      ),
+      ["event 5 (InputReceived): nothing is queued as 3"]
+    ],
     "with an input received under a number never queued": [
       log(...begun, queued, assistant([text("hi")]), received(2), completed()),
       ["event 5 (InputReceived): nothing is queued as 2"]
