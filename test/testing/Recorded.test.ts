@@ -263,6 +263,16 @@ describe("the recorded model refuses", () => {
       assert.deepStrictEqual(failuresOf(replay), [replay.problem])
     }))
 
+  it.effect("two runs that it does not have, and tells of the first when the scope closes", () =>
+    Effect.gen(function*() {
+      const inputs = ["mine", "yours"].map((runId) => ({ input: "Go.", runId }))
+      const replay = yield* Replayed.replay(yield* twoTurns, { inputs })
+      const [mine, yours] = failuresOf(replay)
+      assert.include(mine, `the recording has no run "mine"`)
+      assert.include(yours, `the recording has no run "yours"`)
+      assert.strictEqual(replay.problem, mine)
+    }))
+
   it.effect("a conversation that is not the recorded one, and shows where", () =>
     Effect.gen(function*() {
       const events = yield* twoTurns

@@ -186,6 +186,18 @@ describe("a script", () => {
       )
     }))
 
+  it.effect.each(
+    [
+      ["a text of 80 characters whole", 80, "a".repeat(80)],
+      ["the first 80 characters of a longer one", 81, `${"a".repeat(80)}...`]
+    ] as const
+  )("shows %s", ([, length, shown]) =>
+    Effect.gen(function*() {
+      const message: Message.Message = { role: "user", content: [{ type: "text", text: "a".repeat(length) }] }
+      const exit = yield* endOf((model) => Effect.andThen(ask()(model), Effect.exit(ask(message)(model))))
+      assert.include(Exit.isFailure(exit) && String(Cause.squash(exit.cause)), `ends with "${shown}" of the role user`)
+    }))
+
   it.effect("fails the test on an illegal request, even if the code under test swallows the death", () =>
     Effect.gen(function*() {
       const illegal: Message.Message = { role: "assistant", content: [{ type: "text", text: "I" }] }
