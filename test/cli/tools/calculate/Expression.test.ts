@@ -55,6 +55,12 @@ const values: Record<string, string> = {
   "0.25^-0.5": "2",
   "9007199254740993 * 1": "9007199254740993",
   "2^100": "1267650600228229401496703205376",
+  "2^(1 / 10000000001)": "~1.0000000000693148",
+  "1.00000001^1000000000.5": "~22026.463464963836",
+  "1.00000001^-1000000000.5": "~0.000045399934564649454",
+  "1024^(1/10)": "2",
+  "1 / 3e5": "~0.00000333333333333333",
+  "1 / 3e6": "~3.33333333333333e-7",
   "0^0": "1",
   "0^5": "0",
   "1^999999999999": "1",
@@ -87,6 +93,25 @@ describe("an expression", () => {
   for (const [text, expected] of Object.entries(values)) {
     it(`${text === "" ? "nothing" : text} is ${expected}`, () => assert.strictEqual(value(text), expected))
   }
+
+  it("has up to 1000 digits", () => {
+    for (const [most, above] of [["2^3321", "2^3322"], ["10^999", "10^1000"], ["0.1e1000", "0.1e1001"]] as const) {
+      assert.strictEqual(value(most).length, 1_000, most)
+      assert.strictEqual(value(above), "TOOLARGE", above)
+    }
+    assert.deepStrictEqual([value("1e-999"), value("1e-1000")], ["~1e-999", "TOOLARGE"])
+  })
+
+  it("has up to 30 decimals, and is rounded beyond them", () => {
+    assert.deepStrictEqual([value("10^-30"), value("10^-31")], [`0.${"0".repeat(29)}1`, "~1e-31"])
+  })
+
+  it("may have 1000 characters, and may be nested 100 deep", () => {
+    const long = (characters: number) => value("1".padEnd(characters))
+    const deep = (levels: number) => value("(".repeat(levels - 1) + "1" + ")".repeat(levels - 1))
+    assert.deepStrictEqual([long(1_000), long(1_001)], ["1", "SYNTAX"])
+    assert.deepStrictEqual([deep(100), deep(101)], ["1", "SYNTAX"])
+  })
 
   it("that is very long or deep is refused", () => {
     assert.strictEqual(value("1+".repeat(600) + "1"), "SYNTAX")
