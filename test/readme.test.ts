@@ -12,6 +12,9 @@ import * as RunError from "../src/run/RunError.ts"
 import * as RunEvent from "../src/run/RunEvent.ts"
 import * as RunStatus from "../src/run/RunStatus.ts"
 import * as ToolOutcome from "../src/run/ToolOutcome.ts"
+import type * as CrashSweep from "../src/testing/CrashSweep.ts"
+import type * as FaultSweep from "../src/testing/FaultSweep.ts"
+import * as StoreFaults from "../src/testing/StoreFaults.ts"
 
 const root = join(import.meta.dirname, "..")
 
@@ -129,7 +132,46 @@ describe("README.md", () => {
 
 describe("docs/testing.md", () => {
   it("shows the examples as they are", () => {
-    assert.deepStrictEqual(showsExamples(page("docs/testing.md")), ["abort.test.ts", "time.test.ts", "evaluate.ts"])
+    assert.deepStrictEqual(showsExamples(page("docs/testing.md")), [
+      "abort.test.ts",
+      "time.test.ts",
+      "evaluate.ts",
+      "subjects.ts",
+      "faults.test.ts"
+    ])
+  })
+
+  /** The names in the first column of the table whose head begins with `first`. */
+  const namesUnder = (first: string) => {
+    const [, table = ""] = page("docs/testing.md").split(`\n| ${first} |`)
+    return [...table.split("\n\n")[0]!.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name!)
+  }
+
+  it("has every option of the sweeps, and all that an outage may say", () => {
+    const crashes: Record<keyof CrashSweep.Sweep, true> = {
+      module: true,
+      only: true,
+      goOn: true,
+      every: true,
+      concurrency: true,
+      argument: true
+    }
+    const faults: Record<keyof FaultSweep.Sweep, true> = { subjects: true, faults: true, outages: true, every: true }
+    const outage: Record<keyof FaultSweep.Outage, true> = {
+      name: true,
+      begin: true,
+      passes: true,
+      reason: true,
+      refuses: true,
+      needsRestart: true
+    }
+    assert.sameMembers(namesUnder("option of `CrashSweep.sweep`"), Object.keys(crashes))
+    assert.sameMembers(namesUnder("option of `FaultSweep.sweep`"), Object.keys(faults))
+    assert.sameMembers(namesUnder("of an outage"), Object.keys(outage))
+  })
+
+  it("names every fault of a store", () => {
+    assert.deepStrictEqual(StoreFaults.faults.filter((fault) => !page("docs/testing.md").includes(`\`${fault}\`:`)), [])
   })
 })
 
