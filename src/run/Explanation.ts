@@ -103,8 +103,8 @@ const failed: Record<RunError.RunError["reason"]["_tag"], readonly [why: string,
   AbortedBeforeStart: ["it was aborted before it began", "start the run again"],
   StaleWriter: ["another writer took the session over", "find that writer before you resume the run"],
   StoreRefused: [
-    "the store holds something that this version cannot read, or cannot store what it was given",
-    "find out which before you change anything there"
+    "the store cannot be used as it is",
+    "put the store right as that says, then resume the run"
   ],
   EventTooLarge: [
     "something is larger than the store allows",

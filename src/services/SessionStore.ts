@@ -23,8 +23,9 @@ type Refusal = Extract<
 >
 
 /**
- * `StoreUnavailable`: the database cannot be used now. `StoreRefused`: this version cannot keep or read the database,
- * or an id; nothing was changed. The other reasons are described at the methods that fail with them.
+ * `StoreUnavailable`: the store cannot be used now. `StoreRefused`: it cannot be used as it is, because its address, rights or options
+ * are wrong, it is damaged or was moved, or a newer version wrote it, or it cannot keep an id; nothing was changed, and the message says
+ * what to do. The other reasons are described at the methods that fail with them.
  */
 export type StoreError = RunError.RetryableError<Retryable> | RunError.NonRetryableError<Refusal>
 

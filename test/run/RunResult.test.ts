@@ -163,6 +163,15 @@ describe("an explanation", () => {
     assert.match(away([]), /; the run can be resumed when the store is back\.$/)
   })
 
+  it("of a store that refuses says what is wrong with it, and to do what its message says", () => {
+    const message = "This server has no database \"shop\". Create it, or correct the url."
+    assert.strictEqual(
+      RunResult.explain(new RunError.NonRetryableError({ _tag: "StoreRefused", message })),
+      "The run failed because the store cannot be used as it is: This server has no database \"shop\". Create it, or correct the " +
+        "url; put the store right as that says, then resume the run."
+    )
+  })
+
   it("of a result is that of its end", () => {
     const result = resultOf(Draft.started("x"), Draft.limited({ turns: 3 }))
     assert.strictEqual(RunResult.explain(result), RunResult.explain(endOf(Draft.limited({ turns: 3 }))))
