@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schedule from "effect/Schedule"
 import type * as RunError from "../run/RunError.ts"
+import * as RunEvent from "../run/RunEvent.ts"
 import type * as RunInput from "../run/RunInput.ts"
 import type * as RunResult from "../run/RunResult.ts"
 import { type Observer, Observers } from "./Observers.ts"
@@ -52,18 +53,27 @@ const isElsewhere = ({ reason }: RunError.RunError, runId: string): boolean =>
 /** By then a lease has run out: that of a run below a call runs out after that of the run around it, which began before. */
 const untilGivenUp = Schedule.max([Schedule.spaced("1 second"), Schedule.recurs(40)])
 
-/** Reports what a run has said in its turn so far, whenever that changes; nothing of a failed attempt, nor of runs below it. */
+/**
+ * Reports what a run has said in its turn so far, as often as that has grown by an eighth, so that reports of a long text are few, and
+ * when the answer has ended; nothing of a failed attempt, nor of runs below it.
+ */
 const speech = (own: string, progress: (said: string) => Effect.Effect<void>): Observer => {
-  let said = ""
+  let [said, reported] = ["", ""]
+  /** the length from which it is reported */
+  let due = 0
+  const hear = (event: RunEvent.RunEvent) => {
+    if (event._tag === "TextDelta") said += event.delta
+    if (event._tag === "TurnStarted" || event._tag === "AttemptDiscarded") said = ""
+    if (said === "" || event._tag === "AssistantMessage" || RunEvent.isEnd(event)) due = 0
+  }
   return {
     name: "progress",
     observe: ({ events, runId }) => {
-      const before = said
-      for (const event of runId === own ? events : []) {
-        if (event._tag === "TextDelta") said += event.delta
-        if (event._tag === "TurnStarted" || event._tag === "AttemptDiscarded") said = ""
-      }
-      return said === before ? Effect.void : progress(said)
+      if (runId === own) events.forEach(hear)
+      if (said.length < due || said === reported) return Effect.void
+      reported = said
+      due = said.length * 9 / 8
+      return progress(said)
     }
   }
 }

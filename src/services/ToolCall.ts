@@ -46,8 +46,8 @@ export class ToolCall extends Context.Service<ToolCall, {
    * continues that run. While the run waits for people, so does the call, as by `pause`. Without an answer, it fails with what
    * the model reads instead: the error's message, or how the run ended and what it said last.
    *
-   * `progress` gets what the agent has said in its turn so far, whenever that changes: pass a handler's `preliminary`, if the
-   * tool's result is a text. It holds up the run as little as an observer does: the last of it may come after the answer, when
+   * `progress` gets what the agent has said in its turn so far, as often as that has grown by an eighth, and when its answer has
+   * ended: pass a handler's `preliminary`, if the tool's result is a text. It holds up the run as little as an observer does: the last of it may come after the answer, when
    * `preliminary` shows nothing more.
    */
   static runAgent<S extends SubAgents.SubAgent>(
@@ -72,7 +72,8 @@ export class ToolCall extends Context.Service<ToolCall, {
    * fails as the first run in order that has no answer. With `mode: "result"`, as in `Effect.all`, it returns for each its
    * answer or why there is none, and does not fail.
    *
-   * `progress` gets what each has said in its turn so far, in order.
+   * `progress` gets what each has said in its turn so far, in order, as often as what one has said has grown by an eighth, and when
+   * its answer has ended.
    */
   static runAgents<S extends SubAgents.SubAgent>(
     agent: S,
