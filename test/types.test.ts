@@ -34,6 +34,7 @@ import type {
   Model,
   RunError,
   RunEvent,
+  RunInput,
   RunPolicy,
   RunResult,
   Runs,
@@ -243,7 +244,15 @@ export const programs = {
     readonly text: string | undefined
   }) => {
     const approver: Approver = { ask: () => Effect.succeed({ approved: false, by: config.text, reason: config.text }) }
-    const observer: Hook = { name: "counter", kind: undefined, timeout: config.number }
+    const observer: Hook = {
+      name: "counter",
+      kind: undefined,
+      timeout: config.number,
+      beforeModelCall: undefined,
+      afterModelCall: undefined,
+      beforeToolCall: config.text === undefined ? undefined : () => Effect.succeed({ _tag: "Deny", reason: "dry run" }),
+      afterToolCall: undefined
+    }
     const model = ModelOpenAi.layer({
       model: "m",
       provider: config.text,
@@ -269,7 +278,18 @@ export const programs = {
     })
     same<Effect.Services<typeof agent>>()<Services | Tool.HandlersFor<typeof Kit.tools>>()
     const sessions = Effect.flatMap(SessionStore, (store) => store.list({ limit: config.number, after: config.after }))
-    return { approver, observer, model, window, summary, sessions }
+    const range = { from: config.number, to: config.number }
+    const log = Effect.map(SessionStore, (store) => store.read("s", range))
+    const input: RunInput.RunInput = {
+      input: [{
+        role: "user",
+        content: [
+          { type: "file", mediaType: "image/png", data: "AAAA", fileName: config.text, metadata: undefined },
+          { type: "text", text: "What is this?", metadata: undefined }
+        ]
+      }]
+    }
+    return { approver, observer, model, window, summary, sessions, log, input }
   },
 
   hooks: () => {

@@ -8,16 +8,28 @@ import * as Schema from "effect/Schema"
 import * as Message from "./Message.ts"
 import * as RunPolicy from "./RunPolicy.ts"
 
+/** A part of a message as a caller writes one: what may be left out may be `undefined`. */
+type PartInput =
+  | { readonly type: "text"; readonly text: string; readonly metadata?: Message.Metadata | undefined }
+  | {
+    readonly type: "file"
+    readonly mediaType: string
+    /** base64, or an address that starts with `http:`, `https:` or `data:` */
+    readonly data: string
+    readonly fileName?: string | undefined
+    readonly metadata?: Message.Metadata | undefined
+  }
+
 /** A user message as a caller writes one; `content` may be plain text. */
 export interface MessageInput {
   readonly role: "user"
-  readonly content: string | ReadonlyArray<Message.UserPart>
+  readonly content: string | ReadonlyArray<PartInput>
 }
 
 /** A message of a conversation that began elsewhere. */
 export interface HistoryInput {
   readonly role: "user" | "assistant"
-  readonly content: string | ReadonlyArray<Message.UserPart>
+  readonly content: string | ReadonlyArray<PartInput>
 }
 
 /** What `run`, `stream` and `start` take. A wrong field fails with `InvalidInput`, which names it, before anything is written. */

@@ -101,13 +101,13 @@ export interface Hook {
    * transcript. Calls of tools left out are `UnknownTool` in this turn. Blocked: nothing is sent, and the run fails
    * with `HookBlocked`.
    */
-  readonly beforeModelCall?: (call: ModelCall) => Effect.Effect<ModelChange | void, unknown>
+  readonly beforeModelCall?: ((call: ModelCall) => Effect.Effect<ModelChange | void, unknown>) | undefined
   /**
    * Runs once an answer is stored, before any of its calls runs. Runs again when another drive takes up the turn before
    * its first call. It returns nothing: a guard that returns anything blocks, as one that fails does. Blocked: no call
    * runs, and the run fails with `HookBlocked`.
    */
-  readonly afterModelCall?: (answer: ModelAnswer) => Effect.Effect<undefined | void, unknown>
+  readonly afterModelCall?: ((answer: ModelAnswer) => Effect.Effect<undefined | void, unknown>) | undefined
   /**
    * Runs before anything else is decided about a call: whether it asks a person, and which arguments are used, follows
    * from its decision. The model keeps seeing its own call. Runs again on arguments that a person gave, and when
@@ -116,14 +116,14 @@ export interface Hook {
    * asked again. If it changes the arguments of three answers in one drive, the call is `Denied`. Blocked: the call is
    * `Denied`.
    */
-  readonly beforeToolCall?: (call: ToolCall) => Effect.Effect<ToolDecision | void, unknown>
+  readonly beforeToolCall?: ((call: ToolCall) => Effect.Effect<ToolDecision | void, unknown>) | undefined
   /**
    * Runs before an outcome that says something of a tool is stored or shown to anyone: when the call ran, was answered
    * by a hook, or is known from a `Reconciler`; guards also run before a preliminary result is shown. What it returns
    * is stored, emitted and shown to the model instead. Blocked: the result is withheld and the outcome is `Failed`; a
    * preliminary result is left out.
    */
-  readonly afterToolCall?: (call: ToolEnded) => Effect.Effect<ToolChange | void, unknown>
+  readonly afterToolCall?: ((call: ToolEnded) => Effect.Effect<ToolChange | void, unknown>) | undefined
 }
 
 /** Where a hook may run. */

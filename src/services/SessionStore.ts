@@ -150,7 +150,7 @@ export class SessionStore extends Context.Service<SessionStore, {
    */
   readonly read: (
     sessionId: string,
-    range?: { readonly from?: number; readonly to?: number }
+    range?: { readonly from?: number | undefined; readonly to?: number | undefined }
   ) => Stream.Stream<RunEvent.Durable, StoreError>
   /**
    * `seq` of the session's last event of this type, of any run or of `runId`; `undefined` when there is none. Its cost

@@ -23,7 +23,7 @@ export const read = (
   sessions: MemorySessions,
   steps: EventMigrations.Steps,
   sessionId: string,
-  { from, to }: { readonly from?: number; readonly to?: number }
+  { from, to }: { readonly from?: number | undefined; readonly to?: number | undefined }
 ): Events =>
   Stream.unwrap(Effect.suspend(() => {
     const log = sessions.find(sessionId)

@@ -39,7 +39,10 @@ export const make = (options: {
       })
     )
 
-  const read = (sessionId: string, range: { readonly from?: number; readonly to?: number } = {}) =>
+  const read = (
+    sessionId: string,
+    range: { readonly from?: number | undefined; readonly to?: number | undefined } = {}
+  ) =>
     Stream.unwrap(Effect.map(asked(claims.get(sessionId)), (row) => {
       const cursor = log.cursor(row, Ranges.first(range.from))
       const to = Ranges.last(range.to, row.head)

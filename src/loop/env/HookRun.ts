@@ -18,7 +18,9 @@ import * as Warning from "../../services/Warning.ts"
 import * as AppCode from "./AppCode.ts"
 import type * as Env from "./Env.ts"
 
-export type ByPoint = { readonly [P in Hooks.Point]: ReadonlyArray<Hooks.Hook & Required<Pick<Hooks.Hook, P>>> }
+type With<P extends Hooks.Point> = Hooks.Hook & { readonly [Q in P]: NonNullable<Hooks.Hook[Q]> }
+
+export type ByPoint = { readonly [P in Hooks.Point]: ReadonlyArray<With<P>> }
 
 /** The hooks of a drive, and the time they took in the turn under way, where one ran. */
 export interface Hooking {
@@ -27,8 +29,7 @@ export interface Hooking {
 }
 
 export const byPoint = (hooks: ReadonlyArray<Hooks.Hook>): ByPoint => {
-  const at = <P extends Hooks.Point>(point: P) =>
-    hooks.filter((hook): hook is Hooks.Hook & Required<Pick<Hooks.Hook, P>> => hook[point] !== undefined)
+  const at = <P extends Hooks.Point>(point: P) => hooks.filter((hook): hook is With<P> => hook[point] !== undefined)
   return {
     beforeModelCall: at("beforeModelCall"),
     afterModelCall: at("afterModelCall"),

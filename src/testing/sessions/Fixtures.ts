@@ -61,7 +61,7 @@ export const write = (sessionId: string, events: Arr.NonEmptyReadonlyArray<Durab
 
 export const readAll = (
   sessionId: string,
-  range?: { readonly from?: number; readonly to?: number }
+  range?: { readonly from?: number | undefined; readonly to?: number | undefined }
 ): Effect.Effect<Array<Durable>, SessionStore.StoreError, SessionStore.SessionStore> =>
   Effect.flatMap(SessionStore.SessionStore, (store) => Stream.runCollect(store.read(sessionId, range)))
 

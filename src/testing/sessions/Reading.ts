@@ -38,7 +38,8 @@ export const reading = (name: string, test: Test): void => {
         [{ to: 1.5 }, [1]],
         [{ from: -Infinity, to: Infinity }, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]],
         [{ from: Infinity }, []],
-        [{ from: NaN, to: NaN }, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]]
+        [{ from: NaN, to: NaN }, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]],
+        [{ from: undefined, to: undefined }, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]]
       ] as const
     ) {
       test(
