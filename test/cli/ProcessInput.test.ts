@@ -98,6 +98,27 @@ describe("a message at a terminal", () => {
       assert.deepStrictEqual(yield* terminal.message, { _tag: "Ended" })
     }))
 
+  it.effect("is none with a word with a slash that was typed ahead of the prompt, which comes after it", () =>
+    Effect.gen(function*() {
+      const terminal = open(true)
+      terminal.input.write("one\ntwo\n/compact\nthree\n/qu")
+      const ahead = [yield* terminal.message, yield* terminal.message, yield* terminal.message]
+      const messages = [...ahead, yield* pressing(terminal, terminal.message, "it\r")]
+      assert.deepStrictEqual(
+        messages,
+        ["one\ntwo", "/compact", "three", "/quit"].map((text) => ({ _tag: "Message", text }))
+      )
+    }))
+
+  it.effect("that was typed ahead comes before the end of the input, with all words with a slash", () =>
+    Effect.gen(function*() {
+      const terminal = open(true)
+      const first = yield* pressing(terminal, terminal.message, "one\r/compact\rtwo\r\u0004")
+      const messages = [first, yield* terminal.message, yield* terminal.message]
+      assert.deepStrictEqual(messages, ["one", "/compact", "two"].map((text) => ({ _tag: "Message", text })))
+      assert.deepStrictEqual(yield* terminal.message, { _tag: "Ended" })
+    }))
+
   it.effect("is not sent when the terminal is gone", () =>
     Effect.gen(function*() {
       const terminal = open(true)

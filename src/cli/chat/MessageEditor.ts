@@ -16,16 +16,18 @@ interface Past {
   readonly history: Array<string>
   /** whether Ctrl-D came right after the last message */
   hasEnded: boolean
+  /** what was typed after the last message, before it was answered */
+  ahead: string
 }
 
 /** Asks for one message each time it runs; the history is that of all of them. */
 export const make = (streams: LineStreams.Streams): Effect.Effect<Typed> =>
-  edited(streams, { history: [], hasEnded: false })
+  edited(streams, { history: [], hasEnded: false, ahead: "" })
 
 /** A line editor for one message. */
 const edited = (streams: LineStreams.Streams, past: Past): Effect.Effect<Typed> =>
   Effect.scoped(Effect.gen(function*() {
-    if (past.hasEnded || LineStreams.hasEnded(streams)) return { _tag: "Ended" } as const
+    if ((past.hasEnded && past.ahead === "") || LineStreams.hasEnded(streams)) return { _tag: "Ended" } as const
     const { input, isDumb = false, output } = streams
     if (!isDumb) {
       yield* Effect.acquireRelease(
@@ -48,17 +50,21 @@ const edited = (streams: LineStreams.Streams, past: Past): Effect.Effect<Typed> 
       let isOver = false
       let before: string | undefined
       let burst: Array<Continuation.Line> = []
-      const settle = (typed: Typed) => {
+      const settle = (typed: Typed, ahead = "") => {
         isOver = true
+        past.ahead = ahead
         if (typed._tag === "Message") remember(past.history, typed.text)
         resume(Effect.succeed(typed))
       }
       const take = () => {
         if (isOver) return
-        const { isComplete, text } = Continuation.join(before, burst, editor.line !== "")
+        const { ahead, isComplete, text } = Continuation.join(before, burst, editor.line)
         before = text
         burst = []
-        if (isComplete) return settle({ _tag: "Message", text })
+        if (isComplete) {
+          if (editor.line !== "") output.write("\n")
+          return settle({ _tag: "Message", text }, ahead)
+        }
         editor.setPrompt(prompts.more)
         editor.prompt(true)
       }
@@ -80,11 +86,13 @@ const edited = (streams: LineStreams.Streams, past: Past): Effect.Effect<Typed> 
       })
       editor.on("close", () => {
         if (isOver) return
-        const { isComplete, text } = Continuation.join(before, burst, false)
+        const { ahead, isComplete, text } = Continuation.join(before, burst, "")
         past.hasEnded = isComplete
-        settle(isComplete ? { _tag: "Message", text } : { _tag: "Ended" })
+        if (isComplete) settle({ _tag: "Message", text }, ahead)
+        else settle({ _tag: "Ended" })
       })
       editor.prompt()
+      if (past.ahead !== "") editor.write(past.ahead)
     })
   }))
 
