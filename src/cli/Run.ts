@@ -19,6 +19,7 @@ import type { Input } from "./Input.ts"
 import { Output, type OutputClosed } from "./Output.ts"
 import { codes, Ended, Refusal } from "./Refusal.ts"
 import * as EndLine from "./render/EndLine.ts"
+import * as Invocation from "./render/Invocation.ts"
 import * as Paint from "./render/Paint.ts"
 import * as RenderApprovals from "./render/RenderApprovals.ts"
 import * as Screen from "./render/Screen.ts"
@@ -94,7 +95,7 @@ const eventsOf = (
 export const drive = Effect.fnUntraced(function*(
   { approver, client, data, notices }: Worker.Worker,
   settings: Pick<Settings, "task" | "session" | "maxTurns" | "flags">,
-  { isChat, isKept = settings.session !== undefined, sessionId }: Shown,
+  { isChat = false, isKept = settings.session !== undefined, sessionId }: Shown,
   screen: Screen.Screen
 ): Effect.fn.Return<Driven, never, Signals | Scope.Scope> {
   const { first, leaving } = yield* Signals
@@ -133,7 +134,7 @@ export const drive = Effect.fnUntraced(function*(
   const exit = yield* Fiber.await(shown)
   yield* Fiber.interrupt(aborting)
   const course = { end, signal, hasBegun: Deferred.isDoneUnsafe(began) }
-  return { ...course, code: yield* codeOf(exit, course, { screen, flags: settings.flags }) }
+  return { ...course, code: yield* codeOf(exit, course, { screen, sessionId, isChat, flags: settings.flags }) }
 })
 
 /** Events before this one settle the calls that an older run left waiting. */
@@ -155,7 +156,7 @@ export interface Driven extends Course {
 const codeOf = Effect.fnUntraced(function*(
   exit: Exit.Exit<void, RunError.RunError | OutputClosed>,
   { end, hasBegun, signal }: Course,
-  { flags, screen }: { readonly screen: Screen.Screen; readonly flags: ReadonlyArray<string> }
+  { flags, isChat, screen, sessionId }: Shown & Pick<Settings, "flags"> & { readonly screen: Screen.Screen }
 ): Effect.fn.Return<number> {
   if (Exit.isFailure(exit)) {
     if (Cause.hasInterruptsOnly(exit.cause)) {
@@ -165,12 +166,17 @@ const codeOf = Effect.fnUntraced(function*(
     const error = Cause.squash(exit.cause) as RunError.RunError | OutputClosed | Error
     if ("_tag" in error && error._tag === "OutputClosed") {
       if (error.isReaderGone) return codes.readerLeft
-      const why = FileReason.of(error.code)
-      yield* screen.say(
-        ErrorWords.line(
-          `standard output cannot be written (${why}), so the run was stopped: send it elsewhere, and go on with --session`
-        )
-      )
+      const line = `standard output cannot be written (${FileReason.of(error.code)})`
+      if (end?._tag === "RunCompleted") {
+        const show = Invocation.of("show", [sessionId], Invocation.placeOf(flags))
+        yield* screen.say(ErrorWords.line(`${line}; the run completed, and its answer is in: ${show}`))
+        return codes.failed
+      }
+      yield* screen.say(ErrorWords.line(`${line}: send it elsewhere`))
+      const how = end === undefined
+        ? EndLine.left(sessionId, flags, isChat)
+        : EndLine.goOn(end, sessionId, flags)
+      if (how !== undefined) yield* screen.say(how)
       return codes.failed
     }
     if (!("_tag" in error)) yield* screen.say(ErrorWords.line(ErrorWords.ofDefect(error)))
