@@ -1,8 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect } from "effect"
+import { Context, Effect, Stream } from "effect"
 import { Tool } from "effect/ai"
+import { existsSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import * as ChangingTools from "../../../src/cli/tools/ChangingTools.ts"
+import * as ShownFiles from "../../../src/cli/tools/write/ShownFiles.ts"
 import { sandbox } from "./files/Sandbox.ts"
 import { call } from "./write/Calls.ts"
 
@@ -27,6 +29,24 @@ describe("the tools that change something", () => {
         [write_file, edit_file, run_command].map((tool) => Context.get(tool.annotations, Tool.OpenWorld)),
         [false, false, true]
       )
+    }))
+
+  it.effect("every tool says of a root that was deleted that it is gone, and does not make it again", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox()
+      const tools = yield* ChangingTools.toolkit.pipe(
+        Effect.provide(ChangingTools.layer(root, ShownFiles.make()))
+      )
+      rmSync(root, { recursive: true })
+      const results = [
+        ...(yield* Stream.runCollect(yield* tools.handle("write_file", { path: "b/a.txt", content: "" }))),
+        ...(yield* Stream.runCollect(yield* tools.handle("edit_file", { path: "a.txt", oldText: "a", newText: "b" }))),
+        ...(yield* Stream.runCollect(yield* tools.handle("run_command", { command: ["true"] })))
+      ]
+      for (const { encodedResult } of results) {
+        assert.include(JSON.stringify(encodedResult), "is gone: nothing can be read, changed or run there.")
+      }
+      assert.isFalse(existsSync(root))
     }))
 
   it.effect("a failure is data with a reason and a message", () =>

@@ -46,6 +46,13 @@ export const leadsOutside = (path: string): FileError =>
       "only files below the root can be read."
   })
 
+/** The root folder itself does not exist any more. */
+export const rootGone = (root: string): FileError =>
+  new FileError({
+    reason: "Unreadable",
+    message: `The root folder ${quote(root)} is gone: nothing can be read, changed or run there. Tell the user.`
+  })
+
 /** The path was replaced between the check and the opening, and what was opened is not below the root. */
 export const replaced = (path: string): FileError =>
   new FileError({

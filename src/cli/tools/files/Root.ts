@@ -102,6 +102,7 @@ const belowRoot = (root: Root, path: string): string | undefined => {
 
 /** Why `absolute` has no real path: its deepest existing part tells whether a link led out of the root. */
 const blame = Effect.fnUntraced(function*(root: Root, absolute: string, path: string, error: FileError.FileError) {
+  if (!(yield* exists(root.real))) return FileError.rootGone(root.given)
   let part = absolute
   while (contains(root, part) && !(yield* exists(part))) part = dirname(part)
   const real = yield* FileError.attempt(path, () => realpath(part)).pipe(Effect.orElseSucceed(() => undefined))

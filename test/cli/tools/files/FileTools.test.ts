@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Stream } from "effect"
 import { Tool } from "effect/ai"
+import { rmSync } from "node:fs"
 import { join } from "node:path"
 import * as FileTools from "../../../../src/cli/tools/files/FileTools.ts"
 import { MaxPageBytes } from "../../../../src/cli/tools/files/ReadFile.ts"
@@ -89,6 +90,26 @@ describe("FileTools", () => {
       const root = join(yield* sandbox({ file: "x" }), "file", "below")
       const error = yield* Effect.flip(list(root, {}))
       assert.include(error.message, "cannot be used (ENOTDIR)")
+    }))
+
+  it.effect("every tool says of a root that was deleted that it is gone", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox()
+      const tools = yield* FileTools.toolkit.pipe(Effect.provide(FileTools.layer(root)))
+      rmSync(root, { recursive: true })
+      const results = [
+        ...(yield* Stream.runCollect(yield* tools.handle("list_files", {}))),
+        ...(yield* Stream.runCollect(yield* tools.handle("read_file", { path: "a.txt" }))),
+        ...(yield* Stream.runCollect(yield* tools.handle("search_text", { text: "a" })))
+      ]
+      assert.deepStrictEqual(
+        results.map(({ encodedResult }) => encodedResult),
+        Array(3).fill({
+          _tag: "FileError",
+          reason: "Unreadable",
+          message: `The root folder "${root}" is gone: nothing can be read, changed or run there. Tell the user.`
+        })
+      )
     }))
 
   it.effect("a root that is a link is followed once, when the layer is built", () =>
