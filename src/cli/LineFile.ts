@@ -3,8 +3,10 @@ import * as NodeStream from "@effect/platform-node/NodeStream"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Stream from "effect/Stream"
-import { createReadStream, lstatSync } from "node:fs"
-import { type FileHandle, open, rm } from "node:fs/promises"
+import { constants, createReadStream, lstatSync, openSync, statSync } from "node:fs"
+import { type FileHandle, open as openHandle, rm } from "node:fs/promises"
+import { Socket } from "node:net"
+import type { Readable } from "node:stream"
 import * as FileReason from "./FileReason.ts"
 import { badInput, type Ended, type Refusal } from "./Refusal.ts"
 
@@ -37,7 +39,7 @@ export const read = (file: string): Stream.Stream<string, Refusal> =>
       )
     }
     return NodeStream.fromReadable({
-      evaluate: () => file === "-" ? process.stdin : createReadStream(file),
+      evaluate: () => file === "-" ? process.stdin : open(file),
       onError: (cause) => badInput(`${nameOf(file)} cannot be read${because(cause)}: name a file that you can read`)
     }).pipe(
       Stream.mapEffect(decode),
@@ -45,6 +47,19 @@ export const read = (file: string): Stream.Stream<string, Refusal> =>
       Stream.splitLines
     )
   })
+
+/**
+ * Opens a file without waiting in the kernel for a FIFO's writer: a process cannot exit while one of its threads waits there.
+ * An error comes from the stream.
+ */
+const open = (file: string): Readable => {
+  try {
+    if (statSync(file).isFIFO()) return new Socket({ fd: openSync(file, constants.O_RDONLY | constants.O_NONBLOCK) })
+  } catch {
+    // the file says why once more, when it is opened as others are
+  }
+  return createReadStream(file)
+}
 
 /** Whether the current line of a growing text is still short enough. */
 const lengths = () => {
@@ -79,7 +94,7 @@ export const writeNew = <R>(
       Exit.isSuccess(exit) ? Effect.void : Effect.ignore(attempt(() => rm(file)))
     )
   return Effect.acquireUseRelease(
-    attempt(() => open(file, "wx", 0o600)),
+    attempt(() => openHandle(file, "wx", 0o600)),
     (handle) => fill((text) => attempt(() => handle.appendFile(text))),
     close
   )

@@ -1,7 +1,8 @@
 /** Sessions moved between databases, as files and through pipes. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
-import type { StdioOptions } from "node:child_process"
+import { execFileSync, spawn, type StdioOptions } from "node:child_process"
+import { once } from "node:events"
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, statSync, watch } from "node:fs"
 import { dirname, join } from "node:path"
 import * as SessionLine from "../../src/run/log/SessionLine.ts"
@@ -345,6 +346,24 @@ describe("as processes", () => {
       assert.strictEqual(imported.code, 1)
       assert.match(imported.stderr, /^✓ imported session other /)
     }))
+
+  it.effect.skipIf(process.platform === "win32")(
+    "an import ends at the first signal while a named pipe is silent",
+    () =>
+      Effect.gen(function*() {
+        const cwd = yield* sandbox()
+        const pipe = join(cwd, "pipe")
+        execFileSync("mkfifo", [pipe])
+        const child = yield* Child.start(["import", pipe], { cwd })
+        const writer = yield* Effect.acquireRelease(
+          Effect.sync(() => spawn("sh", ["-c", "exec 3> \"$1\"; echo open; read line", "sh", pipe])),
+          (writer) => Effect.sync(() => writer.kill("SIGKILL"))
+        )
+        yield* Effect.promise(() => once(writer.stdout, "data"))
+        child.process.kill("SIGTERM")
+        assert.strictEqual((yield* child.ended).code, 143)
+      })
+  )
 
   it.effect("the first wrong line on standard input ends the import, though more could come", () =>
     Effect.gen(function*() {

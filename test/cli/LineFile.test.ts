@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Stream } from "effect"
+import { Effect, Fiber, Stream } from "effect"
+import { execFileSync } from "node:child_process"
 import { truncateSync } from "node:fs"
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
@@ -16,6 +17,18 @@ describe("a file that is read", () => {
       const text = `x${"é".repeat(100_000)}`
       assert.isTrue((yield* LineFile.readWhole(yield* fileOf(text))) === text)
     }))
+
+  it.effect.skipIf(process.platform === "win32")(
+    "may be a named pipe whose writer comes later",
+    () =>
+      Effect.gen(function*() {
+        const pipe = join(yield* sandbox(), "pipe")
+        execFileSync("mkfifo", [pipe])
+        const reading = yield* Effect.forkChild(LineFile.readWhole(pipe), { startImmediately: true })
+        execFileSync("sh", ["-c", "echo one > \"$1\"", "sh", pipe])
+        assert.strictEqual(yield* Fiber.join(reading), "one")
+      })
+  )
 
   it.effect("is refused if it ends within a character", () =>
     Effect.gen(function*() {
