@@ -17,7 +17,7 @@ import * as SessionRoot from "./SessionRoot.ts"
 import type { Settings } from "./Settings.ts"
 import type { Signals } from "./Signals.ts"
 
-interface GoingOn {
+export interface GoingOn {
   readonly settings: Settings
   readonly info: SessionStore.SessionInfo
 }

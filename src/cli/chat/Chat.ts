@@ -7,6 +7,7 @@
  *
  * Does not own how a message is edited (`MessageEditor.ts`) nor how a run is shown (`Run.ts`).
  */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Ids from "../../services/Ids.ts"
@@ -17,6 +18,9 @@ import { Input } from "../Input.ts"
 import { Output } from "../Output.ts"
 import { codes, Ended, type Refusal } from "../Refusal.ts"
 import * as EndLine from "../render/EndLine.ts"
+import * as Paint from "../render/Paint.ts"
+import * as Print from "../render/Print.ts"
+import * as RenderSessions from "../render/RenderSessions.ts"
 import * as Run from "../Run.ts"
 import type { Settings } from "../Settings.ts"
 import { type Signal, Signals } from "../Signals.ts"
@@ -28,11 +32,15 @@ import * as Slash from "./Slash.ts"
 export const run = Effect.fnUntraced(function*(
   typed: Settings
 ): Effect.fn.Return<void, Ended | Refusal, Input | Output | Signals | Scope.Scope> {
-  const settings = yield* GoingOn.whole(typed)
+  const kept = typed.session === undefined
+    ? undefined
+    : yield* Print.untilSignal(GoingOn.find(typed, typed.session))
+  const settings = kept?.settings ?? typed
   const { session } = settings
   const worker = yield* Worker.open(settings)
   const sessionId = session ?? (yield* (yield* Ids.Ids).next)
   const { stderr } = yield* Output
+  if (kept !== undefined && (yield* Input).isTerminal && !settings.json) yield* introduce(kept)
   for (const notice of worker.notices) yield* stderr.write(`${notice}\n`)
   const { code, hasBegun } = yield* talk(worker, settings, { sessionId, isNew: session === undefined })
   if (hasBegun || session !== undefined) {
@@ -40,6 +48,14 @@ export const run = Effect.fnUntraced(function*(
   }
   if (code !== codes.completed) return yield* new Ended({ code })
 }, Effect.scoped)
+
+/** Which conversation it is that the person comes back to, and how it stands. */
+const introduce = Effect.fnUntraced(function*({ info, settings }: GoingOn.GoingOn) {
+  const { stderr } = yield* Output
+  const paint = Paint.of(stderr, settings.isPlain)
+  const now = yield* Clock.currentTimeMillis
+  yield* stderr.write(RenderSessions.lines([info], { paint, columns: stderr.columns(), now }))
+})
 
 interface Talked {
   readonly code: number

@@ -12,8 +12,8 @@ import { sandbox } from "../tools/files/Sandbox.ts"
 
 const chat = Effect.fnUntraced(function*(input: Script, args: ReadonlyArray<string> = [], options: Invocation = {}) {
   const place = yield* workplace({ "a.txt": "one\n" })
-  const talk = (input: Script, args: ReadonlyArray<string> = []) =>
-    place.on("chat", ["--root", place.root, "--no-color", ...args], { ...options, input })
+  const talk = (input: Script, args: ReadonlyArray<string> = [], look: Invocation = {}) =>
+    place.on("chat", ["--root", place.root, "--no-color", ...args], { ...options, ...look, input })
   const end = yield* talk(input, args)
   const sessions = SessionStore.SessionStore.use((store) => store.list()).pipe(Effect.provide(place.store))
   return { ...place, ...end, talk, sessions, id: /--session (\S+)/.exec(end.stderr)?.[1] }
@@ -216,6 +216,16 @@ describe("at a terminal", () => {
     Effect.gen(function*() {
       const { tape } = yield* chat([], [], terminal)
       assert.match(tape, /\nA line ending in [^\n]*Ctrl-D leaves[^\n]*\n\n$/)
+    }))
+
+  it.effect("a chat that comes back to a session says first which one it is, and how it stands", () =>
+    Effect.gen(function*() {
+      const { id, talk } = yield* chat(["2+2"])
+      const standing = new RegExp(`^${id} {2}completed {2}2 turns {2}just now {2}2\\+2\n`)
+      assert.match((yield* talk([], ["--session", "last"], terminal)).tape, standing)
+      for (const [args, look] of [[[], {}], [["--json"], terminal]] as const) {
+        assert.notMatch((yield* talk([], ["--session", "last", ...args], look)).tape, standing)
+      }
     }))
 
   it.effect("a failed last message is not a failure of the conversation", () =>
