@@ -16,6 +16,8 @@ import * as Ids from "../services/Ids.ts"
 import * as ErrorWords from "./ErrorWords.ts"
 import * as FileReason from "./FileReason.ts"
 import type { Input } from "./Input.ts"
+import * as ErrorWords from "./ErrorWords.ts"
+import * as ProxyHint from "./model/ProxyHint.ts"
 import { Output, type OutputClosed } from "./Output.ts"
 import { codes, Ended, Refusal } from "./Refusal.ts"
 import * as EndLine from "./render/EndLine.ts"
@@ -181,6 +183,10 @@ const codeOf = Effect.fnUntraced(function*(
     }
     if (!("_tag" in error)) yield* screen.say(ErrorWords.line(ErrorWords.ofDefect(error)))
     else if (end?._tag !== "RunFailed") yield* screen.say(ErrorWords.line(ErrorWords.ofRun(error, flags)))
+    else {
+      const hint = yield* ProxyHint.of(end.error)
+      if (hint !== undefined) yield* screen.say(ErrorWords.line(hint))
+    }
     return codes.failed
   }
   switch (end?._tag) {

@@ -28,8 +28,8 @@ interface Named {
 
 const openAi: Named = { model: "m", env: (baseUrl) => ({ OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: key }) }
 
-/** The command's line when asked to run a task with this base URL, and how often it announced a retry. */
-const lineOf = Effect.fnUntraced(function*(baseUrl: string, { env, model }: Named = openAi) {
+/** What the command says when asked to run a task with this base URL, and how often it announced a retry. */
+const failing = Effect.fnUntraced(function*(baseUrl: string, { env, model }: Named = openAi) {
   const { run } = yield* workplace()
   const waits = yield* Queue.unbounded<number>()
   let retries = 0
@@ -44,6 +44,12 @@ const lineOf = Effect.fnUntraced(function*(baseUrl: string, { env, model }: Name
   const { code, stderr, stdout } = yield* run(["--model", model, prompt], { env: env(baseUrl), onError })
   assert.deepStrictEqual([code, stdout], [1, ""])
   for (const secret of [key, "launch code"]) assert.notInclude(stderr, secret)
+  return { stderr, retries }
+})
+
+/** The same, without what every failed run says. */
+const lineOf = Effect.fnUntraced(function*(baseUrl: string, named?: Named) {
+  const { retries, stderr } = yield* failing(baseUrl, named)
   const [line = "", ...more] = stderr.trimEnd().split("\n").filter((line) =>
     !/^(↻ |✗ failed · |Go on with: )/.test(line)
   )
@@ -215,6 +221,30 @@ describe("a port", () => {
       const { baseUrl, host } = yield* OpenAi.make(OpenAi.silence)
       const { line } = yield* lineOf(baseUrl.replace("http:", "https:"))
       assert.include(line, `${host} does not speak TLS; check whether the base URL begins with http: or https: (`)
+    }))
+})
+
+describe("a proxy that the environment names", () => {
+  const hint = /\nfiberloop: HTTPS_PROXY is set, but Node uses it only where NODE_USE_ENV_PROXY=1 is set, too\n/
+  const proxy = { HTTPS_PROXY: "http://proxy.example:3128" }
+  const said = (baseUrl: string, env: Record<string, string>) =>
+    Effect.map(
+      failing(baseUrl, { ...openAi, env: (baseUrl) => ({ ...openAi.env(baseUrl), ...env }) }),
+      ({ stderr }) => stderr
+    )
+
+  it.effect("is said not to be used where the provider was not reached, unless Node was told to use it", () =>
+    Effect.gen(function*() {
+      const baseUrl = `http://${yield* listening((socket) => socket.destroy())}/v1`
+      assert.match(yield* said(baseUrl, proxy), hint)
+      assert.notMatch(yield* said(baseUrl, { ...proxy, NODE_USE_ENV_PROXY: "1" }), hint)
+      assert.notMatch(yield* said(baseUrl, {}), hint)
+    }))
+
+  it.effect("is not mentioned where the provider answered", () =>
+    Effect.gen(function*() {
+      const { baseUrl } = yield* OpenAi.make(OpenAi.status(401, oops))
+      assert.notMatch(yield* said(baseUrl, proxy), hint)
     }))
 })
 
