@@ -50,7 +50,7 @@ describe("a change", () => {
     Effect.gen(function*() {
       const { file, model } = yield* onModel([write, Replies.says("No.")], [], { input: ["y"] })
       assert.isFalse(existsSync(file))
-      assert.include(Replies.results(model)[0], "there is no terminal to ask the user at")
+      assert.include(Replies.results(model)[0], "since standard input or standard error is not a terminal")
     }))
 
   it.effect("is made without asking with --yes, and one line says so", () =>

@@ -26,8 +26,8 @@ export const nobody: Approver.Approver = {
     Effect.succeed({
       approved: false,
       by: AnsweredBy.nobody,
-      reason:
-        "there is no terminal to ask the user at; the user can run fiberloop in one, or allow everything with --yes"
+      reason: "the user cannot be asked, since standard input or standard error is not a terminal; the user can run " +
+        "fiberloop in one, with the task as an argument, or allow everything with --yes"
     })
 }
 

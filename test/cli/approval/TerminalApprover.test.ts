@@ -264,6 +264,6 @@ describe("without a person", () => {
     Effect.gen(function*() {
       const answer = yield* TerminalApprover.nobody.ask(running("ls"))
       assert.deepStrictEqual([answer?.approved, answer?.by], [false, "no terminal"])
-      assert.include((answer as { reason?: string }).reason, "there is no terminal")
+      assert.include((answer as { reason?: string }).reason, "standard input or standard error is not a terminal")
     }))
 })
