@@ -45,6 +45,14 @@ const run: Sections = {
   ]
 }
 
+/** For a run that a person leaves alone. */
+const background: Sections = {
+  "IN THE BACKGROUND": [
+    "  setsid -f fiberloop run --yes \"<task>\" > answer.txt 2> run.log < /dev/null",
+    "  goes on when the terminal closes, which aborts a run after nohup. show, steer and abort look after it."
+  ]
+}
+
 /** For a command that looks at kept sessions. */
 const kept: Sections = {
   "OUTPUT": [
@@ -134,6 +142,7 @@ export const keys: string = chat["KEYS"]!.map((line) => `${line}\n`).join("")
 
 /** What a command says besides its flags, where that differs from a run. */
 const byCommand: Record<string, Sections> = {
+  run: { ...run, ...background },
   chat: { ...chat, ...run },
   compact,
   sessions: kept,
