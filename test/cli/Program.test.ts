@@ -308,6 +308,17 @@ describe("the command", () => {
       }
     }))
 
+  it.effect("says in its help who answers where there is no terminal", () =>
+    Effect.gen(function*() {
+      for (const command of ["run", "chat", "resume"]) {
+        const { stdout } = yield* invoke([command, "--help"])
+        assert.include(
+          stdout.replaceAll(/\s+/g, " "),
+          "Without a terminal the answer is no; only a run that waited for answers leaves questions open when it is resumed."
+        )
+      }
+    }))
+
   it.effect("says how a run goes on after its terminal closes", () =>
     Effect.gen(function*() {
       const { stdout } = yield* invoke(["run", "--help"])
