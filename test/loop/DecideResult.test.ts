@@ -287,12 +287,20 @@ describe("a result", () => {
       assert.notProperty(settled, "originalSize")
     }))
 
-  it.effect("is not stored as an outcome when the run is aborted before hooks have seen it", () =>
+  it.effect("is not stored as an outcome when the run is aborted before a guard has seen it", () =>
     Effect.gen(function*() {
       const { made, run } = yield* answeredBeside([{ name: "masks", afterToolCall: () => Effect.void }])
       yield* run.abort
       const outcomes = ["1.0 NotExecuted(aborted)", "1.1 NotExecuted(aborted)"]
       assert.deepStrictEqual(RunLog.outcomes(yield* made.log), outcomes)
+    }))
+
+  it.effect("is the call's outcome when the run is aborted before observers have seen it, which withhold nothing", () =>
+    Effect.gen(function*() {
+      const hook: Hook = { name: "audits", kind: "observer", afterToolCall: () => Effect.void }
+      const { made, run } = yield* answeredBeside([hook])
+      yield* run.abort
+      assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.0 Succeeded", "1.1 NotExecuted(aborted)"])
     }))
 
   it.effect("is withheld when a guard breaks on it, even before a new message", () =>

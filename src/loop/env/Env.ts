@@ -1,6 +1,6 @@
 /**
  * What one drive works with: the services, and the environment made of them and its request, which is fixed while the drive lasts,
- * but for the times of its hooks.
+ * but for what its hooks are at.
  *
  * Does not own what is asked of a drive (`DriveRequest`), nor what is done with its environment.
  */
@@ -112,7 +112,7 @@ export const make = (
     prices: settings.prices,
     counter: new Counter.Counter(settings.tokenizer),
     patience: Patience.of(brief.timeouts),
-    hooks: { at: settings.hooks, times: undefined },
+    hooks: { at: settings.hooks, times: undefined, held: new Map() },
     leftBehind,
     telemetry: settings.telemetry,
     waitingCalls: new WaitingCalls.WaitingCalls(),

@@ -12,8 +12,11 @@ import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import * as InputCheck from "../../run/InputCheck.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
+import type * as OpenCall from "../../run/state/OpenCall.ts"
+import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Stopwatch from "../../services/fibers/Stopwatch.ts"
 import type * as Hooks from "../../services/Hooks.ts"
+import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import * as Warning from "../../services/Warning.ts"
 import * as AppCode from "./AppCode.ts"
 import type * as Env from "./Env.ts"
@@ -22,10 +25,26 @@ type With<P extends Hooks.Point> = Hooks.Hook & { readonly [Q in P]: NonNullable
 
 export type ByPoint = { readonly [P in Hooks.Point]: ReadonlyArray<With<P>> }
 
-/** The hooks of a drive, and the time they took in the turn under way, where one ran. */
+/** The hooks of a drive, the time they took in the turn under way, where one ran, and the outcomes that they look at, by call id. */
 export interface Hooking {
   readonly at: ByPoint
   times: Map<string, RunEvent.HookTime> | undefined
+  readonly held: Map<string, Held>
+}
+
+/** What is told of a call before hooks have seen it; `duration` is that of its handler, in milliseconds. */
+export interface Told extends ToolExecutor.Settlement {
+  readonly duration: number
+}
+
+/** An outcome that is not stored yet: `left` is what is stored of it where the drive ends now. */
+export interface Held {
+  /** as it was before its intent */
+  readonly call: OpenCall.OpenCall
+  readonly told: Told
+  readonly left: ToolOutcome.ToolOutcome
+  /** no guard may still withhold or change it */
+  readonly isKnown: boolean
 }
 
 export const byPoint = (hooks: ReadonlyArray<Hooks.Hook>): ByPoint => {

@@ -16,6 +16,7 @@ import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import * as AppCode from "../env/AppCode.ts"
 import type * as Env from "../env/Env.ts"
+import type * as HookRun from "../env/HookRun.ts"
 import * as ToolSpan from "../observe/ToolSpan.ts"
 import * as Outcomes from "./Outcomes.ts"
 import type { RoundProgress } from "./RoundProgress.ts"
@@ -66,7 +67,7 @@ const leave = (env: Env.Env, { reason }: RoundProgress, call: Call): void => {
  * that is an older one; `hook` is the name of the hook that gave the outcome.
  */
 export const settle = (
-  { budget, journal }: Pick<Env.Env, "budget" | "journal">,
+  { budget, hooks, journal }: Pick<Env.Env, "budget" | "hooks" | "journal">,
   call: Call,
   outcome: ToolOutcome.ToolOutcome,
   { hook, ofRun }: { readonly hook?: string | undefined; readonly ofRun?: string | undefined } = {}
@@ -81,6 +82,7 @@ export const settle = (
   const spent = usage === undefined ? {} : { usage }
   const by = hook === undefined ? {} : { hook }
   journal.record({ _tag: "ToolSettled", turn, callId, tool, outcome, duration, ...cut, ...spent, ...ran, ...by }, ofRun)
+  hooks.held.delete(callId)
 }
 
 /** The arguments that a call ran with, where a person edited them. */
@@ -103,7 +105,7 @@ const traced = function*(env: Env.Env, call: Call): Running {
 }
 
 const carryOut = function*(env: Env.Env, call: Call): Running {
-  const { callId, tool, tries = 0, turn } = call
+  const { callId, tool, turn } = call
   const hasHooks = env.hooks.at.afterToolCall.length > 0
   const elapsed = Stopwatch.start(env.clock)
   const settlement = yield* env.executor.execute(env.handlers, executable(env, call), {
@@ -122,15 +124,25 @@ const carryOut = function*(env: Env.Env, call: Call): Running {
     env.journal.record({ _tag: "ToolPaused", turn, callId, tool, waitsFor, ...beside, duration })
     return undefined
   }
-  const told = Settlements.checked(settlement)
-  const left = hasHooks ? yield* ToolHooks.after(env, call, told.outcome, "ran", duration) : told.outcome
+  const told = { ...Settlements.checked(settlement), duration }
+  const left = hasHooks ? yield* ToolHooks.after(env, call, told, "ran") : told.outcome
+  return settleRan(env, { call, told, left })
+}
+
+/** Records what is left of the outcome of a call whose handler has ended, and returns it. */
+export const settleRan = (
+  { budget, hooks, journal }: Env.Env,
+  { call, left, told }: Pick<HookRun.Held, "call" | "told" | "left">
+): ToolOutcome.ToolOutcome => {
+  const { callId, tool, tries = 0, turn } = call
   const edited = editedOf(call)
   // the arguments did fit the earlier try: that they no longer do says nothing of what became of it
   const isUnknown = tries > 0 && told.outcome._tag === "InvalidArguments"
   const outcome = isUnknown ? { _tag: "OutcomeUnknown" as const } : Outcomes.storable(left, edited)
-  const below = env.budget.spentIn(callId)
+  const below = budget.spentIn(callId)
   const spent = below === undefined ? edited : { usage: Usage.add(told.usage ?? Usage.zero, below), ...edited }
-  env.journal.record({ _tag: "ToolSettled", turn, callId, tool, duration, ...told, ...spent, outcome })
+  journal.record({ _tag: "ToolSettled", turn, callId, tool, ...told, ...spent, outcome })
+  hooks.held.delete(callId)
   return outcome
 }
 

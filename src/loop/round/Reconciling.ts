@@ -48,7 +48,7 @@ export const ask = (env: Env.Env, call: OpenCall.OpenCall): Effect.Effect<Known>
 
 /** Hooks see a result that a reconciler gives like any other. */
 const masked = (env: Env.Env, call: OpenCall.OpenCall, known: ToolOutcome.ToolOutcome) =>
-  Effect.map(ToolHooks.after(env, call, known, "ran"), Outcomes.storable)
+  Effect.map(ToolHooks.after(env, call, ToolHooks.toldOf(known), "ran"), Outcomes.storable)
 
 const warn = ({ callId, tool }: OpenCall.OpenCall, how: string) =>
   Effect.as(

@@ -57,7 +57,7 @@ export const before = Effect.fnUntraced(function*(env: Env.Env, call: Call): Eff
         return settle({ _tag: "Denied", reason: Bounds.message(given.value.reason) })
       case "Answer": {
         const answer: Outcome = { ...given.value, _tag: "Succeeded" }
-        return settle(yield* after(env, { ...call, params }, answer, "answered"))
+        return settle(yield* after(env, { ...call, params }, toldOf(answer), "answered"))
       }
     }
   }
@@ -71,43 +71,67 @@ const withParams = (call: Call, params: Schema.Json): Call => {
   return call.approvalId === undefined ? { ...call, params } : OpenCall.anew(call, params)
 }
 
-/** What the hooks leave of an outcome. */
-export const after = (
-  env: Env.Env,
-  call: Call,
-  outcome: Outcome,
-  how: "ran" | "answered",
-  duration = 0
-): Effect.Effect<Outcome> =>
-  env.hooks.at.afterToolCall.length === 0 ? Effect.succeed(outcome) : leave(env, call, outcome, how, duration)
+type How = "ran" | "answered"
+
+/** What is told of a call that does not run here. */
+export const toldOf = (outcome: Outcome): HookRun.Told => ({ outcome, duration: 0 })
+
+/** What the hooks leave of an outcome, which is held from the moment of this call until it is recorded. */
+export const after = (env: Env.Env, call: Call, told: HookRun.Told, how: How): Effect.Effect<Outcome> => {
+  if (env.hooks.at.afterToolCall.length === 0) return Effect.succeed(told.outcome)
+  hold(env, call, told, told.outcome, how, 0)
+  return leave(env, call, told, how)
+}
 
 const leave = Effect.fnUntraced(function*(
   env: Env.Env,
   call: Call,
-  outcome: Outcome,
-  how: "ran" | "answered",
-  duration: number
+  told: HookRun.Told,
+  how: How
 ): Effect.fn.Return<Outcome> {
+  const { duration, outcome } = told
   // frozen: what a hook does not return, it has not changed
   let left = Frozen.deep(outcome)
-  for (const hook of env.hooks.at.afterToolCall) {
+  for (const [at, hook] of env.hooks.at.afterToolCall.entries()) {
     const given = yield* look(env, hook, call, { outcome: left, duration, isPreliminary: false })
-    if (given._tag === "Broken") left = withheld(left, how, `is withheld: the hook "${hook.name}" ${given.why}.`)
+    if (given._tag === "Broken") left = withheld(left, how, `the hook "${hook.name}" ${given.why}`)
     else if (given.value !== undefined) left = Frozen.copy(ToolOutcome.changed(left, given.value.outcome))
+    hold(env, call, told, left, how, at + 1)
   }
   return left
 })
+
+const hold = (env: Env.Env, call: Call, told: HookRun.Told, outcome: Outcome, how: How, next: number): void => {
+  env.hooks.held.set(call.callId, { call, told, ...unheard(env, outcome, how, next) })
+}
+
+/** What is stored of an outcome where the hooks from the place `next` on are no longer heard: an observer withholds nothing, a guard may. */
+const unheard = (env: Env.Env, outcome: Outcome, how: How, next = 0): Pick<HookRun.Held, "left" | "isKnown"> => {
+  const guard = env.hooks.at.afterToolCall.find(({ kind }, at) => at >= next && kind !== "observer")
+  return guard === undefined
+    ? { left: outcome, isKnown: true }
+    : { left: withheld(outcome, how, `the run ended before the hook "${guard.name}" was done with it`), isKnown: false }
+}
 
 /** The outcome of a call whose result a person gave; known at once where no hook is asked. */
 export const answered = (env: Env.Env, call: Call): Effect.Effect<Outcome> => {
   const outcome = Outcomes.answered(call)
   return env.hooks.at.afterToolCall.length === 0
     ? Effect.succeed(outcome)
-    : Effect.map(after(env, call, outcome, "answered"), Outcomes.storable)
+    : Effect.map(after(env, call, toldOf(outcome), "answered"), Outcomes.storable)
+}
+
+/** The same where hooks are no longer heard; nothing where a guard has not begun to look at it. */
+export const answeredUnheard = (env: Env.Env, call: Call): Outcome | undefined => {
+  const held = env.hooks.held.get(call.callId)
+  if (held !== undefined) return Outcomes.storable(held.left)
+  const { isKnown, left } = unheard(env, Outcomes.answered(call), "answered")
+  return isKnown ? left : undefined
 }
 
 /** An outcome that says only what became of the call. */
-const withheld = (outcome: Outcome, how: "ran" | "answered", words: string): Outcome => {
+const withheld = (outcome: Outcome, how: How, why: string): Outcome => {
+  const words = `is withheld: ${why}.`
   if (outcome._tag === "InvalidArguments") return { ...outcome, message: `what is wrong with them ${words}` }
   if (!("result" in outcome) && !("message" in outcome)) return outcome
   const became = how === "ran" ? "The call ran, and its result" : "The call did not run, and what answers it"

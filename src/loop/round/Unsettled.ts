@@ -24,20 +24,28 @@ export type Reason = Extract<ToolOutcome.ToolOutcome, { _tag: "NotExecuted" }>["
 /** Gives every open call the outcome that the end of this drive leaves it with. */
 export const settle = (env: Env.Env, reason: Reason): void => {
   for (const call of env.journal.state.openCalls) {
-    CallStep.settle(env, call, call.phase === "started" ? ofStarted(env, call) : ofUnheard(env, call, reason))
+    if (call.phase === "started") settleStarted(env, call)
+    else CallStep.settle(env, call, ofUnheard(env, call, reason))
   }
 }
 
 /**
- * The same for the end of a drive whose run goes on by itself: only a call that this drive started, and that may not be made again,
- * gets an outcome. The next drive finds the others as after a crash.
+ * The same for the end of a drive whose run goes on by itself: only a call that this drive started, and that may not be made again or
+ * whose outcome is known, gets an outcome. The next drive finds the others as after a crash.
  */
 export const settleLost = (env: Env.Env): void => {
   for (const call of env.journal.state.openCalls) {
     const isLost = call.phase === "started" && CallStep.isOurs(env.journal, call) &&
-      !env.executor.isRepeatable(env.handlers, call.tool)
-    if (isLost) CallStep.settle(env, call, ofStarted(env, call))
+      (env.hooks.held.get(call.callId)?.isKnown === true || !env.executor.isRepeatable(env.handlers, call.tool))
+    if (isLost) settleStarted(env, call)
   }
+}
+
+/** The handler may have ended: then hooks were looking at the outcome. */
+const settleStarted = (env: Env.Env, call: Call): void => {
+  const held = env.hooks.held.get(call.callId)
+  if (held === undefined) CallStep.settle(env, call, ofStarted(env, call))
+  else CallStep.settleRan(env, held)
 }
 
 /**
@@ -93,11 +101,12 @@ export const ofIdle = (call: Call, reason: Reason): ToolOutcome.ToolOutcome => {
   return decision?.approved === false ? Outcomes.denied(decision) : { _tag: "NotExecuted", reason }
 }
 
-/** The same where no hook can be asked, as while a drive ends: a result that a hook might withhold is left out. */
-const ofUnheard = (env: Env.Env, call: Call, reason: Reason, isOurs = true): ToolOutcome.ToolOutcome =>
-  OpenCall.isAnswered(call) && (!isOurs || env.hooks.at.afterToolCall.length > 0)
-    ? { _tag: "NotExecuted", reason }
-    : ofIdle(call, reason)
+/** The same where no hook can be asked, as while a drive ends: a result that a guard might withhold is left out. */
+const ofUnheard = (env: Env.Env, call: Call, reason: Reason, isOurs = true): ToolOutcome.ToolOutcome => {
+  if (!OpenCall.isAnswered(call)) return ofIdle(call, reason)
+  const known = isOurs ? ToolHooks.answeredUnheard(env, call) : undefined
+  return known ?? { _tag: "NotExecuted", reason }
+}
 
 const superseded: ToolOutcome.ToolOutcome = { _tag: "Denied", reason: "superseded by a new message" }
 
