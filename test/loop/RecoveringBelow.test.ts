@@ -1,5 +1,5 @@
 /** Runs that work for calls, or wait for such runs: which of them are taken up after their process has ended. */
-import { assert, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 import * as RunEvent from "../../src/run/RunEvent.ts"
@@ -12,10 +12,10 @@ import * as TestStore from "../support/TestStore.ts"
 
 const call = { sessionId: "outer", runId: "outer run", callId: "1.0" }
 
-/** A run that works for a call of another, dead, and the log of that one. */
-const below = Effect.fnUntraced(function*(outer: ReadonlyArray<Drafts.Placed>) {
+/** A run that works for a call of another, dead or with this end, and the log of that one. */
+const below = Effect.fnUntraced(function*(outer: ReadonlyArray<Drafts.Placed>, ...end: ReadonlyArray<Drafts.Placed>) {
   const store = yield* TestStore.make()
-  const log = DeadRun.unanswered("test/Tested", "below")
+  const log = [...DeadRun.unanswered("test/Tested", "below"), ...end.map((draft) => ({ ...draft, runId: "below run" }))]
   const ofCall = log.map((draft) => draft._tag === "RunStarted" ? { ...draft, parent: call } : draft)
   yield* DeadRun.write(store, "below", ofCall)
   const drafts = outer.map((draft) => ({ ...draft, runId: draft.runId ?? call.runId }))
@@ -26,6 +26,7 @@ const below = Effect.fnUntraced(function*(outer: ReadonlyArray<Drafts.Placed>) {
 })
 
 const calling = DeadRun.inTools("work").slice(0, 4)
+const begun: ToolOutcome.ToolOutcome = { _tag: "Succeeded", result: "it is begun" }
 const settled = (outcome: ToolOutcome.ToolOutcome): ReadonlyArray<Drafts.Placed> => [
   ...calling,
   Drafts.settled("1.0", outcome)
@@ -33,7 +34,7 @@ const settled = (outcome: ToolOutcome.ToolOutcome): ReadonlyArray<Drafts.Placed>
 
 for (
   const [what, outcome, expected] of [
-    ["returned", { _tag: "Succeeded", result: "it is begun" }, ["below"]],
+    ["returned", begun, ["below"]],
     ["failed", { _tag: "Failed", result: "it is begun" }, ["below"]],
     ["was interrupted", { _tag: "Interrupted" }, []],
     ["took too long", { _tag: "TimedOut", limit: 5 }, []],
@@ -46,6 +47,21 @@ for (
       assert.deepStrictEqual(yield* idsOf, [...expected])
     }))
 }
+
+describe("a run that was shut down below a call", () => {
+  const shutDown = { ...Drafts.aborted, reason: "shutdown" as const }
+  const failed = settled({ _tag: "Failed", result: "shut down" })
+
+  it.effect.each<readonly [what: string, log: ReadonlyArray<Drafts.Placed>, endedAt: number, expected: Array<string>]>([
+    ["left alone, where the call failed after that: its model was told that it did not work", failed, 0, []],
+    ["taken up, where the call had failed before that", failed, 1_000_000, ["below"]],
+    ["taken up, where the call succeeded, to which it made no difference", settled(begun), 0, ["below"]]
+  ])("is %s", ([, log, endedAt, expected]) =>
+    Effect.gen(function*() {
+      const { idsOf } = yield* below(log, { ...shutDown, at: endedAt })
+      assert.deepStrictEqual(yield* idsOf, expected)
+    }))
+})
 
 it.effect("a run below a call without an outcome is left to the run that made the call", () =>
   Effect.gen(function*() {

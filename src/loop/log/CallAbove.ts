@@ -21,9 +21,11 @@ export interface Found {
   readonly standing: Standing
   /** when it was settled, by the clock of who did that; 0 where it was not */
   readonly at: number
+  /** its model was told that it failed */
+  readonly hasFailed: boolean
 }
 
-const unsettled = (standing: "open" | "unknown"): Found => ({ standing, at: 0 })
+const unsettled = (standing: "open" | "unknown"): Found => ({ standing, at: 0, hasFailed: false })
 
 export const find = (store: SessionStore.Store, call: Pointer.Parent): Effect.Effect<Found, SessionStore.StoreError> =>
   Fold.ifThere(inLog(store, call), unsettled("unknown"))
@@ -42,7 +44,7 @@ const inLog = Effect.fnUntraced(function*(
   if (event?._tag !== "ToolSettled") return unsettled("open")
   const { _tag } = event.outcome
   const hasReturned = _tag === "Succeeded" || _tag === "Failed" || _tag === "NotEncodable"
-  return { standing: hasReturned ? "returned" : "cutOff", at: event.at }
+  return { standing: hasReturned ? "returned" : "cutOff", at: event.at, hasFailed: _tag === "Failed" }
 })
 
 /**

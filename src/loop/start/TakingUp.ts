@@ -77,9 +77,13 @@ const asksUntil = ({ openCalls }: RunState.RunState): number =>
  */
 const byCall: Record<CallAbove.Standing, Verdict> = { open: later, returned: due, cutOff: never, unknown: never }
 
-/** The handler of its call returned after the run had failed, which it was told, and so was the model that made the call. */
-const isTold = ({ at, standing }: CallAbove.Found, end: RunEvent.End | undefined): boolean =>
-  standing === "returned" && end?._tag === "RunFailed" && end.at <= at
+/**
+ * The handler of its call returned after the run had failed, or failed after the run had ended with its process: the handler was told of
+ * that end, and so was the model that made the call.
+ */
+const isTold = ({ at, hasFailed, standing }: CallAbove.Found, end: RunEvent.End | undefined): boolean =>
+  standing === "returned" && end !== undefined && end.at <= at &&
+  (end._tag === "RunFailed" || (hasFailed && RunEvent.isLeft(end)))
 
 /**
  * Whether a suspended run whose own questions are over would go on if it were resumed: none is left to answer below its calls, and
