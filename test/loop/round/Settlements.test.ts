@@ -17,6 +17,8 @@ import * as RunLog from "../../support/RunLog.ts"
 import * as TestAgent from "../../support/TestAgent.ts"
 import * as TestStore from "../../support/TestStore.ts"
 
+const tool = () => Effect.succeed("")
+
 /** An agent with one call of `work`, whose executor has some methods replaced. */
 const agentWith = Effect.fnUntraced(function*(
   store: TestStore.TestStore,
@@ -28,7 +30,7 @@ const agentWith = Effect.fnUntraced(function*(
     Fiberloop.layer,
     store.layer,
     ScriptedModel.layer([TestAgent.work(1), ScriptedModel.text("ok")]),
-    toolkit.toLayer({ work: () => Effect.succeed(""), look: () => Effect.succeed("") } as never),
+    toolkit.toLayer({ work: tool, look: tool, again: tool } as never),
     Layer.succeed(ToolExecutor, { ...ToolExecutorToolkit.make, ...own } as ToolExecutor["Service"])
   ))
   return yield* Effect.provideContext(Agent.make({ instructions: "", toolkit, hooks }), context)
