@@ -105,6 +105,9 @@ const names = [
   ...entries.filter((_) => manifest.exports[_]).map((_) => _.replace(".", "fiberloop"))
 ]
 
+const exported = (modules) => modules.map((_, index) => `export * as _${index} from "${_}"\n`).join("")
+const tsc = join(repository, "node_modules/typescript/bin/tsc")
+
 for (const version of nodes) {
   const bin = await step(`Node ${version}: npm install node@${version}`, async () => {
     const cwd = folder(`node-${version}`, { "package.json": { private: true, allowScripts: { node: true } } })
@@ -119,7 +122,8 @@ for (const version of nodes) {
     const cwd = folder(`app-${version}`, {
       "package.json": { name: "app", private: true, type: "module" },
       "program.ts": hello,
-      "exports.ts": names.map((_, index) => `export * as _${index} from "${_}"\n`).join(""),
+      "exports.ts": exported(names),
+      "bare.ts": exported(names.filter((_) => _ !== "fiberloop/ai-sdk")),
       "tsconfig.json": {
         compilerOptions: {
           target: "es2024",
@@ -129,6 +133,11 @@ for (const version of nodes) {
           noEmit: true
         },
         include: ["*.ts"]
+      },
+      "bare.json": {
+        extends: "./tsconfig.json",
+        compilerOptions: { skipLibCheck: false, types: [] },
+        include: ["bare.ts"]
       }
     })
     const versions = { ...manifest.devDependencies, ...manifest.peerDependencies }
@@ -148,8 +157,12 @@ for (const version of nodes) {
       // the types of fiberloop/ai-sdk refer to those of its peer, and those to JSON Schema's; loading it, below, needs none
       const types = ["@types/node", "@ai-sdk/provider"].map((_) => `${_}@${devDependencies[_]}`)
       await npm(["install", "--no-save", ...types, "@types/json-schema@7.0.15"], { cwd: app, bin: [bin] })
-      await run(process.execPath, [join(repository, "node_modules/typescript/bin/tsc"), "-p", "."], { cwd: app })
+      await run(process.execPath, [tsc, "-p", "."], { cwd: app })
       FileSystem.rmSync(join(app, "node_modules/@ai-sdk"), { recursive: true })
+    })
+
+    await step("the published types need none of Node, even where the types of libraries are checked", async () => {
+      await run(process.execPath, [tsc, "-p", "bare.json"], { cwd: app })
     })
 
     /** What a bundler makes of it, all files together. */

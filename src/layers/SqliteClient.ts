@@ -16,6 +16,7 @@ import type * as SqlError from "effect/sql/SqlError"
 import * as Statement from "effect/sql/Statement"
 import * as Stream from "effect/Stream"
 import { DatabaseSync } from "node:sqlite"
+import type { Guarded } from "./sqlite/Guarded.ts"
 import * as SqliteErrors from "./sqlite/SqliteErrors.ts"
 import * as SqliteFile from "./sqlite/SqliteFile.ts"
 import * as SqliteLocks from "./sqlite/SqliteLocks.ts"
@@ -40,7 +41,7 @@ export interface SqliteClient extends SqlClient.SqlClient {
    * Runs statements as one transaction that the first one guards: when that returns no row, or changes none, nothing is
    * written and the result is `false`. Runs in one go: at once, or after the transaction that this client has open.
    */
-  readonly transact: (statements: SqliteStatements.Guarded) => Effect.Effect<boolean, SqlError.SqlError>
+  readonly transact: (statements: Guarded) => Effect.Effect<boolean, SqlError.SqlError>
 }
 
 export const make = Effect.fnUntraced(function*(

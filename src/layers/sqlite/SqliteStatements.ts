@@ -3,8 +3,8 @@
  *
  * Does not own whether the files are still there (`SqliteFile`), nor locks that others hold (`SqliteLocks`).
  */
-import type * as Arr from "effect/Array"
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
+import type { Guarded } from "./Guarded.ts"
 
 export type Rows = ReadonlyArray<any>
 
@@ -12,9 +12,6 @@ export type Rows = ReadonlyArray<any>
 export type Shape = "objects" | "arrays" | "raw"
 
 type Values = ReadonlyArray<SQLInputValue>
-
-/** Statements of one transaction; the first is a guard, which lets the others run when it returns or changes a row. */
-export type Guarded = Arr.NonEmptyReadonlyArray<readonly [text: string, values: Values]>
 
 interface SqliteStatements {
   /** Takes values as effect/sql passes them. */
