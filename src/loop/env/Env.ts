@@ -112,7 +112,7 @@ export const make = (
     prices: settings.prices,
     counter: new Counter.Counter(settings.tokenizer),
     patience: Patience.of(brief.timeouts),
-    hooks: { at: settings.hooks, times: undefined, held: new Map() },
+    hooks: { at: settings.hooks, times: undefined, held: undefined },
     leftBehind,
     telemetry: settings.telemetry,
     waitingCalls: new WaitingCalls.WaitingCalls(),

@@ -29,7 +29,7 @@ export type ByPoint = { readonly [P in Hooks.Point]: ReadonlyArray<With<P>> }
 export interface Hooking {
   readonly at: ByPoint
   times: Map<string, RunEvent.HookTime> | undefined
-  readonly held: Map<string, Held>
+  held: Map<string, Held> | undefined
 }
 
 /** What is told of a call before hooks have seen it; `duration` is that of its handler, in milliseconds. */

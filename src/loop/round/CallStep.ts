@@ -82,7 +82,7 @@ export const settle = (
   const spent = usage === undefined ? {} : { usage }
   const by = hook === undefined ? {} : { hook }
   journal.record({ _tag: "ToolSettled", turn, callId, tool, outcome, duration, ...cut, ...spent, ...ran, ...by }, ofRun)
-  hooks.held.delete(callId)
+  hooks.held?.delete(callId)
 }
 
 /** The arguments that a call ran with, where a person edited them. */
@@ -142,7 +142,7 @@ export const settleRan = (
   const below = budget.spentIn(callId)
   const spent = below === undefined ? edited : { usage: Usage.add(told.usage ?? Usage.zero, below), ...edited }
   journal.record({ _tag: "ToolSettled", turn, callId, tool, ...told, ...spent, outcome })
-  hooks.held.delete(callId)
+  hooks.held?.delete(callId)
   return outcome
 }
 

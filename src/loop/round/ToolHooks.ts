@@ -102,7 +102,8 @@ const leave = Effect.fnUntraced(function*(
 })
 
 const hold = (env: Env.Env, call: Call, told: HookRun.Told, outcome: Outcome, how: How, next: number): void => {
-  env.hooks.held.set(call.callId, { call, told, ...unheard(env, outcome, how, next) })
+  const held = env.hooks.held ??= new Map()
+  held.set(call.callId, { call, told, ...unheard(env, outcome, how, next) })
 }
 
 /** What is stored of an outcome where the hooks from the place `next` on are no longer heard: an observer withholds nothing, a guard may. */
@@ -123,7 +124,7 @@ export const answered = (env: Env.Env, call: Call): Effect.Effect<Outcome> => {
 
 /** The same where hooks are no longer heard; nothing where a guard has not begun to look at it. */
 export const answeredUnheard = (env: Env.Env, call: Call): Outcome | undefined => {
-  const held = env.hooks.held.get(call.callId)
+  const held = env.hooks.held?.get(call.callId)
   if (held !== undefined) return Outcomes.storable(held.left)
   const { isKnown, left } = unheard(env, Outcomes.answered(call), "answered")
   return isKnown ? left : undefined

@@ -36,14 +36,14 @@ export const settle = (env: Env.Env, reason: Reason): void => {
 export const settleLost = (env: Env.Env): void => {
   for (const call of env.journal.state.openCalls) {
     const isLost = call.phase === "started" && CallStep.isOurs(env.journal, call) &&
-      (env.hooks.held.get(call.callId)?.isKnown === true || !env.executor.isRepeatable(env.handlers, call.tool))
+      (env.hooks.held?.get(call.callId)?.isKnown === true || !env.executor.isRepeatable(env.handlers, call.tool))
     if (isLost) settleStarted(env, call)
   }
 }
 
 /** The handler may have ended: then hooks were looking at the outcome. */
 const settleStarted = (env: Env.Env, call: Call): void => {
-  const held = env.hooks.held.get(call.callId)
+  const held = env.hooks.held?.get(call.callId)
   if (held === undefined) CallStep.settle(env, call, ofStarted(env, call))
   else CallStep.settleRan(env, held)
 }
