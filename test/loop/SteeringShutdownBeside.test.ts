@@ -15,12 +15,12 @@ import * as TestStore from "../support/TestStore.ts"
 const yields = (n: number) => Effect.forEach(Array.from({ length: n }), () => Effect.yieldNow, { discard: true })
 
 /** Goes on with the run of a store, and returns what its inputs came to. */
-const gone = Effect.fnUntraced(function*(store: TestStore.TestStore) {
+const gone = Effect.fnUntraced(function*(store: TestStore.TestStore, sessionId = "s") {
   store.onAppend = ({ store }) => store
   const { agent } = yield* TestAgent.make(() => ScriptedModel.text("done"), { store })
-  yield* Effect.exit(agent.resumeRun({ sessionId: "s" }))
-  yield* agent.run({ sessionId: "s", input: "hello" })
-  const log = yield* store.log("s")
+  yield* Effect.exit(agent.resumeRun({ sessionId }))
+  yield* agent.run({ sessionId, input: "hello" })
+  const log = yield* store.log(sessionId)
   assert.deepStrictEqual(RunLog.violations(log), [])
   return Steering.received(log)
 })
@@ -119,8 +119,19 @@ describe("what is said to a run that is shut down", () => {
           // who sends it again is told so, and it is said once
           assert.strictEqual((yield* next.agent[kind]("s", "psst", { id: "p" }))._tag, "Kept")
         }
-        yield* made.agent.decide({ sessionId: "s", approvalId: "r/1.0", approved: false })
-        assert.deepStrictEqual(yield* gone(store), [`${kind}: psst`])
+        // a copy asks the same, and is not told what waits in the original
+        yield* store.service.fork("s", { to: "copy" })
+        const [start, ...copied] = (yield* store.log("copy")).toReversed()
+        assert.deepStrictEqual([start?._tag, start && "kept" in start, copied[0]?._tag], [
+          "RunSuspended",
+          false,
+          "RunResumed"
+        ])
+        for (const sessionId of ["copy", "s"]) {
+          yield* made.agent.decide({ sessionId, approvalId: "r/1.0", approved: false })
+          const said = sessionId === "s" ? [`${kind}: psst`] : []
+          assert.deepStrictEqual(yield* gone(store, sessionId), said)
+        }
       }))
   }
 

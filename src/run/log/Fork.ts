@@ -37,7 +37,8 @@ export const underWay = ({ openCalls, status }: RunState.RunState): ReadonlyArra
  * What is added at `at` to a copy that ends with `last` and folds to `state`. If a run was cut in its middle: its end. After the
  * end of a drive that died or is suspended: outcomes of the calls that the original is to carry out, or to ask about by their
  * idempotency keys. If the run ended with its process or its store, or none of the copy's calls waits for a person any more, also:
- * a drive that ends as a copy's, so that nobody takes it for a run that is to go on.
+ * a drive that ends as a copy's, so that nobody takes it for a run that is to go on; where a suspended one keeps inputs: a drive that
+ * keeps none.
  */
 export const closing = (
   state: RunState.RunState,
@@ -59,15 +60,21 @@ export const closing = (
     outcome: OpenCall.hasStarted(call) ? { _tag: "OutcomeUnknown" } : { _tag: "NotExecuted", reason: "stopped" },
     duration: 0
   }))
-  if (!isLeft) return settled
   const { length } = settled
+  const resumed = { _tag: "RunResumed", ...placed(length), drive: state.drive + 1, cause: "resume" } as const
+  if (!isLeft) {
+    if (last._tag !== "RunSuspended" || RunEvent.keptBy(last).length === 0) return settled
+    // what waits in the original is not said in the copy
+    const { reason, totals } = last
+    return [...settled, resumed, { _tag: "RunSuspended", ...placed(length + 1), reason, totals }]
+  }
   const { totals } = last
   // the answer that was cut off is not asked for anew here
   const unfinished = RunEvent.unfinishedOf(last)
   const rest = unfinished.length === 0 ? { totals } : { totals, unfinished }
   return [
     ...settled,
-    { _tag: "RunResumed", ...placed(length), drive: state.drive + 1, cause: "resume" },
+    resumed,
     { _tag: "RunAborted", ...placed(length + 1), reason: "forked", ...rest }
   ]
 }
