@@ -5,7 +5,6 @@
  */
 import type * as Tool from "effect/ai/Tool"
 import type * as Toolkit from "effect/ai/Toolkit"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -17,7 +16,6 @@ import type * as RunError from "./run/RunError.ts"
 import type * as RunPolicy from "./run/RunPolicy.ts"
 import * as RetryCheck from "./services/attempts/RetryCheck.ts"
 import type * as Hooks from "./services/Hooks.ts"
-import { NeedsResult } from "./services/NeedsResult.ts"
 import type * as PrepareTurn from "./services/PrepareTurn.ts"
 import type * as RetryPolicy from "./services/RetryPolicy.ts"
 import * as StopWhen from "./services/StopWhen.ts"
@@ -108,7 +106,6 @@ export const define = <Tools extends Record<string, Tool.Any>, A, E, R>(
     yield* read(InputCheck.text("name", name))
     yield* read(InputCheck.text("instructions", instructions ?? null))
     yield* read(schemas(handlers.tools))
-    yield* read(handled(handlers))
     if (hooks !== undefined) yield* read(HookCheck.hooks(hooks))
     if (output !== undefined && !Schema.isSchema(output)) {
       yield* read(
@@ -157,19 +154,5 @@ const schemas = (tools: ToolExecutor.Handlers["tools"]): InputCheck.Checked<unkn
   }
   return Result.succeed(undefined)
 }
-
-/** Whether a toolkit found its handlers: the compiler does not know of those of tools that are known only at run time. */
-const handled = ({ foundIn, tools }: ToolExecutor.Handlers): InputCheck.Checked<unknown> => {
-  if (foundIn === undefined) return Result.succeed(undefined)
-  const missing = Object.values(tools).find((tool) => isRunHere(tool) && !foundIn.mapUnsafe.has(tool.id))
-  return missing === undefined ? Result.succeed(undefined) : InputCheck.refuse(
-    "toolkit",
-    `the tool "${missing.name}" has no handler: provide what toLayer of its toolkit gives`
-  )
-}
-
-/** By a handler, that is: not by the provider, nor by a person who gives its result. */
-const isRunHere = (tool: Tool.Any): boolean =>
-  !("requiresHandler" in tool && tool.requiresHandler === false) && !Context.get(tool.annotations, NeedsResult)
 
 const read = <A>(checked: Result.Result<A, RunError.RunError>) => Effect.fromResult(checked)

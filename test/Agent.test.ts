@@ -9,7 +9,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { Agent, Fiberloop, Limits, NeedsResult, RunEvents, SessionStoreMemory, StopWhen } from "../src/index.ts"
+import { Agent, Fiberloop, Limits, RunEvents, SessionStoreMemory, StopWhen } from "../src/index.ts"
 import type * as RunError from "../src/run/RunError.ts"
 import type * as RunInput from "../src/run/RunInput.ts"
 import { ScriptedModel } from "../src/testing/index.ts"
@@ -293,44 +293,6 @@ describe("no agent is made with a tool whose", () => {
       const context = yield* Layer.build(below)
       const agent = yield* Agent.make({ instructions: "", toolkit: kit }).pipe(Effect.provide(context))
       assert.strictEqual((yield* agent.run({ input: "go" }))._tag, "Completed")
-    }))
-})
-
-describe("an agent of tools known only at run time", () => {
-  const find = Tool.make("find_order", { success: Schema.String })
-  const others: ReadonlyArray<Tool.Any> = [
-    Tool.make("ask_user", { success: Schema.String }).annotate(NeedsResult, true),
-    Tool.providerDefined({ id: "test.search", customName: "search", providerName: "search" })(undefined)
-  ]
-  const payments: ReadonlyArray<Tool.Any> = [
-    Tool.make("pay", { success: Schema.String }),
-    Tool.dynamic("pay", { parameters: { type: "object" } }),
-    Tool.providerDefined({ id: "test.pay", customName: "pay", providerName: "pay", requiresHandler: true })({})
-  ]
-  const made = (tools: ReadonlyArray<Tool.Any>) =>
-    Agent.make({ instructions: "", toolkit: Toolkit.make(find, ...tools) }).pipe(
-      Effect.provide(Layer.mergeAll(
-        Fiberloop.layer,
-        SessionStoreMemory.layer,
-        ScriptedModel.layer([]),
-        Toolkit.make(find).toLayer({ find_order: () => Effect.succeed("shipped") })
-      )),
-      Effect.exit
-    )
-
-  it.effect.each(payments)("is not made where one of them has no handler: %o", (pay) =>
-    Effect.gen(function*() {
-      const exit = yield* made([...others, pay])
-      assert(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
-      assert.include(
-        String(Cause.squash(exit.cause)),
-        "the tool \"pay\" has no handler: provide what toLayer of its toolkit gives"
-      )
-    }))
-
-  it.effect("needs no handlers for those that people answer or the provider runs", () =>
-    Effect.gen(function*() {
-      assert.isTrue(Exit.isSuccess(yield* made(others)))
     }))
 })
 

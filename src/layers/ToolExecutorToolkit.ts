@@ -49,7 +49,10 @@ const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = (handlers, call
 
 /** What a handler that died threw is in nobody's log: the model reads its message. */
 const warn = ({ identity: { callId, runId }, name }: ToolExecutor.Call, cause: Cause.Cause<unknown>) => {
-  const how = NoEffect.isSaidBy(Cause.squash(cause))
+  const defect = Cause.squash(cause)
+  const how = NoEffect.isMissing(defect)
+    ? "is missing: provide what toLayer of its toolkit gives"
+    : NoEffect.isSaidBy(defect)
     ? "failed: it returned or yielded no Effect, such as Effect.succeed(result)"
     : Warning.howOf(cause)
   return Warning.warn(

@@ -44,7 +44,7 @@ export type Answer =
 export interface Approver {
   /**
    * Asks a person, or a rule. `undefined`: nobody here answers, the run is suspended until somebody does elsewhere. A
-   * defect counts as nobody, and so does an answer with a field that `Answer` does not have. Interrupted when the run ends,
+   * defect counts as nobody, and so does a yes with a field that `Answer` does not have. Interrupted when the run ends,
    * when `decide` answers first, and when the question expires.
    */
   readonly ask: (question: Question) => Effect.Effect<Answer | undefined>

@@ -5,6 +5,7 @@ import * as Toolkit from "effect/ai/Toolkit"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
@@ -73,6 +74,33 @@ describe("a handler that dies", () => {
         ])
       }
     }))
+
+  it.effect("is told apart from one that is missing, as among tools known only at run time", () =>
+    Effect.gen(function*() {
+      const find = Tool.make("find", { success: Schema.String })
+      const others: ReadonlyArray<Tool.Any> = [Tool.make("pay", { success: Schema.String })]
+      const agent = yield* Effect.provide(
+        Agent.make({ instructions: "", toolkit: Toolkit.make(find, ...others) }),
+        Toolkit.make(find).toLayer({ find: () => Effect.succeed("found") })
+      )
+      const { lines, value } = yield* warned(
+        Stream.runCollect(agent.stream({ sessionId: "s", runId: "r", input: "go" }))
+      )
+      const [settled] = RunLog.only(value, "ToolSettled")
+      assert.deepStrictEqual(settled?.outcome, {
+        _tag: "Failed",
+        result:
+          "The tool failed unexpectedly: the tool \"pay\" has no handler: provide what toLayer of its toolkit gives"
+      })
+      assert.deepStrictEqual(lines, [
+        "the handler of the tool \"pay\" is missing: provide what toLayer of its toolkit gives (run \"r\", call 1.0); " +
+        "its call has failed, and the model is told"
+      ])
+    }).pipe(Effect.provide(Layer.mergeAll(
+      Fiberloop.layer,
+      SessionStoreMemory.layer,
+      ScriptedModel.layer([[ScriptedModel.call("pay", {})], ScriptedModel.text("sorry")])
+    ))))
 
   it.effect("is told apart from one that fails, which is not warned of", () =>
     Effect.gen(function*() {
@@ -160,8 +188,7 @@ describe("what decides about a call", () => {
     [["SECRET"], "a list"],
     [{ approve: "SECRET" }, "an object"],
     [{ approved: "SECRET" }, "an object"],
-    [{ approved: true, args: "SECRET" }, "an object with other fields than approved, by, reason, params and result"],
-    [{ approved: false, SECRET: "no" }, "an object with other fields than approved, by, reason, params and result"]
+    [{ approved: true, args: "SECRET" }, "a yes with other fields than approved, by, reason, params and result"]
   ])("an approver that says %o does not answer, and is warned of", ([answer, what]) =>
     Effect.gen(function*() {
       const asked = asking(() => true).pipe(
@@ -175,9 +202,19 @@ describe("what decides about a call", () => {
       assert.match(lines[0]!, /"\); so it does not answer$/)
     }))
 
+  it.effect("an approver's no is one whatever else it has", () =>
+    Effect.gen(function*() {
+      const answer = { approved: false, note: "too much" } as const
+      const asked = asking(() => true).pipe(
+        Effect.provideService(Approver.Approver, { ask: () => Effect.succeed(answer) })
+      )
+      const { lines, value } = yield* warned(asked)
+      assert.deepStrictEqual([value._tag, lines], ["Completed", []])
+    }))
+
   it.effect("an approver may answer with an object of a class, and with fields that are undefined", () =>
     Effect.gen(function*() {
-      class Answer extends Data.Class<{ readonly approved: true; readonly args: undefined }> {}
+      class Answer extends Data.TaggedClass("Answer")<{ readonly approved: true; readonly args: undefined }> {}
       const answer = new Answer({ approved: true, args: undefined })
       const asked = asking(() => true).pipe(
         Effect.provideService(Approver.Approver, { ask: () => Effect.succeed(answer) })

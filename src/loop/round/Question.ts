@@ -102,20 +102,20 @@ interface Said {
 }
 
 /**
- * An answer, read once; anything else that untyped code returns is neither a yes nor a no, and neither is an answer with a
- * field that nobody reads: it may ask for what would not be done.
+ * An answer, read once; anything else that untyped code returns is neither a yes nor a no, and a yes with a field that nobody reads
+ * is none: it may ask for what would not be done.
  */
 const said = (answer: Approver.Answer | undefined): Said => {
   if (answer === undefined) return {}
   const word: Partial<Approver.Answer> = { ...answer }
   const { approved } = word
   if (typeof approved !== "boolean") return { odd: Warning.whatIs(answer) }
-  return Result.isSuccess(InputCheck.noOthers("an answer", word, answerNames))
+  return !approved || Result.isSuccess(InputCheck.noOthers("an answer", word, answerNames))
     ? { word: { ...word, approved } }
-    : { odd: "an object with other fields than approved, by, reason, params and result" }
+    : { odd: "a yes with other fields than approved, by, reason, params and result" }
 }
 
-const answerNames = { approved: true, by: true, reason: true, params: true, result: true }
+const answerNames = { _tag: true, approved: true, by: true, reason: true, params: true, result: true }
 
 /** Records an answer; a result or arguments that do not fit the tool make it a no. */
 const take = Effect.fnUntraced(function*(env: Env.Env, question: Approver.Question, answer: Approver.Answer) {
