@@ -16,6 +16,7 @@ export {
   callable,
   type Checked,
   decoded,
+  decodedWhole,
   duration,
   json,
   list,

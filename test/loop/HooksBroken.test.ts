@@ -109,7 +109,9 @@ describe("what a hook gives", () => {
   it.effect("may be an object of a class, and may have fields that are undefined", () =>
     Effect.gen(function*() {
       class Deny extends Data.TaggedClass("Deny")<{ readonly reason: string; readonly by: undefined }> {}
-      class Only extends Schema.Class<Only>("Only")({ tools: Schema.Array(Schema.String) }) {}
+      class Only extends Schema.Class<Only>("Only")({ tools: Schema.Array(Schema.String) }) {
+        readonly words = () => this.tools.join()
+      }
       const hook: Hook = {
         name: "h",
         beforeModelCall: () => Effect.succeed(new Only({ tools: ["work"] })),

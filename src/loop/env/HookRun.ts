@@ -8,7 +8,6 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import * as InputCheck from "../../run/InputCheck.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
@@ -154,17 +153,10 @@ const read = <A extends object>(
     }
   }
   if (value === undefined) return nothing
-  const usable = gives === undefined ? undefined : whole(value, gives)
+  const usable = gives === undefined ? undefined : InputCheck.decodedWhole(value, gives)
   return usable === undefined
     ? { _tag: "Broken", why: "returned something that cannot be used", warned: `: it may return ${mayReturn[on]}` }
     : { _tag: "Given", value: usable }
-}
-
-/** What a hook returned, if all its fields are read: nobody would know that nothing follows from another one. */
-const whole = <A extends object>(value: unknown, gives: Schema.ConstraintDecoder<A, never>): A | undefined => {
-  const usable = InputCheck.decoded(value, gives)
-  if (usable === undefined) return undefined
-  return Result.isSuccess(InputCheck.noOthers("it", value as object, usable)) ? usable : undefined
 }
 
 const mayReturn: Record<Hooks.Point, string> = {

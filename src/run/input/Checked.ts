@@ -98,17 +98,28 @@ export const names = (
 }
 
 /** What untyped code passed, as plain JSON of a schema, as it would be read back from a log; `undefined` if it does not fit. */
-export const decoded = <A>(value: unknown, schema: Schema.ConstraintDecoder<A, never>): A | undefined => {
+export const decoded = <A>(
+  value: unknown,
+  schema: Schema.ConstraintDecoder<A, never>,
+  isUsable: (plain: Schema.Json, usable: A) => boolean = () => true
+): A | undefined => {
   try {
     const plain = written("value", value, () => undefined)
-    return Result.isFailure(plain)
-      ? undefined
-      : Option.getOrUndefined(Schema.decodeUnknownOption(schema)(plain.success))
+    if (Result.isFailure(plain)) return undefined
+    const usable = Option.getOrUndefined(Schema.decodeUnknownOption(schema)(plain.success))
+    return usable !== undefined && isUsable(plain.success, usable) ? usable : undefined
   } catch {
     // nested deeper than the stack
     return undefined
   }
 }
+
+/** The same of an object, if the schema knows all its members: nobody would know that nothing follows from another one. */
+export const decodedWhole = <A extends object>(
+  value: unknown,
+  schema: Schema.ConstraintDecoder<A, never>
+): A | undefined =>
+  decoded(value, schema, (plain, usable) => Object.keys(plain as object).every((name) => Object.hasOwn(usable, name)))
 
 /** Plain JSON, as it will be read back: what JSON would change, or leave out, is refused, but for members that are undefined. */
 export const json = (field: string, value: Schema.Json): Checked<Schema.Json> => written(field, value, LostInJson.find)
