@@ -325,12 +325,12 @@ describe("docs/hooks.md, other words than the model's", () => {
   const rewritten = <E, R>(model: Layer.Layer<Model, E, R>, rewrite: (text: string) => string) => {
     const step = (held: Text | undefined, part: ModelPart): readonly [Text | undefined, ReadonlyArray<ModelPart>] => {
       if (part.type === "response") return [held, [part]]
-      if (part.type !== "text-delta") {
-        return [undefined, held ? [{ ...held, delta: rewrite(held.delta) }, part] : [part]]
-      }
-      const text = (held?.delta ?? "") + part.delta
+      const goesOn = part.type === "text-delta" && held?.block === part.block
+      const before = held && !goesOn ? [{ ...held, delta: rewrite(held.delta) }] : []
+      if (part.type !== "text-delta") return [undefined, [...before, part]]
+      const text = (goesOn ? held.delta : "") + part.delta
       const end = text.lastIndexOf("\n") + 1
-      return [{ ...held, ...part, delta: text.slice(end) }, [{ ...part, delta: rewrite(text.slice(0, end)) }]]
+      return [{ ...part, delta: text.slice(end) }, [...before, { ...part, delta: rewrite(text.slice(0, end)) }]]
     }
     const around = (inner: Model["Service"]): Model["Service"] => ({
       ...inner,
@@ -342,7 +342,8 @@ describe("docs/hooks.md, other words than the model's", () => {
     { type: "text-delta", block: "0", delta: "Ask a" },
     { type: "response", id: "r" },
     { type: "text-delta", block: "0", delta: "nn@x.com,\nor b" },
-    { type: "text-delta", block: "0", delta: "ob@x.com." }
+    { type: "text-delta", block: "0", delta: "ob@x.com." },
+    { type: "text-delta", block: "1", delta: "Or nobody." }
   ]
   const masked = rewritten(
     ScriptedModel.layer([ScriptedModel.parts(...said)]),
@@ -356,7 +357,10 @@ describe("docs/hooks.md, other words than the model's", () => {
       const log = yield* logOf("s")
       assert.notMatch(JSON.stringify([events, log]), /ann|bob/)
       const [answer] = RunLog.only(log, "AssistantMessage")
-      assert.deepStrictEqual(answer?.message.content, [{ type: "text", text: "Ask ***,\nor ***." }])
+      assert.deepStrictEqual(answer?.message.content, [
+        { type: "text", text: "Ask ***,\nor ***." },
+        { type: "text", text: "Or nobody." }
+      ])
     }).pipe(Effect.provide(Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, masked))))
 })
 
