@@ -21,6 +21,7 @@ export { type Fault, type Outage, unavailable } from "./faults/Operations.ts"
 export const faults: ReadonlyArray<Operations.Fault> = ["fails", "answerLost", "down", "answerLostThenDown"]
 
 type Services = SessionStore.SessionStore | ToolExecutor.ToolExecutor
+
 /** The fault of one try. */
 export interface StoreFaults {
   /** The store of `below`, with this fault. */

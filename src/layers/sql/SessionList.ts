@@ -28,10 +28,11 @@ interface SessionList {
 }
 
 /**
- * At least so many rows are looked at in the first step, where most of them may not qualify, and twice as many in each step after
- * it: a step costs as much as there are sessions in use.
+ * At least so many rows are looked at in the first step, where most of them may not qualify, and up to twice as many in each step
+ * after it: a step costs as much as there are sessions in use.
  */
 const leastLookedAt = 100
+const mostLookedAt = 3200
 
 export const make = (sql: SqlClient.SqlClient, claims: SessionClaims.SessionClaims): SessionList => {
   const { events, leaseTime, sessions, within } = SessionDialect.make(sql)
@@ -88,7 +89,7 @@ export const make = (sql: SqlClient.SqlClient, claims: SessionClaims.SessionClai
       infos.push(...listed.slice(0, most - infos.length).map(SessionRows.toInfo))
       if (rows.length < page) break
       after = SessionRows.toInfo(rows.at(-1)!)
-      page = Math.min(page * 2, Number.MAX_SAFE_INTEGER)
+      page = Math.max(page, Math.min(page * 2, mostLookedAt))
     }
     return infos
   })

@@ -199,9 +199,12 @@ export class Budget implements Below.Spender {
   #spentUnderWay(): Usage.Usage | undefined {
     if (this.#below === undefined) return undefined
     let sum = Usage.zero
+    let left = this.#below.size
     for (const { callId } of this.#log?.state.openCalls ?? []) {
       const below = this.#belowOurs(callId)
-      if (below !== undefined) sum = Usage.add(sum, below.spent())
+      if (below === undefined) continue
+      sum = Usage.add(sum, below.spent())
+      if (--left === 0) break
     }
     return Usage.isNothing(sum) ? undefined : sum
   }

@@ -4,8 +4,8 @@
  *
  * When the buffer is full, neighbouring deltas of one block are joined and other transient events are dropped; so are the deltas of
  * settled attempts once they are longer than that. Where that is not enough, everything up to the last durable event is dropped and
- * read again from the store, by `seq`, when the reader comes back. Dropped deltas are restated by durable events. An end stays in the
- * buffer whatever happens. While the run goes on, a store that does not answer is asked again: who reads slowly has not left.
+ * read again from the store, by `seq`, when the reader comes back. Dropped deltas of an attempt that counts are restated by durable events; what a
+ * discarded one said is gone. An end stays in the buffer whatever happens. While the run goes on, a store that does not answer is asked again: who reads slowly has not left.
  *
  * Does not own which events there are, nor who reads them (`Feed`).
  */
@@ -64,7 +64,7 @@ const inOne = (arrays: ReadonlyArray<Events>, size: number): ReadonlyArray<RunEv
   return out
 }
 
-/** Without the deltas of settled attempts, which the events that settled them restate, where those are too long to keep. */
+/** Without the deltas of settled attempts, where those are too long to keep: the message of one that counts restates them. */
 const withoutLongText = (events: Array<RunEvent.RunEvent>): Array<RunEvent.RunEvent> => {
   const settled = events.findLastIndex((event) =>
     event._tag === "AssistantMessage" || event._tag === "AttemptDiscarded"
