@@ -134,14 +134,15 @@ const missing = ({ attempt, seen }: Reading, event: DurableEvent.Of<"AssistantMe
  *
  * The schema only types the values, as they are before it decodes them, and checks nothing: the checked value is `output`
  * of the result. A new attempt, a new turn and a correction start over. Once a text is no longer JSON, no more of it is
- * shown. The object that holds an answer of another kind (`Envelope`) is not part of it.
+ * shown. The object that holds an answer of another kind (`Envelope`) is not part of it; an object that turns out to be the
+ * answer itself, by its second member, starts over.
  */
 export const partialOutput = <S extends Schema.Constraint>(output: S) => {
-  const key = Envelope.keyOf(output)
+  const envelope = Envelope.of(output)
   return <E, R>(
     self: Stream.Stream<RunEvent.RunEvent, E, R>
   ): Stream.Stream<PartialOutput<S["Encoded"]>, E, R> =>
     self.pipe(
-      Stream.mapAccum(() => new PartialReading(key), (reading, event) => [reading, reading.read(event)])
+      Stream.mapAccum(() => new PartialReading(envelope), (reading, event) => [reading, reading.read(event)])
     ) as Stream.Stream<PartialOutput<S["Encoded"]>, E, R>
 }

@@ -290,6 +290,25 @@ describe("the object around an answer whose schema is not one of objects", () =>
       assert.deepStrictEqual(yield* shownOf(Change, "{", "\"res"), [])
     }))
 
+  it.effect("is not taken for an answer that is an object itself, once that has a member of another name", () =>
+    Effect.gen(function*() {
+      const Found = Schema.NullOr(Schema.Record(Schema.String, Schema.Json))
+      assert.deepStrictEqual(yield* shownOf(Found, "{\"a\":1", ",\"result\":", "{\"b\":2}", ",\"c\":3}"), [
+        { a: 1 },
+        { a: 1, result: { b: 2 } },
+        { a: 1, result: { b: 2 }, c: 3 }
+      ])
+      assert.deepStrictEqual(yield* shownOf(Found, "{\"result\":{\"b\":2}", ",\"c\":\"x\"}"), [
+        { b: 2 },
+        { result: { b: 2 }, c: "x" }
+      ])
+    }))
+
+  it.effect("is not part of an answer that is never an object, whatever else is in it", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* shownOf(List, "{\"result\":[\"a\"]", ",\"note\":\"x\"}"), [["a"], ["a"]])
+    }))
+
   it.effect("is not there where the schema is of objects", () =>
     Effect.gen(function*() {
       const all = yield* shownOf(Schema.Struct({ result: Schema.String }), "{", "\"result\":\"x\"}")

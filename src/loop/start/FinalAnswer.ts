@@ -3,6 +3,7 @@
  *
  * Does not own what follows from one that is wrong (`RunDecision`).
  */
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Bounds from "../../run/log/Bounds.ts"
 import * as Envelope from "../../run/partial/Envelope.ts"
@@ -14,14 +15,23 @@ type Output = Definition.Output
 /** What an agent's definition keeps of the schema. */
 export const make = <A>(schema: Schema.ConstraintCodec<A, unknown, never, never>): Output => {
   const answer = Schema.toCodecJson(schema)
-  const key = Envelope.keyOf(answer)
-  const codec = Envelope.around(key, answer)
+  const envelope = Envelope.of(schema)
+  const codec = Envelope.around(envelope, answer)
   const { definitions, schema: root } = Schema.toJsonSchemaDocument(codec)
   const decode = Schema.decodeUnknownSync(answer)
+  const fitting = Schema.decodeUnknownOption(answer)
   return {
     codec,
     schema: JSON.stringify(Object.keys(definitions).length === 0 ? root : { ...root, $defs: definitions }),
-    decode: (text) => decode(Envelope.contentOf(key, parse(unfenced(text))))
+    decode: (text) => {
+      const json = parse(unfenced(text))
+      const [first, other] = Envelope.readingsOf(envelope, json)
+      // what is wrong is said of the form that was asked for
+      return fitting(first).pipe(
+        Option.orElse(() => fitting(other)),
+        Option.getOrElse(() => decode(Envelope.contentOf(envelope, json)))
+      )
+    }
   }
 }
 

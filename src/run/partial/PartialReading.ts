@@ -26,12 +26,12 @@ export class PartialReading {
   /** the delta that was read last, and the index of the next one */
   #last: RunEvent.Delta | undefined
   #next = 0
-  readonly #key: string | undefined
+  readonly #envelope: Envelope.Envelope | undefined
 
-  /** `key`: of the member that may hold the answer (`Envelope`) */
-  constructor(key: string | undefined) {
-    this.#key = key
-    this.#text = new Text(key)
+  /** `envelope`: the object that may hold the answer */
+  constructor(envelope: Envelope.Envelope | undefined) {
+    this.#envelope = envelope
+    this.#text = new Text(envelope)
   }
 
   /** The answer after this event, if the event changed it. */
@@ -41,7 +41,7 @@ export class PartialReading {
   }
 
   #delta(event: RunEvent.Delta): Values {
-    if (event.index === 0) this.#text = new Text(this.#key)
+    if (event.index === 0) this.#text = new Text(this.#envelope)
     // after a gap, the settled message gives the rest
     else if (event.index !== this.#next || !isOfOneAttempt(event, this.#last)) return none
     this.#last = event
@@ -51,8 +51,8 @@ export class PartialReading {
 
   #settled(whole: string): Values {
     // blocks that came interleaved are one after the other in the message
-    const text = whole.startsWith(this.#text.seen) ? this.#text : new Text(this.#key)
-    this.#text = new Text(this.#key)
+    const text = whole.startsWith(this.#text.seen) ? this.#text : new Text(this.#envelope)
+    this.#text = new Text(this.#envelope)
     this.#last = undefined
     return text.end(whole)
   }
@@ -66,10 +66,10 @@ class Text {
   readonly #lexer = new JsonLexer(this.#tree)
   /** characters that came since a value was last shown */
   #fresh = 0
-  readonly #key: string | undefined
+  readonly #envelope: Envelope.Envelope | undefined
 
-  constructor(key: string | undefined) {
-    this.#key = key
+  constructor(envelope: Envelope.Envelope | undefined) {
+    this.#envelope = envelope
   }
 
   push(piece: string): Values {
@@ -94,13 +94,13 @@ class Text {
   #value(): Values {
     if (!this.#tree.isChanged) return none
     const json = this.#tree.take()!
-    if (!this.#tree.isBare && Envelope.isUndecided(this.#key, json)) {
+    if (!this.#tree.isBare && Envelope.isUndecided(this.#envelope, json)) {
       // shown once that is decided
       this.#tree.isChanged = true
       return none
     }
     this.#fresh = 0
-    return [Envelope.contentOf(this.#key, json)]
+    return [Envelope.readingsOf(this.#envelope, json)[0]]
   }
 }
 

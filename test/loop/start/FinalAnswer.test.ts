@@ -62,6 +62,8 @@ describe("an answer whose schema is not one of objects", () => {
     ["a class", Schema.Class<object>("Refund")({ result: Schema.String })],
     ["a record", Schema.Record(Schema.String, Schema.String)],
     ["any JSON", Schema.Json],
+    ["any object", Schema.ObjectKeyword],
+    ["any object or null", Schema.NullOr(Schema.ObjectKeyword)],
     ["anything", Schema.Unknown]
   ])("is no answer of %s, which is asked for as it is", (_, schema) => {
     assert.deepStrictEqual(asked(schema), JSON.parse(JSON.stringify(asJsonSchema(schema))))
@@ -76,6 +78,50 @@ describe("an answer whose schema is not one of objects", () => {
       assert.deepStrictEqual(refund.decode(text), { result: "7 EUR" })
     }
     for (const text of ["{}", "{\"result_\":{}}"]) assert.deepStrictEqual(refund.decode(text), {})
+  })
+
+  const Numbers = Schema.Record(Schema.String, Schema.Finite)
+  const Kinds = Schema.Union([
+    Schema.Struct({ kind: Schema.Literal("a"), x: Schema.Finite }),
+    Schema.Struct({ kind: Schema.Literal("b") })
+  ])
+
+  it.each<readonly [string, Output, string, unknown]>([
+    ["beside others", Kinds, "{\"kind\":\"a\",\"x\":1,\"result\":\"checked twice\"}", { kind: "a", x: 1 }],
+    [
+      "of a record",
+      Schema.NullOr(Schema.Record(Schema.String, Schema.Json)),
+      "{\"query\":\"q\",\"result\":{\"n\":1}}",
+      {
+        query: "q",
+        result: { n: 1 }
+      }
+    ],
+    ["of a record of another type", Schema.Union([Numbers, Schema.String]), "{\"result\":5,\"b\":1}", {
+      result: 5,
+      b: 1
+    }],
+    ["alone in a record", Schema.NullOr(Numbers), "{\"result\":5}", { result: 5 }]
+  ])("may have a member of the object's name itself: %s", (_, schema, text, expected) => {
+    assert.deepStrictEqual(FinalAnswer.make(schema).decode(text), expected)
+  })
+
+  it("is what the object holds, also beside other members, where it does not fit without the object", () => {
+    assert.strictEqual(weather.decode("{\"note\":\"hmm\",\"result\":\"rainy\"}"), "rainy")
+    const kinds = FinalAnswer.make(Kinds)
+    assert.deepStrictEqual(kinds.decode("{\"note\":\"hmm\",\"result\":{\"kind\":\"b\"}}"), { kind: "b" })
+    assert.deepStrictEqual(
+      FinalAnswer.make(Schema.NullOr(Schema.Record(Schema.String, Schema.Json))).decode("{\"result\":{}}"),
+      {}
+    )
+  })
+
+  it("that fits neither in the object nor without it is told what is wrong in the object", () => {
+    const numbers = FinalAnswer.make(Schema.NullOr(Numbers))
+    for (const text of ["{\"result\":{\"n\":\"x\"}}", "{\"result\":{\"n\":\"x\"},\"b\":1}"]) {
+      assert.match(FinalAnswer.problem(numbers, text)!, /at \["n"\]/)
+    }
+    assert.match(FinalAnswer.problem(numbers, "{\"b\":\"x\"}")!, /at \["b"\]/)
   })
 
   it("is decoded as its schema says", () => {
