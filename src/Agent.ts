@@ -42,14 +42,6 @@ export type Requires<Tools extends Record<string, Tool.Any>, R> =
   | Known<R>
   | Exclude<Known<Tool.HandlerServices<Tools[keyof Tools]>>, ToolCall>
 
-/** The answers of an agent with this schema for `output`: text where it has none. */
-export type AnswerOf<Output> = Output extends { readonly Type: infer A } ? A : string
-
-/** The schema is what is inferred: a type of answers would be inferred from where the agent is used, too. */
-type OptionsWith<Tools extends Record<string, Tool.Any>, Output, E, R> =
-  & AgentOptions.Options<Tools, unknown, E, R>
-  & { readonly output?: Output }
-
 /**
  * An agent as a service with its layer:
  * `class Assistant extends Agent.Service<Assistant>()("app/Assistant", { instructions, toolkit }) {}`.
@@ -58,18 +50,18 @@ export const Service = <Self>() =>
 <
   const Id extends string,
   Tools extends Record<string, Tool.Any> = {},
-  Output extends AgentOptions.Output = undefined,
+  A = string,
   E = never,
   R = never
 >(
   id: Id,
-  options: OptionsWith<Tools, Output, E, R>
-): Context.ServiceClass<Self, Id, Client<AnswerOf<Output>>> & {
+  options: AgentOptions.Options<Tools, A, E, R>
+): Context.ServiceClass<Self, Id, Client<A>> & {
   readonly layer: Layer.Layer<Self, E, Requires<Tools, R>>
 } => {
-  const Base = Context.Service<Self, Client<AnswerOf<Output>>>()(id)
+  const Base = Context.Service<Self, Client<A>>()(id)
   return Object.defineProperty(Base, "layer", {
-    get: once((self: typeof Base) => Layer.effect(self, scoped<Tools, AnswerOf<Output>, E, R>(id, options))),
+    get: once((self: typeof Base) => Layer.effect(self, scoped(id, options))),
     configurable: true
   }) as never
 }
@@ -84,33 +76,39 @@ const once = <Self extends object, A>(make: (self: Self) => A) => {
   }
 }
 
+/** `instructions` is here too, because the compiler takes generic options for no type that has optional keys only. */
+interface Named {
+  readonly instructions: string
+  readonly name?: string | undefined
+}
+
 /**
  * An agent without a class: one per tenant or connection, or with tools known only at run time. `name` (default "agent") is what logs
  * call it, and how `recover` finds its runs: give agents that share a store different names.
  */
 export const make = <
   Tools extends Record<string, Tool.Any> = {},
-  Output extends AgentOptions.Output = undefined,
+  A = string,
   E = never,
   R = never
 >(
-  options: OptionsWith<Tools, Output, E, R> & { readonly name?: string | undefined }
-): Effect.Effect<Client<AnswerOf<Output>>, E, Requires<Tools, R>> =>
-  Effect.map(construct<Tools, AnswerOf<Output>, E, R>(options.name ?? "agent", options), (made) => made.client)
+  options: AgentOptions.Options<Tools, A, E, R> & Named
+): Effect.Effect<Client<A>, E, Requires<Tools, R>> =>
+  Effect.map(construct(options.name ?? "agent", options), (made) => made.client)
 
 /** Closing the scope aborts the agent's live runs before the layers below it close. */
 const scoped = <Tools extends Record<string, Tool.Any>, A, E, R>(
   id: string,
-  options: AgentOptions.Options<Tools, unknown, E, R>
+  options: AgentOptions.Options<Tools, A, E, R>
 ) =>
   Effect.map(
-    Effect.acquireRelease(construct<Tools, A, E, R>(id, options), (made) => made.shutdown),
+    Effect.acquireRelease(construct(id, options), (made) => made.shutdown),
     (made) => made.client
   )
 
 const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.Any>, A, E, R>(
   name: string,
-  options: AgentOptions.Options<Tools, unknown, E, R>
+  options: AgentOptions.Options<Tools, A, E, R>
 ): Effect.fn.Return<
   { readonly client: Client<A>; readonly shutdown: Effect.Effect<void> },
   E,

@@ -27,17 +27,26 @@ export type Source<Tools extends Record<string, Tool.Any>, E, R> =
   | Toolkit.WithHandler<Tools>
   | Effect.Effect<Toolkit.WithHandler<Tools>, E, R>
 
-/** The schema of an agent's final answers, where it has one. */
-export type Output = Schema.ConstraintCodec<unknown, unknown, never, never> | undefined
+/**
+ * The options of an agent whose answers are of type `A`. They are text without a schema, so `output` may be left out only where
+ * `A` has room for text. Wrong values are a defect when the agent is made.
+ */
+export type Options<Tools extends Record<string, Tool.Any>, A, E = never, R = never> =
+  & Untyped<Tools, E, R>
+  & ([string] extends [A] ? Partial<Typed<Answer<A> | undefined>> : Typed<Answer<A>>)
 
-/** The options of an agent. Wrong values are a defect when it is made. */
-export interface Options<Tools extends Record<string, Tool.Any>, A, E = never, R = never> {
+type Answer<A> = Schema.ConstraintCodec<A, unknown, never, never>
+
+interface Typed<Output> {
+  /** Types `output` of a completed run: the final answer is decoded, and a wrong one gets one corrective turn. */
+  readonly output: Output
+}
+
+interface Untyped<Tools extends Record<string, Tool.Any>, E, R> {
   /** the system message; a run's `instructions` replace it */
   readonly instructions: string
   /** what the model may call; default no tools */
   readonly toolkit?: Source<Tools, E, R> | undefined
-  /** Types `output` of a completed run: the final answer is decoded, and a wrong one gets one corrective turn. */
-  readonly output?: Schema.ConstraintCodec<A, unknown, never, never> | undefined
   /** Limits of each run. Default: those of the Reference `Limits`, else 20 turns, 20 errors and 3 compactions in a row. */
   readonly limits?: RunPolicy.LimitsInput | undefined
   /** Which tools are offered and how their calls run. Default: all, one call at a time; a failed call does not end the run. */

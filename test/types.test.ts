@@ -395,16 +395,14 @@ export const programs = {
       instructions: "",
       output: Sum
     })
-    const perhaps = Agent.make({ instructions: "", output: isTyped ? Sum : undefined })
+    // @ts-expect-error without the schema the answers would be text
+    Agent.make({ instructions: "", output: isTyped ? Sum : undefined })
+    const perhaps = Agent.make<{}, string | typeof Sum.Type>({ instructions: "", output: isTyped ? Sum : undefined })
     same<Effect.Success<typeof perhaps>>()<Agent.Client<string | typeof Sum.Type>>()
     const none = Agent.make({ instructions: "", output: undefined })
     same<Effect.Success<typeof none>>()<Agent.Client<string>>()
     const generic = <A>(output: Schema.Codec<A, unknown>) => Agent.make({ instructions: "", output })
     same<Effect.Success<ReturnType<typeof generic<number>>>>()<Agent.Client<number>>()
-    // options that are typed before the agent is made may have no schema in them
-    const options: Agent.Options<typeof Kit.tools, typeof Sum.Type> = { instructions: "", toolkit: Kit }
-    const given = Agent.make(options)
-    same<Effect.Success<typeof given>>()<Agent.Client<string | typeof Sum.Type>>()
     // @ts-expect-error the schema is missing
     const forgotten: Effect.Effect<Agent.Client<typeof Sum.Type>, never, Services> = Agent.make({ instructions: "" })
     // @ts-expect-error the schema is missing
@@ -414,6 +412,61 @@ export const programs = {
     // @ts-expect-error a promise is no schema
     Agent.make({ instructions: "", output: Promise.resolve(Sum) })
     return { typed, forgotten, layer, other }
+  },
+
+  // options have a type before the agent is made: a wrapper's answers are those of its options
+  wrappersKeepTheAnswer: (
+    sums: Agent.Options<{}, { readonly total: number }>,
+    texts: Agent.Options<{}, string>,
+    either: Agent.Options<{}, string | { readonly total: number }>
+  ) => {
+    const Sum = Schema.Struct({ total: Schema.Finite })
+    type Sum = typeof Sum.Type
+    const given = Agent.make(sums)
+    same<typeof given>()<Effect.Effect<Agent.Client<Sum>, never, Services>>()
+    const named = Agent.make({ ...sums, name: "sums" })
+    same<typeof named>()<typeof given>()
+    class Summing extends Agent.Service<Summing>()("test/Summing", sums) {}
+    same<(typeof Summing)["Service"]>()<Agent.Client<Sum>>()
+    const text = Agent.make(texts)
+    same<Effect.Success<typeof text>>()<Agent.Client<string>>()
+    const perhaps = Agent.make(either)
+    same<Effect.Success<typeof perhaps>>()<Agent.Client<string | Sum>>()
+    const explicit = Agent.make<{}, Sum>({ instructions: "", output: Sum })
+    same<Effect.Success<typeof explicit>>()<Agent.Client<Sum>>()
+
+    const wrap = <Tools extends Record<string, Tool.Any>, A, E, R>(options: Agent.Options<Tools, A, E, R>) =>
+      Agent.make({ ...options, name: "wrapped" })
+    const wrapped = wrap({ instructions: "", toolkit: Kit, output: Sum })
+    same<typeof wrapped>()<
+      Effect.Effect<Agent.Client<Sum>, never, Services | Tool.HandlersFor<typeof Kit.tools>>
+    >()
+    const rewritten = <A>(options: Agent.Options<{}, A>) => Agent.make({ ...options, instructions: "" })
+    same<ReturnType<typeof rewritten<Sum>>>()<typeof given>()
+    const unchanged = <A>(options: Agent.Options<{}, A>) => Agent.make(options)
+    same<ReturnType<typeof unchanged<Sum>>>()<typeof given>()
+    const failing = wrap({ instructions: "", toolkit: Effect.fail("down" as const), output: Sum })
+    same<Effect.Error<typeof failing>>()<"down">()
+    const service = <A>(options: Agent.Options<{}, A>) => {
+      class Made extends Agent.Service<Made>()("test/Made", options) {}
+      return Made
+    }
+    const Made = service({ instructions: "", output: Sum })
+    same<(typeof Made)["Service"]>()<Agent.Client<Sum>>()
+    const wrapText = <A = string>(options: Agent.Options<{}, A>) => Agent.make({ ...options, name: "wrapped" })
+    const wrappedText = wrapText({ instructions: "" })
+    same<Effect.Success<typeof wrappedText>>()<Agent.Client<string>>()
+    // @ts-expect-error the schema is missing
+    const missing: Agent.Options<{}, Sum> = { instructions: "" }
+    // @ts-expect-error the schema is missing
+    Agent.make<{}, Sum>({ instructions: "" })
+    // @ts-expect-error the schema is missing
+    Agent.Service<Summing>()<"test/Summing", {}, Sum>("test/Summing", { instructions: "" })
+    // @ts-expect-error the schema is missing
+    const wrong: Effect.Effect<Agent.Client<Sum>, never, Services> = wrapText({ instructions: "" })
+    // @ts-expect-error text is no answer of every type
+    const anything = <A>(): Effect.Effect<Agent.Client<A>, never, Services> => Agent.make({ instructions: "" })
+    return { missing, wrong, anything }
   }
 }
 
