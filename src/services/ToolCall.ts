@@ -47,8 +47,8 @@ export class ToolCall extends Context.Service<ToolCall, {
    * the model reads instead: the error's message, or how the run ended and what it said last.
    *
    * `progress` gets what the agent has said in its turn so far, as often as that has grown by an eighth, and when its answer has
-   * ended: pass a handler's `preliminary`, if the tool's result is a text. It holds up the run as little as an observer does: the last of it may come after the answer, when
-   * `preliminary` shows nothing more.
+   * ended: pass a handler's `preliminary`, if the tool's result is a text. It holds up the run as little as an observer does: the
+   * last of it may come after the answer, when `preliminary` shows nothing more.
    */
   static runAgent<S extends SubAgents.SubAgent>(
     agent: S,
