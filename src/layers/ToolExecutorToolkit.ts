@@ -23,6 +23,7 @@ import * as ApprovalRule from "./tools/ApprovalRule.ts"
 import * as GivenByPeople from "./tools/GivenByPeople.ts"
 import * as HandlerCall from "./tools/HandlerCall.ts"
 import * as NoEffect from "./tools/NoEffect.ts"
+import * as NoHandler from "./tools/NoHandler.ts"
 import * as Settling from "./tools/Settling.ts"
 
 export { ResultLimit }
@@ -50,7 +51,7 @@ const execute: ToolExecutor.ToolExecutor["Service"]["execute"] = (handlers, call
 /** What a handler that died threw is in nobody's log: the model reads its message. */
 const warn = ({ identity: { callId, runId }, name }: ToolExecutor.Call, cause: Cause.Cause<unknown>) => {
   const defect = Cause.squash(cause)
-  const how = NoEffect.isMissing(defect)
+  const how = NoHandler.isSaidBy(defect)
     ? "is missing: provide what toLayer of its toolkit gives"
     : NoEffect.isSaidBy(defect)
     ? "failed: it returned or yielded no Effect, such as Effect.succeed(result)"

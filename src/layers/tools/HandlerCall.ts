@@ -16,7 +16,7 @@ import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import * as BehindHandle from "./BehindHandle.ts"
 import * as JsonForm from "./JsonForm.ts"
 import * as KnownHandler from "./KnownHandler.ts"
-import * as NoEffect from "./NoEffect.ts"
+import * as NoHandler from "./NoHandler.ts"
 import * as PlainJson from "./PlainJson.ts"
 import type * as Settling from "./Settling.ts"
 import type * as ToolCodecs from "./ToolCodecs.ts"
@@ -41,7 +41,7 @@ export const start = (
   let fiber: Running | undefined
   const handler = KnownHandler.find(handlers, tool)
   if (handler === undefined) {
-    if (handlers.foundIn !== undefined) return Exit.die(NoEffect.noHandler(tool.name))
+    if (handlers.foundIn !== undefined) return Exit.die(NoHandler.of(tool.name))
     fiber = Detached.start(BehindHandle.run(handlers, tool, call, progress), context)
   } else {
     const run = () => KnownHandler.run(tool, handler, call, progress, () => fiber?.pollUnsafe() !== undefined)

@@ -1,18 +1,9 @@
 /**
- * A handler that returns no Effect, as untyped code may, or is not there, as among tools known only at run time: what the model, and
- * whoever reads the log, is told. Effect and the engine have words of their own for the former.
+ * A handler that returns no Effect, as untyped code may: what the model, and whoever reads the log, is told. Effect and the engine
+ * have words of their own for it.
  */
 
 class NoEffect extends Error {}
-
-class NoHandler extends Error {}
-
-/** The defect of a call whose toolkit found no handler. */
-export const noHandler = (tool: string): Error =>
-  new NoHandler(`the tool "${tool}" has no handler: provide what toLayer of its toolkit gives`)
-
-/** Whether a defect comes of that. */
-export const isMissing = (defect: unknown): boolean => defect instanceof NoHandler
 
 /** The defect of a handler that returned something else. */
 export const of = (tool: string): Error =>

@@ -4,8 +4,9 @@
  *
  * When the buffer is full, neighbouring deltas of one block are joined and other transient events are dropped; so are the deltas of
  * settled attempts once they are longer than that. Where that is not enough, everything up to the last durable event is dropped and
- * read again from the store, by `seq`, when the reader comes back. Dropped deltas of an attempt that counts are restated by durable events; what a
- * discarded one said is gone. An end stays in the buffer whatever happens. While the run goes on, a store that does not answer is asked again: who reads slowly has not left.
+ * read again from the store, by `seq`, when the reader comes back. Dropped deltas of an attempt that counts are restated by durable
+ * events; what a discarded one said is gone. An end stays in the buffer whatever happens. While the run goes on, a store that does
+ * not answer is asked again: who reads slowly has not left.
  *
  * Does not own which events there are, nor who reads them (`Feed`).
  */
