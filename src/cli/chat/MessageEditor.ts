@@ -20,7 +20,10 @@ interface Past {
   ahead: string
 }
 
-/** Asks for one message each time it runs; the history is that of all of them. */
+/**
+ * Asks for one message each time it runs; the history is that of all of them. If it is interrupted, what is written next begins on a
+ * line of its own.
+ */
 export const make = (streams: LineStreams.Streams): Effect.Effect<Typed> =>
   edited(streams, { history: [], hasEnded: false, ahead: "" })
 
@@ -56,6 +59,11 @@ const edited = (streams: LineStreams.Streams, past: Past): Effect.Effect<Typed> 
         if (typed._tag === "Message") remember(past.history, typed.text)
         resume(Effect.succeed(typed))
       }
+      /** Goes below all rows of the line, wherever the cursor is in it. */
+      const leave = () => {
+        editor.write(null, { ctrl: true, name: "e" })
+        output.write("\n")
+      }
       const take = () => {
         if (isOver) return
         const { ahead, isComplete, text } = Continuation.join(before, burst, editor.line)
@@ -76,7 +84,7 @@ const edited = (streams: LineStreams.Streams, past: Past): Effect.Effect<Typed> 
       })
       editor.on("SIGINT", () => {
         const wasEmpty = before === undefined && burst.length === 0 && editor.line === ""
-        output.write("\n")
+        leave()
         settle({ _tag: "Interrupted", wasEmpty })
       })
       // Node has paused the input, and nothing else keeps the process alive
@@ -93,6 +101,9 @@ const edited = (streams: LineStreams.Streams, past: Past): Effect.Effect<Typed> 
       })
       editor.prompt()
       if (past.ahead !== "") editor.write(past.ahead)
+      return Effect.sync(() => {
+        if (!isOver) leave()
+      })
     })
   }))
 
