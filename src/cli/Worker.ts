@@ -33,6 +33,8 @@ import * as ShownFiles from "./tools/write/ShownFiles.ts"
 /** An agent that is ready, notices about it, and the approver of its calls. */
 export interface Worker {
   readonly client: Agent.Client<string>
+  /** where its sessions are kept */
+  readonly store: SessionStore.Store
   /** what each run keeps, for those who go on with it */
   readonly data: Schema.Json
   /** lines to show once a run has begun */
@@ -68,17 +70,19 @@ const agent = Effect.fnUntraced(function*(settings: Settings) {
   const tools = yield* refusing(Layer.build(CliAgent.handlers(settings.root, shown)))
   const model = yield* ModelChoice.build(settings)
   yield* Database.prepare(settings)
-  const store = yield* Layer.build(Database.layer(settings))
+  const kept = yield* Layer.build(Database.layer(settings))
+  const store = Context.get(kept, SessionStore.SessionStore)
   const isOffline = ModelChoice.isOffline(settings.model)
   const added = isOffline ? {} : yield* Instructions.read(root)
   const layer = isOffline
     ? CliAgent.reading(Instructions.reading)
     : CliAgent.writing(Instructions.extend(Instructions.writing, added))
-  const below = Layer.succeedContext(Context.merge(Context.merge(tools, model), store))
+  const below = Layer.succeedContext(Context.merge(Context.merge(tools, model), kept))
   const running = Layer.provide(isOffline ? CliAgent.forgetting : CliAgent.summing, below)
   const built = yield* Layer.build(layer.pipe(Layer.provide([below, running])))
   return {
     client: Context.get(built, CliAgent.CliAgent),
+    store,
     data: SessionRoot.dataOf(root),
     notices: [
       ...SessionRoot.notices(settings),
@@ -87,7 +91,7 @@ const agent = Effect.fnUntraced(function*(settings: Settings) {
       ...(isOffline || !settings.allowsAll ? [] : [ErrorWords.line(allowed)])
     ],
     approver: yield* approverOf(settings, root, shown),
-    openCalls: openCalls(Context.get(store, SessionStore.SessionStore), !isOffline)
+    openCalls: openCalls(store, !isOffline)
   }
 })
 

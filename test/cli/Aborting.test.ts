@@ -12,8 +12,9 @@ import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 
-const workerOf = (client: Worker.Worker["client"]): Worker.Worker => ({
-  client,
+const workerOf = ({ agent, store }: Pick<TestAgent.TestAgent, "agent" | "store">): Worker.Worker => ({
+  client: agent,
+  store: store.service,
   data: {},
   notices: [],
   approver: () => TerminalApprover.nobody,
@@ -30,10 +31,10 @@ describe("a signal", () => {
   it.effect("aborts the run under way, not an older one that left a question, and its end is shown", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
-      const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.gate(gate)], {
+      const test = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.gate(gate)], {
         agent: { toolPolicy: { requireApprovalByDefault: true } }
       })
-      assert.strictEqual((yield* agent.run({ sessionId: "s", input: "go" }))._tag, "Suspended")
+      assert.strictEqual((yield* test.agent.run({ sessionId: "s", input: "go" }))._tag, "Suspended")
       const shown: Array<RunEvent.RunEvent> = []
       const screen: Screen.Screen = {
         say: () => Effect.void,
@@ -46,7 +47,7 @@ describe("a signal", () => {
           })
       }
       const driving = yield* Run.drive(
-        workerOf(agent),
+        workerOf(test),
         { task: "hello?", session: "s", maxTurns: undefined, flags: [] },
         { sessionId: "s" },
         screen
@@ -64,7 +65,7 @@ describe("a signal", () => {
   it.effect("aborts a run that nobody reads any more, and does not say that it had not begun", () =>
     Effect.gen(function*() {
       const gate = yield* ScriptedModel.makeGate
-      const { agent } = yield* TestAgent.make([ScriptedModel.gate(gate)])
+      const test = yield* TestAgent.make([ScriptedModel.gate(gate)])
       const said: Array<string> = []
       const screen: Screen.Screen = {
         say: (line) => Effect.sync(() => void said.push(line)),
@@ -74,7 +75,7 @@ describe("a signal", () => {
         show: () => Effect.never
       }
       const driving = yield* Run.drive(
-        workerOf(agent),
+        workerOf(test),
         { task: "hello?", session: undefined, maxTurns: undefined, flags: [] },
         { sessionId: "s" },
         screen

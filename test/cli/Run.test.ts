@@ -12,10 +12,11 @@ import { Recorder } from "./Recorder.ts"
 
 it.effect("what is open is read where the run goes on with it, and not for a new task", () =>
   Effect.gen(function*() {
-    const { agent } = yield* TestAgent.make([ScriptedModel.text("Done."), ScriptedModel.text("Done.")])
+    const { agent, store } = yield* TestAgent.make([ScriptedModel.text("Done."), ScriptedModel.text("Done.")])
     const reads: Array<string> = []
     const worker: Worker.Worker = {
       client: agent,
+      store: store.service,
       data: {},
       notices: [],
       approver: () => TerminalApprover.nobody,

@@ -15,11 +15,14 @@ import * as ErrorWords from "../ErrorWords.ts"
 import * as GoingOn from "../GoingOn.ts"
 import * as Help from "../Help.ts"
 import { Input } from "../Input.ts"
+import * as LastExchange from "../LastExchange.ts"
 import { Output } from "../Output.ts"
 import { codes, Ended, type Refusal } from "../Refusal.ts"
 import * as EndLine from "../render/EndLine.ts"
+import * as Invocation from "../render/Invocation.ts"
 import * as Paint from "../render/Paint.ts"
 import * as Print from "../render/Print.ts"
+import * as RenderExchange from "../render/RenderExchange.ts"
 import * as RenderSessions from "../render/RenderSessions.ts"
 import * as Run from "../Run.ts"
 import type { Settings } from "../Settings.ts"
@@ -40,7 +43,7 @@ export const run = Effect.fnUntraced(function*(
   const worker = yield* Worker.open(settings)
   const sessionId = session ?? (yield* (yield* Ids.Ids).next)
   const { stderr } = yield* Output
-  if (kept !== undefined && (yield* Input).isTerminal && !settings.json) yield* introduce(kept)
+  if (kept !== undefined && (yield* Input).isTerminal && !settings.json) yield* introduce(kept, worker)
   for (const notice of worker.notices) yield* stderr.write(`${notice}\n`)
   const { code, hasBegun } = yield* talk(worker, settings, { sessionId, isNew: session === undefined })
   if (hasBegun || session !== undefined) {
@@ -49,12 +52,15 @@ export const run = Effect.fnUntraced(function*(
   if (code !== codes.completed) return yield* new Ended({ code })
 }, Effect.scoped)
 
-/** Which conversation it is that the person comes back to, and how it stands. */
-const introduce = Effect.fnUntraced(function*({ info, settings }: GoingOn.GoingOn) {
+/** Which conversation it is that the person comes back to, how it stands, and what was said last. */
+const introduce = Effect.fnUntraced(function*({ info, settings }: GoingOn.GoingOn, { store }: Worker.Worker) {
   const { stderr } = yield* Output
-  const paint = Paint.of(stderr, settings.isPlain)
+  const [paint, columns] = [Paint.of(stderr, settings.isPlain), stderr.columns()]
+  const said = yield* Print.untilSignal(LastExchange.of({ info, store }))
+  const show = Invocation.of("show", [info.sessionId], Invocation.placeOf(settings.flags))
   const now = yield* Clock.currentTimeMillis
-  yield* stderr.write(RenderSessions.lines([info], { paint, columns: stderr.columns(), now }))
+  yield* stderr.write(RenderSessions.lines([info], { paint, columns, now }))
+  if (said !== undefined) yield* stderr.write(RenderExchange.lines(said, { paint, columns, show }))
 })
 
 interface Talked {

@@ -1,0 +1,61 @@
+/** A chat that comes back to a session, in a real terminal. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as OpenAiServer from "../../support/OpenAiServer.ts"
+import * as Child from "../Child.ts"
+import * as Replies from "../Replies.ts"
+import * as Terminal from "../Terminal.ts"
+import { sandbox } from "../tools/files/Sandbox.ts"
+
+const ctrlD = "\x04"
+
+/** A folder with a session of these questions and answers. */
+const session = Effect.fnUntraced(function*(...said: ReadonlyArray<readonly [question: string, answer: string]>) {
+  const model = yield* OpenAiServer.make(...said.map(([, answer]) => Replies.says(answer)), Replies.says("More."))
+  const options = { cwd: yield* sandbox(), env: Replies.env(model) }
+  for (const [index, [question]] of said.entries()) {
+    yield* Child.run(["run", "--model", "m", ...index === 0 ? [] : ["--session", "last"], question], options)
+  }
+  return options
+})
+
+/** What is on the screen of a person who comes back to the last session, and leaves at once. */
+const cameBack = Effect.fnUntraced(function*(options: Terminal.Options) {
+  const terminal = yield* Terminal.start(["chat", "--session", "last"], options)
+  yield* terminal.sees("\n›")
+  yield* terminal.type(ctrlD)
+  return yield* terminal.ended
+})
+
+describe("a chat that comes back to a session", () => {
+  it.live("shows the last question and its answer", () =>
+    Effect.gen(function*() {
+      const options = yield* session(["how are you?", "Fine."], ["and\nyour friend?", "Better.\n\nAnd you?"])
+      const { screen } = yield* cameBack(options)
+      assert.match(screen, /^\S+ {2}completed {2}2 turns [^\n]+\n\n> and\n> your friend\?\n\nBetter\.\n\nAnd you\?\n\n/)
+      assert.notInclude(screen, "Fine.")
+    }))
+
+  it.live("shows the beginning of a long question and the end of a long answer, and says how much is left out", () =>
+    Effect.gen(function*() {
+      const numbered = (word: string, to: number) => Array.from({ length: to }, (_, at) => `${word} ${at + 1}`)
+      const options = yield* session([numbered("ask", 9).join("\n"), numbered("say", 30).join("\n")])
+      const { screen } = yield* cameBack(options)
+      assert.match(screen, /\n\n> ask 1\n> ask 2\n> ask 3\n> ask 4\n… 5 lines more\n\n… 18 lines before\nsay 19\n/)
+      assert.match(screen, /\nsay 30\nRead it all with: fiberloop show \S+\n\n/)
+    }))
+
+  it.live("does nothing of what a stored text would have a terminal do", () =>
+    Effect.gen(function*() {
+      const { bytes, screen } = yield* cameBack(yield* session(["wipe\x1b[2J it", "So \x1b]0;title\x07 be it."]))
+      assert.include(screen, "> wipe\\x1b[2J it\n\nSo \\x1b]0;title\\x07 be it.\n")
+      assert.notInclude(bytes, "\x1b[2J")
+    }))
+
+  it.live("shows nothing of it without a terminal", () =>
+    Effect.gen(function*() {
+      const options = yield* session(["how are you?", "Fine."])
+      const { stderr, stdout } = yield* Child.run(["chat", "--session", "last"], options)
+      assert.notInclude(stdout + stderr, "Fine.")
+    }))
+})
