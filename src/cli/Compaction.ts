@@ -4,13 +4,22 @@ import type * as Agent from "../Agent.ts"
 import type * as RunError from "../run/RunError.ts"
 import type * as RunResult from "../run/RunResult.ts"
 import * as ErrorWords from "./ErrorWords.ts"
+import type { Output } from "./Output.ts"
 import { badInput, type Refusal } from "./Refusal.ts"
 import * as CompactionLines from "./render/CompactionLines.ts"
+import * as Spinner from "./render/Spinner.ts"
+import type { Settings } from "./Settings.ts"
 
+/** A terminal shows meanwhile that it goes on. */
 export const compact = (
   client: Agent.Client<string>,
-  sessionId: string
-): Effect.Effect<RunResult.Compacted, Refusal> => Effect.mapError(client.compact(sessionId), refusal(sessionId))
+  sessionId: string,
+  settings: Pick<Settings, "isPlain" | "json">
+): Effect.Effect<RunResult.Compacted, Refusal, Output> =>
+  client.compact(sessionId).pipe(
+    Effect.mapError(refusal(sessionId)),
+    Spinner.during(settings, "shortening the conversation")
+  )
 
 const refusal = (sessionId: string) => (error: RunError.RunError): Refusal => {
   const { reason } = error

@@ -109,7 +109,7 @@ const talk = Effect.fnUntraced(function*(
       continue
     }
     if (asked?._tag === "Compact") {
-      const compacted = yield* Compact.run(worker.client, isNew && !hasBegun ? undefined : sessionId)
+      const compacted = yield* Compact.run(worker.client, isNew && !hasBegun ? undefined : sessionId, settings)
       if (mustLeave(compacted, isTerminal)) return { code: compacted.code, hasBegun }
       code = isTerminal ? codes.completed : compacted.code
       continue

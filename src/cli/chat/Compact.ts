@@ -5,6 +5,7 @@ import * as Compaction from "../Compaction.ts"
 import * as ErrorWords from "../ErrorWords.ts"
 import { Output } from "../Output.ts"
 import { codes } from "../Refusal.ts"
+import type { Settings } from "../Settings.ts"
 import { type Signal, Signals } from "../Signals.ts"
 
 interface Compacted {
@@ -17,13 +18,14 @@ interface Compacted {
 /** Reports the result. A signal leaves the conversation unchanged; at a terminal, Ctrl-C ends only the compaction. */
 export const run = Effect.fnUntraced(function*(
   client: Agent.Client<string>,
-  sessionId: string | undefined
+  sessionId: string | undefined,
+  settings: Settings
 ): Effect.fn.Return<Compacted, never, Output | Signals> {
   const { stderr } = yield* Output
   const { first, forget } = yield* Signals
   const end = (text: string, code: number, signal?: Signal) => Effect.as(stderr.write(text), { code, signal })
   if (sessionId === undefined) return yield* end("Nothing has been said yet.\n", codes.failed)
-  const shortened = Effect.match(Compaction.compact(client, sessionId), {
+  const shortened = Effect.match(Compaction.compact(client, sessionId, settings), {
     onSuccess: (compacted) => end(Compaction.text(compacted), codes.completed),
     onFailure: ({ line }) => end(`${ErrorWords.line(line)}\n`, codes.failed)
   })

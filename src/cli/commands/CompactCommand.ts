@@ -27,7 +27,7 @@ const compact = Effect.fnUntraced(function*(
   const { info: { sessionId }, settings } = yield* GoingOn.find(typed, session, InProgram.compact)
   const { client } = yield* Worker.open(settings)
   if (stderr.isTerminal) yield* stderr.write("Shortening the conversation, Ctrl-C leaves it as it is.\n")
-  const shortened = yield* Compaction.compact(client, sessionId)
+  const shortened = yield* Compaction.compact(client, sessionId, settings)
 
   if (settings.json) {
     const line = JSON.stringify({ sessionId, ...shortened })

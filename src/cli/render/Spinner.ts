@@ -1,5 +1,7 @@
 /** What a terminal shows while a run waits: one line that is redrawn in place and leaves no trace. */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import { Output } from "../Output.ts"
 import * as TerminalText from "./TerminalText.ts"
 import { duration } from "./Time.ts"
 
@@ -20,3 +22,21 @@ export const turning = (turn: (frame: number) => Effect.Effect<void>): Effect.Ef
   let frame = 0
   return Effect.suspend(() => turn(frame++)).pipe(Effect.delay("100 millis"), Effect.forever)
 }
+
+/** Runs `self` while a spinner turns on standard error, if that is a terminal for people; it is gone when `self` has ended. */
+export const during =
+  ({ isPlain, json }: { readonly isPlain: boolean; readonly json: boolean }, label: string) =>
+  <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | Output> =>
+    Effect.gen(function*() {
+      const { stderr } = yield* Output
+      if (!stderr.isTerminal || isPlain || json) return yield* self
+      const since = yield* Clock.currentTimeMillis
+      let isDrawn = false
+      const turn = (frame: number) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) => {
+          isDrawn = true
+          return stderr.write(draw(frame, label, now - since, stderr.columns()))
+        })
+      const stop = Effect.suspend(() => stderr.write(isDrawn ? clear : ""))
+      return yield* Effect.ensuring(Effect.raceFirst(self, turning(turn)), stop)
+    })
