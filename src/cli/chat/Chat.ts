@@ -11,6 +11,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Ids from "../../services/Ids.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
 import * as ErrorWords from "../ErrorWords.ts"
 import * as GoingOn from "../GoingOn.ts"
 import * as Help from "../Help.ts"
@@ -47,10 +48,19 @@ export const run = Effect.fnUntraced(function*(
   for (const notice of worker.notices) yield* stderr.write(`${notice}\n`)
   const { code, hasBegun } = yield* talk(worker, settings, { sessionId, isNew: session === undefined })
   if (hasBegun || session !== undefined) {
-    yield* stderr.write(`${EndLine.comeBack(sessionId, settings.flags)}\n`)
+    const isKept = yield* isThere(worker.store, sessionId)
+    yield* stderr.write(`${isKept ? EndLine.comeBack(sessionId, settings.flags) : EndLine.deleted(sessionId)}\n`)
   }
   if (code !== codes.completed) return yield* new Ended({ code })
 }, Effect.scoped)
+
+/** Whether the session has not been deleted; a store that does not answer soon is taken to have it. */
+const isThere = (store: SessionStore.Store, sessionId: string): Effect.Effect<boolean> =>
+  store.info(sessionId).pipe(
+    Effect.map((info) => info !== undefined),
+    Effect.timeout("1 second"),
+    Effect.orElseSucceed(() => true)
+  )
 
 /** Which conversation it is that the person comes back to, how it stands, and what was said last. */
 const introduce = Effect.fnUntraced(function*({ info, settings }: GoingOn.GoingOn, { store }: Worker.Worker) {
@@ -114,8 +124,10 @@ const talk = Effect.fnUntraced(function*(
       code = isTerminal ? codes.completed : compacted.code
       continue
     }
-    const said = { ...settings, task: typed.text, session: isNew ? undefined : sessionId }
-    const shown = { sessionId, isChat: true, isKept: hasBegun || !isNew }
+    const isKept = hasBegun || !isNew
+    // a session that was deleted meanwhile is not made again: the model would have nothing of what was said in it
+    const said = { ...settings, task: typed.text, session: isKept ? sessionId : undefined }
+    const shown = { sessionId, isChat: true, isKept }
     const turn: Run.Driven = yield* Run.show({ ...worker, notices: [] }, said, shown)
     hasBegun ||= turn.hasBegun
     if (mustLeave(turn, isTerminal)) {

@@ -51,6 +51,10 @@ export const left = (sessionId: string, flags: ReadonlyArray<string>, isChat = f
 export const comeBack = (sessionId: string, flags: ReadonlyArray<string>): string =>
   `Come back with: ${Invocation.of("chat", ["--session", sessionId], flags)}`
 
+/** Instead of `comeBack`, where somebody has deleted the session. */
+export const deleted = (sessionId: string): string =>
+  `The session ${TerminalText.line(sessionId)} was deleted meanwhile: there is nothing to come back to.`
+
 /** What is known of a run besides its end. */
 export interface Course {
   /** whether its questions have been answered */

@@ -59,3 +59,37 @@ describe("a chat that comes back to a session", () => {
       assert.notInclude(stdout + stderr, "Fine.")
     }))
 })
+
+describe("a chat whose session is deleted meanwhile", () => {
+  /** A chat in which something was said, whose session was then deleted. */
+  const deleted = Effect.gen(function*() {
+    const model = yield* OpenAiServer.make(Replies.says("Fine."), Replies.says("More."))
+    const options = { cwd: yield* sandbox(), env: Replies.env(model) }
+    const terminal = yield* Terminal.start(["chat", "--model", "m"], options)
+    yield* terminal.sees("›")
+    yield* terminal.type("how are you?\r")
+    yield* terminal.sees("\n›")
+    yield* Child.run(["remove", "--yes", "last"], options)
+    return { ...terminal, model }
+  })
+
+  it.live("does not say how to come back to it", () =>
+    Effect.gen(function*() {
+      const { ended, type } = yield* deleted
+      yield* type(ctrlD)
+      const { code, screen } = yield* ended
+      assert.strictEqual(code, 0)
+      assert.notInclude(screen, "Come back with")
+      assert.match(screen, /\n› \nThe session \S+ was deleted meanwhile: there is nothing to come back to\.$/)
+    }))
+
+  it.live("refuses a message, instead of answering it without what was said before", () =>
+    Effect.gen(function*() {
+      const { ended, model, sees, type } = yield* deleted
+      yield* type("and now?\r")
+      yield* sees("\n›")
+      yield* type(ctrlD)
+      assert.match((yield* ended).screen, /› and now\?\nfiberloop: [^\n]*there is no session/)
+      assert.strictEqual(model.requests.length, 1)
+    }))
+})
