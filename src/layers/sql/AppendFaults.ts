@@ -16,10 +16,12 @@ export const isUnknown = ({ reason }: SqlError.SqlError): boolean =>
 export const isConflict = ({ reason }: SqlError.SqlError): boolean =>
   reason._tag === "UniqueViolation" || (reason._tag === "ConstraintError" && isKeyTaken(reason.cause))
 
-/** SQLITE_CONSTRAINT_PRIMARYKEY and SQLITE_CONSTRAINT_ROWID (sqlite.org/rescode.html), which effect/sql does not tell from others. */
+/**
+ * SQLITE_CONSTRAINT_PRIMARYKEY (sqlite.org/rescode.html), which effect/sql does not tell from others: an event's key is the primary key
+ * of its table, and nothing else there is unique.
+ */
 const isKeyTaken = (cause: unknown): boolean =>
-  typeof cause === "object" && cause !== null && "errcode" in cause &&
-  (cause.errcode === 1555 || cause.errcode === 2579)
+  typeof cause === "object" && cause !== null && "errcode" in cause && cause.errcode === 1555
 
 /** As the engine has it; empty where there is none. */
 export const codeOf = ({ reason }: SqlError.SqlError): string => codeIn(reason.cause)
