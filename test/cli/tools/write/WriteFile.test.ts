@@ -82,6 +82,17 @@ describe("write_file", () => {
       assert.strictEqual(statSync(join(root, "a.sh")).mode & 0o7777, mode)
     }))
 
+  it.effect.each([0o4755, 0o2755])(
+    "a file runs as nobody else than whoever runs it once it is replaced (%i)",
+    (mode) =>
+      Effect.gen(function*() {
+        const root = yield* sandbox({ "a.sh": "old" })
+        chmodSync(join(root, "a.sh"), mode)
+        yield* write(root, { path: "a.sh", content: "new" })
+        assert.strictEqual(statSync(join(root, "a.sh")).mode & 0o7777, mode & 0o777)
+      })
+  )
+
   it.effect("a new file gets the mode of the user's other files", () =>
     Effect.gen(function*() {
       const root = yield* sandbox()
