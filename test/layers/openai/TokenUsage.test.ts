@@ -58,6 +58,17 @@ describe("token usage", () => {
       [307, 1, 306, undefined],
       [253, 26, 227]
     ],
+    [
+      "xAI, whose answer is longer than its reasoning",
+      {
+        prompt_tokens: 10,
+        completion_tokens: 300,
+        total_tokens: 410,
+        completion_tokens_details: { reasoning_tokens: 100 }
+      },
+      [10, 10, undefined, undefined],
+      [400, 300, 100]
+    ],
     ["a server without a cache", { prompt_tokens: 10, completion_tokens: 4 }, [10, 10, undefined, undefined], [
       4,
       4,
