@@ -47,6 +47,15 @@ describe("a text that was sent", () => {
     }
   })
 
+  it("is redacted as JSON in a string of JSON in a string", () => {
+    let quote = "My PIN is 4711,\ndo not tell"
+    const secret = quote
+    for (let level = 1; level <= 4; level++) {
+      quote = JSON.stringify(quote)
+      assert.notInclude(Echo.without(`not allowed: ${quote}, try again`, [secret]), "4711", `level ${level}`)
+    }
+  })
+
   it("is redacted at every occurrence, also inside another one, and nothing else is", () => {
     const said = `a "line\\nof mine" b line\nof mine c \\"mine and more\\" d`
     assert.strictEqual(
