@@ -20,6 +20,7 @@ it.each([
   "{\"n\":1",
   "look",
   "\"look\"",
+  "\"5\"",
   "{\"__proto__\":{\"n\":1}}",
   "{\"n\":1e400}",
   "{\"n\":[{\"m\":-1e400}]}",
@@ -28,4 +29,10 @@ it.each([
   "\"{\\\"n\\\":1e400}\""
 ])("%j, which no log could keep or which is not JSON, stays a text", (text) => {
   assert.strictEqual(Parameters.fromText(text), text)
+})
+
+it("arguments that are nested too deeply for any log are read, and not taken for a text that is no JSON", () => {
+  const levels = 20_000
+  const read = Parameters.fromText(`${"{\"n\":".repeat(levels)}1${"}".repeat(levels)}`)
+  assert.strictEqual(typeof read, "object")
 })
