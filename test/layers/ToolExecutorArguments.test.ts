@@ -27,6 +27,17 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         assert.strictEqual(outcome._tag, "InvalidArguments")
       }))
 
+    it.effect("that do not fit are explained in no more characters than a result may have", () =>
+      Effect.gen(function*() {
+        const { outcome } = yield* execute("plain", { plain: ToolRun.unused }, { params: { n: "1" } }).pipe(
+          Effect.provideService(ToolExecutorToolkit.ResultLimit, 10)
+        )
+        assert.strictEqual(outcome._tag, "InvalidArguments")
+        if (outcome._tag === "InvalidArguments") {
+          assert.match(outcome.message, /^.{1,5}\n… \[\d+ of \d+ characters left out\] …\n.{1,5}$/)
+        }
+      }))
+
     it.effect.each(["nope", "", "toString", "__proto__", "constructor", "hasOwnProperty"])(
       "for the unknown tool %j settle UnknownTool",
       (name) =>
