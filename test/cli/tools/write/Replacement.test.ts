@@ -78,6 +78,7 @@ describe("a replacement", () => {
   it.effect("leaves a byte order mark in place", () =>
     Effect.sync(() => {
       assert.strictEqual(textOf(replace("\ufeffone two", "one", "1")), "\ufeff1 two")
+      assert.include(messageOf(replace("\ufeffone two", "\ufeffone", "1")), "TextNotFound: ")
     }))
 })
 
