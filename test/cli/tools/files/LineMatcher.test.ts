@@ -14,6 +14,21 @@ describe("LineMatcher", () => {
       assert.deepStrictEqual(matches.map(({ at, line }) => [line.number, at]), [[1, 1], [3, 0]])
     }))
 
+  it.effect("counts all matches of an expression that cannot backtrack", () =>
+    Effect.gen(function*() {
+      const matches = yield* (yield* regex("a."))(lines("aba", "abac"))
+      assert.deepStrictEqual(matches.map(({ count }) => count), [1, 2])
+    }))
+
+  it.effect.each(["a?b", "a*b", "a+b", "a{1}b", "ab|c"])(
+    "does not count those of %s, which could take long",
+    (text) =>
+      Effect.gen(function*() {
+        const matches = yield* (yield* regex(text))(lines("abab"))
+        assert.deepStrictEqual(matches.map(({ count }) => count), [undefined])
+      })
+  )
+
   it.effect("refuses an invalid expression with the reason", () =>
     Effect.gen(function*() {
       const { message, reason } = yield* Effect.flip(regex("(unclosed"))
