@@ -143,6 +143,21 @@ describe("a call whose run is in a session that somebody else holds", () => {
       assert.strictEqual(RunLog.only(yield* store.log("root"), "ToolPaused").length, 1)
     }))
 
+  it.effect("waits until the lease of a process that died must be over", () =>
+    Effect.gen(function*() {
+      const { agent, root, store } = yield* Family.make()
+      yield* root(plan)
+      yield* approveAll(agent)
+      const held = yield* Scope.make()
+      yield* Scope.provide(store.service.open(below, { runId: below, create: false }), held)
+      const resumed = yield* Effect.forkChild(agent.resumeRun({ sessionId: "root" }))
+      yield* TestClock.adjust("35 seconds")
+      yield* Scope.close(held, Exit.void)
+      yield* TestClock.adjust("5 seconds")
+      yield* Fiber.join(resumed)
+      assert.strictEqual(outcomeOf(yield* store.log("root"))?._tag, "Succeeded")
+    }))
+
   it.effect("goes on in a later search if it is held for longer than the call waits, however old the answer is", () =>
     Effect.gen(function*() {
       const { agent, root, store } = yield* Family.make()
