@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { execFileSync } from "node:child_process"
 import {
+  chmodSync,
   mkdirSync,
   readdirSync,
   readlinkSync,
@@ -15,7 +16,7 @@ import { createServer } from "node:net"
 import { join } from "node:path"
 import { BetweenCheckAndOpen, DescriptorPath, open } from "../../../../src/cli/tools/files/OpenFile.ts"
 import * as Root from "../../../../src/cli/tools/files/Root.ts"
-import { list, outsideOf, read, refusal, sandbox, search } from "./Sandbox.ts"
+import { list, outsideOf, read, refusal, sandbox, search, withPermissions } from "./Sandbox.ts"
 
 /** Swaps a file or folder between check and open. */
 const swapping = (swap: () => void) => Effect.provideService(BetweenCheckAndOpen, () => Effect.sync(swap))
@@ -26,6 +27,14 @@ const withoutProc = Effect.provideService(DescriptorPath, () => Promise.resolve(
 const replace = (path: string, target: string) => () => {
   rmSync(path, { recursive: true })
   symlinkSync(target, path)
+}
+
+/** Undoes `withPermissions` meanwhile. */
+const asOwner = (run: () => void) => () => {
+  const isRoot = process.getuid?.() === 0
+  if (isRoot) process.seteuid?.(0)
+  run()
+  if (isRoot) process.seteuid?.(65534)
 }
 
 describe("a swap between check and open", () => {
@@ -138,6 +147,22 @@ describe("a swap between check and open", () => {
           : Effect.void))
       assert.deepStrictEqual(listed.entries, [{ path: "b.txt", bytes: 1, lines: 1 }])
       assert.strictEqual(listed.total, 1)
+    }))
+
+  it.effect("of a folder about to be listed for one with a file that this user may not open says nothing of that", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox({ "a/hidden-name.txt": "inside", "b.txt": "b" })
+      const outside = outsideOf(root)
+      chmodSync(join(outside, "hidden-name.txt"), 0o000)
+      const swap = asOwner(replace(join(root, "a"), outside))
+      const listed = yield* list(root, {}).pipe(
+        Effect.provideService(
+          BetweenCheckAndOpen,
+          (path) => path === "a/hidden-name.txt" ? Effect.sync(swap) : Effect.void
+        ),
+        withPermissions
+      )
+      assert.deepStrictEqual(listed.entries, [{ path: "b.txt", bytes: 1, lines: 1 }])
     }))
 
   it.effect("of a folder about to be searched finds nothing in it", () =>
