@@ -117,6 +117,17 @@ describe("an answer", () => {
     }
   }, { arbitrary: { runs: 300, size: 40, seed: "units" } })
 
+  it("has another block where one begins again under its id before it has ended: each keeps its own text and signature", () => {
+    const begins = (signature: string) =>
+      ({ type: "block-start", kind: "reasoning", block: "0", metadata: { p: { signature } } }) as const
+    const says = (delta: string) => ({ type: "reasoning-delta", block: "0", delta }) as const
+    const { content } = collect([begins("a"), says("one"), begins("b"), says("two"), says("!")], 2)
+    assert.deepStrictEqual<unknown>(content, [
+      { type: "reasoning", text: "one", metadata: { p: { signature: "a" } } },
+      { type: "reasoning", text: "two!", metadata: { p: { signature: "b" } } }
+    ])
+  })
+
   const usage = { inputTokens: 7, outputTokens: 3 }
 
   it.each<readonly [string, Omit<Extract<Model.ModelPart, { type: "response" }>, "type">]>([
