@@ -19,6 +19,7 @@ import * as Hang from "../support/Hang.ts"
 import * as Limited from "../support/Limited.ts"
 import * as Overloaded from "../support/Overloaded.ts"
 import * as RunLog from "../support/RunLog.ts"
+import * as Sleeps from "../support/Sleeps.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as Watch from "../support/Watch.ts"
 
@@ -233,6 +234,20 @@ describe("maxDuration", () => {
       yield* until("RetryScheduled")
       yield* TestClock.adjust("10 seconds")
       yield* check
+    }))
+
+  it.effect("leaves no timer behind once the run is over: a process that has nothing else to do may end", () =>
+    Effect.gen(function*() {
+      const { clock, sleeps } = yield* Sleeps.make()
+      const gate = yield* ScriptedModel.makeGate
+      const limited = start([[ScriptedModel.gate(gate), ScriptedModel.text("ok")]])
+      const { over, seen } = yield* Effect.provideService(limited, Clock.Clock, clock)
+      yield* gate.started
+      assert.isAbove(sleeps.now, 0)
+      yield* gate.release
+      yield* over
+      assert.strictEqual(RunLog.endOf(seen), "RunCompleted(stop)")
+      assert.strictEqual(sleeps.now, 0)
     }))
 
   it.effect("counts only drive time, over all drives", () =>
