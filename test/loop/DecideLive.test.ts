@@ -264,6 +264,32 @@ describe("a call that nobody here answers", () => {
       assert.deepStrictEqual(made.ran, [1])
     }))
 
+  it.effect("takes no answer once the run is being aborted, and whoever gave it hears so: the call would not run", () =>
+    Effect.gen(function*() {
+      const [started, stopping] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const letGo = yield* Latch.make(false)
+      const made = yield* Suspended.before([[work(1, "a"), look(2, "b")], ok], {
+        agent: parallel,
+        tool: () =>
+          Deferred.succeed(started, undefined).pipe(
+            Effect.andThen(Effect.never),
+            Effect.onInterrupt(() => Effect.andThen(Deferred.succeed(stopping, undefined), letGo.await))
+          )
+      })
+      const run = yield* made.agent.start(Suspended.go)
+      const watch = yield* Watch.make(run.events)
+      yield* Deferred.await(started)
+      yield* watch.until("ApprovalRequested")
+      const aborting = yield* Effect.forkChild(run.abort)
+      yield* Deferred.await(stopping)
+      const deciding = yield* Effect.forkChild(Effect.flip(made.decide("1.0")), { startImmediately: true })
+      yield* letGo.open
+      yield* Fiber.join(aborting)
+      assert.strictEqual((yield* Fiber.join(deciding)).reason._tag, "ApprovalNotOpen")
+      assert.deepStrictEqual(RunLog.only(yield* made.log, "ApprovalResolved"), [])
+      assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.0 NotExecuted(aborted)", "1.1 Interrupted"])
+    }))
+
   it.effect("takes an answer that comes while the run is being resumed", () =>
     Effect.gen(function*() {
       const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "RunResumed"))
