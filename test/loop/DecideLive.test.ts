@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import * as TestClock from "effect/testing/TestClock"
+import type { Hook } from "../../src/services/Hooks.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Approvals from "../support/Approvals.ts"
 import * as RunLog from "../support/RunLog.ts"
@@ -217,6 +218,25 @@ describe("a call that nobody here answers", () => {
       assert.deepStrictEqual(approver.questions.map(({ callId }) => callId), ["1.0", "1.2"])
       assert.deepStrictEqual(RunLog.violations(yield* made.log), [])
     }))
+
+  it.effect.each([{ result: "by hand" }, { approved: false }])(
+    "is no longer a hook's to decide once a person has given its outcome while a later call was asked about: %o",
+    (decision) =>
+      Effect.gen(function*() {
+        const approver = Approvals.desk()
+        const seen: Array<string> = []
+        const hook: Hook = { name: "sees", beforeToolCall: ({ callId }) => Effect.sync(() => void seen.push(callId)) }
+        const made = yield* Suspended.before([[work(1, "a"), work(2, "b")], ok], { approver, agent: { hooks: [hook] } })
+        yield* approver.answer("1.0", undefined)
+        const run = yield* made.agent.start(Suspended.go)
+        yield* approver.asked("1.1")
+        yield* made.decide("1.0", decision)
+        yield* approver.answer("1.1", undefined)
+        assert.strictEqual((yield* run.result)._tag, "Suspended")
+        assert.deepStrictEqual(yield* made.waiting, ["1.1"])
+        assert.deepStrictEqual(seen.filter((callId) => callId === "1.0"), ["1.0"])
+      })
+  )
 
   it.effect("takes an answer at any moment of giving up: the same drive runs it, or it is recorded after the end", () =>
     Effect.gen(function*() {
