@@ -166,6 +166,21 @@ describe("a limit or a failure that ends the run while a call waits", () => {
       assert.deepStrictEqual(made.ran, [2])
     }))
 
+  it.effect("does not wait for a person who has been asked before: a failure", () =>
+    Effect.gen(function*() {
+      const approver = Approvals.desk()
+      const made = yield* Approvals.make([[work(1, "a"), look(2, "b")]], {
+        approver,
+        agent: { ...parallel, toolPolicy: { maxParallel: 2, continueOnError: false } },
+        tool: () => Effect.andThen(approver.asked("1.0"), Effect.fail("no"))
+      })
+      const { abort, result } = yield* start(made)
+      const ends = yield* Hang.ends(result)
+      yield* abort
+      assert.isTrue(ends)
+      assert.deepStrictEqual(approver.interrupted, ["1.0"])
+    }))
+
   it.effect("does not wait for the person: a failure", () =>
     Effect.gen(function*() {
       const approver = Approvals.desk()
