@@ -1,7 +1,7 @@
 import { assert, describe, it, vi } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Reactivity from "effect/reactivity/Reactivity"
-import { copyFileSync, existsSync, mkdirSync, symlinkSync } from "node:fs"
+import { copyFileSync, existsSync, mkdirSync, statSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import * as SqliteErrors from "../../../src/layers/sqlite/SqliteErrors.ts"
@@ -102,8 +102,8 @@ describe("a database with a log of changes", () => {
 it.effect("a database that changed a moment ago is read under SQLite's locks", () =>
   Effect.gen(function*() {
     const file = yield* closed()
-    vi.useRealTimers()
     yield* Effect.scoped(written(file))
+    vi.setSystemTime(statSync(file).ctimeMs + 1)
     const count = yield* reader(file)
     yield* Effect.scoped(written(file))
     assert.strictEqual(count(), 3)
