@@ -6,6 +6,7 @@
 import * as Message from "./Message.ts"
 import * as RunError from "./RunError.ts"
 import type * as RunEvent from "./RunEvent.ts"
+import type * as Source from "./Source.ts"
 import type * as Usage from "./Usage.ts"
 
 export type AttemptResult = Settled | Failed
@@ -13,6 +14,8 @@ export type AttemptResult = Settled | Failed
 export interface Settled {
   readonly _tag: "Settled"
   readonly content: ReadonlyArray<Message.AssistantPart>
+  /** absent where it names none */
+  readonly sources?: Source.Sources
   readonly finishReason: RunEvent.FinishReason
   readonly usage: Usage.Usage
   readonly response: Response | undefined

@@ -24,6 +24,7 @@ import {
 import * as RunError from "./RunError.ts"
 import * as RunInput from "./RunInput.ts"
 import * as RunPolicy from "./RunPolicy.ts"
+import * as Source from "./Source.ts"
 import * as ToolOutcome from "./ToolOutcome.ts"
 import * as Usage from "./Usage.ts"
 
@@ -102,7 +103,9 @@ export const Durable = Schema.Union([
     message: Message.AssistantMessage,
     finishReason: FinishReason,
     model: Message.ModelRef,
-    usage: Usage.Usage
+    usage: Usage.Usage,
+    /** what it rests on, as far as its provider says; the model is not sent them */
+    sources: Schema.optionalKey(Source.Sources)
   }),
   /** A person is asked about a call. */
   durable("ApprovalRequested", {

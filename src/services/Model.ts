@@ -10,6 +10,7 @@ import type * as Stream from "effect/Stream"
 import type * as Message from "../run/Message.ts"
 import type * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
+import type * as Source from "../run/Source.ts"
 import type * as Usage from "../run/Usage.ts"
 
 /** Whether the model may call tools, must not, must call one, or must call this one, by name. */
@@ -99,6 +100,8 @@ export type ModelPart =
     readonly metadata?: Message.Metadata
   }
   | { readonly type: "file"; readonly mediaType: string; readonly data: string; readonly metadata?: Message.Metadata }
+  /** what the answer rests on: it may come at any time before the finish, also within a block, and more than once */
+  | { readonly type: "source"; readonly source: Source.Source }
   /** what the provider says about its answer; `usage` is what it has used so far, and a finish replaces it */
   | { readonly type: "response"; readonly id?: string; readonly model?: string; readonly usage?: Usage.Usage }
   | { readonly type: "finish"; readonly reason: RunEvent.FinishReason; readonly usage: Usage.Usage }

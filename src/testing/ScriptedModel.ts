@@ -13,6 +13,7 @@ import * as Stream from "effect/Stream"
 import * as Message from "../run/Message.ts"
 import type * as RunError from "../run/RunError.ts"
 import type * as RunEvent from "../run/RunEvent.ts"
+import type * as Source from "../run/Source.ts"
 import type * as Usage from "../run/Usage.ts"
 import * as Model from "../services/Model.ts"
 import * as StrictModel from "./StrictModel.ts"
@@ -75,6 +76,10 @@ export const reasoning = (delta: string, metadata?: Message.Metadata): Step =>
 /** A whole tool call. `params` that are a text stand for arguments that did not parse. `id` is the provider's. */
 export const call = (tool: string, params: Schema.Json, id = "call"): Step =>
   parts({ type: "tool-call", id, name: tool, params })
+
+/** What the answer rests on: pages and documents. */
+export const sources = (...sources: ReadonlyArray<Source.Source>): Step =>
+  parts(...sources.map((source): Model.ModelPart => ({ type: "source", source })))
 
 /** Any parts, delivered as one array. */
 export const parts = (...parts: ReadonlyArray<Model.ModelPart>): Step => ({ _tag: "Parts", parts })

@@ -111,6 +111,34 @@ describe("docs/agents.md", () => {
     }))
 })
 
+describe("docs/events.md", () => {
+  it.effect("what an answer rests on is shown beneath it", () =>
+    Effect.gen(function*() {
+      const beneath = (event: RunEvent.RunEvent): ReadonlyArray<string> =>
+        event._tag !== "AssistantMessage" || event.sources === undefined
+          ? []
+          : event.sources.map((source) =>
+            source.type === "url"
+              ? `${source.title ?? "a page"}: ${source.url}`
+              : `${source.title}: ${source.fileName ?? source.mediaType}`
+          )
+      const agent = yield* Agent.make({ instructions: "Be brief." })
+      const events = yield* Stream.runCollect(agent.stream({ input: "What is new in Bergen?" }))
+      assert.deepStrictEqual(events.flatMap(beneath), [
+        "News: https://example.com/",
+        "a page: https://example.org/",
+        "Rainfall: rain.pdf"
+      ])
+    }).pipe(Effect.provide(below([
+      ScriptedModel.text("Rain."),
+      ScriptedModel.sources(
+        { type: "url", url: "https://example.com/", title: "News" },
+        { type: "url", url: "https://example.org/" },
+        { type: "document", id: "1", title: "Rainfall", mediaType: "application/pdf", fileName: "rain.pdf" }
+      )
+    ]))))
+})
+
 describe("docs/hooks.md", () => {
   const guard: Hook = {
     name: "guard",

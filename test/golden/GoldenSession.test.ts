@@ -51,7 +51,8 @@ const digests: Record<string, string> = {
   "session-v1-shown": "1375daeb60ee273cfb30c6dd2c120154ec8ef5c3dce999deda273e9a7cf56b1a",
   "session-v1-told": "0314d37112f102f2fffcff6dff8813b13fecbbbb407ab23c0c4b932ae475f1e5",
   "session-v1-unfinished": "38bb036a5eb81d51f75ddbdf1f1ea0db0687025f18b62acd9dce8acb0769343f",
-  "session-v1-suspended": "c5e11514e389e1973d086edd28a2573ee12ed0ca5062bb7b3164bcfab78e2f90"
+  "session-v1-suspended": "c5e11514e389e1973d086edd28a2573ee12ed0ca5062bb7b3164bcfab78e2f90",
+  "session-v1-sources": "50b8a18d42774b182ef0a45b120d54199b8643e06698a4e9fc7fc45c5a92452f"
 }
 
 /** The model that gave most of the sessions' answers. */

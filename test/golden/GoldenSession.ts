@@ -65,5 +65,6 @@ export const all: ReadonlyArray<GoldenSession> = [
   load("session-v1-shown", 1),
   load("session-v1-told", 1),
   load("session-v1-unfinished", 1),
-  load("session-v1-suspended", 1)
+  load("session-v1-suspended", 1),
+  load("session-v1-sources", 1)
 ]

@@ -51,11 +51,23 @@ describe("what is more than an event holds", () => {
       assert.deepStrictEqual([discarded?.error._tag, discarded?.usage], ["EventTooLarge", ScriptedModel.usage])
     }))
 
+  it.effect("as an answer with its sources fails the attempt", () =>
+    Effect.gen(function*() {
+      const room = SessionStore.maxContentBytes - 1000
+      const page = { type: "url", url: `https://example.com/${"x".repeat(1000)}` } as const
+      const sourced = [image("x".repeat(room)), ScriptedModel.sources(page)]
+      const made = yield* TestAgent.make([sourced, ScriptedModel.text("hello")])
+      const error = yield* Effect.flip(made.agent.run({ sessionId: "s", input: "go" }))
+      assert.strictEqual(error.reason._tag, "EventTooLarge")
+      yield* goesOn(made, "RunFailed(EventTooLarge)")
+    }))
+
   it.effect.each<readonly [string, Model.ModelPart]>([
     ["text", { type: "text-delta", block: "0", delta: "x".repeat(4096) }],
     ["reasoning", { type: "reasoning-delta", block: "0", delta: "x".repeat(4096) }],
     ["arguments", { type: "tool-params-delta", block: "0", tool: "work", delta: "1".repeat(4096) }],
     ["files", { type: "file", mediaType: "image/png", data: "x".repeat(4096) }],
+    ["sources", { type: "source", source: { type: "url", url: "https://example.com/" } }],
     ["calls", { type: "tool-call", id: "a", name: "work", params: { n: 1 } }]
   ])("as an answer of endless %s is read no further, and its source is closed", ([, part]) =>
     Effect.gen(function*() {

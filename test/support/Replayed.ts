@@ -75,9 +75,10 @@ const add = ({ service }: TestStore.TestStore, events: Events) =>
 export const facts = (events: Events, runId?: string) => {
   const own = events.filter((event) => runId === undefined || event.runId === runId)
   return {
-    answers: RunLog.only(own, "AssistantMessage").map(({ finishReason, message, turn, usage }) => ({
+    answers: RunLog.only(own, "AssistantMessage").map(({ finishReason, message, sources, turn, usage }) => ({
       finishReason,
       message,
+      sources,
       turn,
       usage
     })),

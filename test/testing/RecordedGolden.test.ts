@@ -30,7 +30,8 @@ const whole: Readonly<Record<string, ReadonlyArray<string>>> = {
   "session-v1-shown": ["run-1", "run-2"],
   "session-v1-told": ["run-1", "run-2"],
   "session-v1-unfinished": ["run-4"],
-  "session-v1-suspended": []
+  "session-v1-suspended": [],
+  "session-v1-sources": ["run-1", "run-2"]
 }
 
 it("each golden session has its row", () =>

@@ -7,24 +7,15 @@
 import type * as AttemptResult from "../../run/AttemptResult.ts"
 import type * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
+import type * as Source from "../../run/Source.ts"
 import * as Legality from "../../run/transcript/Legality.ts"
 import * as Usage from "../../run/Usage.ts"
 import type * as Model from "../../services/Model.ts"
+import * as Entries from "./Entries.ts"
+import { NamedSources } from "./NamedSources.ts"
 import * as SoFar from "./SoFar.ts"
 
-type Entry = Block | { readonly kind: "part"; readonly part: Message.AssistantPart }
-
 type TextDelta = Extract<Model.ModelPart, { type: "text-delta" | "reasoning-delta" }>
-
-interface Block {
-  readonly kind: "block"
-  readonly type: "text" | "reasoning"
-  readonly id: string
-  readonly deltas: Array<string>
-  /** the index of its first delta that was shown */
-  first: number | undefined
-  metadata: Message.Metadata | undefined
-}
 
 /** The arguments of a call, and the tool that they are for. */
 interface Params extends SoFar.Block {
@@ -43,15 +34,16 @@ export class Collector {
   size = 0
   #usedSoFar = Usage.zero
   #index = 0
-  #content: Array<Entry> = []
+  #content: Array<Entries.Entry> = []
   /** the block that goes on, with nothing held back */
-  #current: Block | undefined
+  #current: Entries.Block | undefined
   /** blocks that may go on, by kind and id */
-  readonly #open = new Map<string, Block>()
+  readonly #open = new Map<string, Entries.Block>()
   /** what is held back of a block, by kind and id; usually nothing is */
   #halves: Map<string, string> | undefined
   /** what has come of the arguments of calls, by block */
   #params: Map<string, Params> | undefined
+  #sources: NamedSources | undefined
 
   constructor(runId: string, turn: number, attempt: number) {
     this.runId = runId
@@ -115,7 +107,7 @@ export class Collector {
         return
       }
       case "block-start":
-        if (part.kind !== "tool-params") annotate(this.#begin(part.kind, part.block), part.metadata)
+        if (part.kind !== "tool-params") Entries.annotate(this.#begin(part.kind, part.block), part.metadata)
         return
       case "block-end":
         if (part.kind !== "tool-params") this.#end(part.kind, part.block, part.metadata)
@@ -130,6 +122,9 @@ export class Collector {
         if (part.id !== undefined || part.model !== undefined) this.response = part
         if (part.usage !== undefined) this.#usedSoFar = Usage.counted(part.usage)
         return
+      case "source":
+        this.size += SoFar.leastSize(part)
+        return (this.#sources ??= new NamedSources()).add(part.source)
       case "tool-call":
       case "file":
         return this.#put(part)
@@ -141,19 +136,14 @@ export class Collector {
     return this.finish?.usage ?? this.#usedSoFar
   }
 
+  /** What it rests on, if it says so. */
+  get sources(): Source.Sources | undefined {
+    return this.#sources?.all()
+  }
+
   /** The content in order of appearance, without empty blocks. */
   content(): ReadonlyArray<Message.AssistantPart> {
-    const out: Array<Message.AssistantPart> = []
-    for (const entry of this.#content) {
-      if (entry.kind === "part") out.push(entry.part)
-      else {
-        const { deltas, metadata, type } = entry
-        const text = deltas.join("")
-        if (text === "" && metadata === undefined) continue
-        out.push(metadata === undefined ? { type, text } : Legality.writable({ type, text, metadata }))
-      }
-    }
-    return out
+    return Entries.content(this.#content)
   }
 
   /** What was shown so far. */
@@ -184,14 +174,14 @@ export class Collector {
     return isWhole ? text : text.slice(0, -1)
   }
 
-  #text(type: Block["type"], part: TextDelta, deltas: Array<RunEvent.Delta>): void {
+  #text(type: Entries.Block["type"], part: TextDelta, deltas: Array<RunEvent.Delta>): void {
     const open = this.#open.get(`${type} ${part.block}`)
     const ended = open === undefined && part.delta === "" ? this.#ended(type, part.block) : undefined
-    if (ended !== undefined && ended.metadata === undefined) return annotate(ended, part.metadata)
+    if (ended !== undefined && ended.metadata === undefined) return Entries.annotate(ended, part.metadata)
     const block = open ?? this.#begin(type, part.block)
     block.deltas.push(part.delta)
     this.size += part.delta.length
-    if (part.metadata !== undefined) annotate(block, part.metadata)
+    if (part.metadata !== undefined) Entries.annotate(block, part.metadata)
     if (part.delta !== "") this.#current = block
     const delta = this.#characters(part)
     if (delta === "") return
@@ -209,8 +199,8 @@ export class Collector {
     return params
   }
 
-  #begin(type: Block["type"], id: string): Block {
-    const block: Block = { kind: "block", type, id, deltas: [], first: undefined, metadata: undefined }
+  #begin(type: Entries.Block["type"], id: string): Entries.Block {
+    const block: Entries.Block = { kind: "block", type, id, deltas: [], first: undefined, metadata: undefined }
     this.#content.push(block)
     this.#open.set(`${type} ${id}`, block)
     if (this.#current?.id === id) this.#current = undefined
@@ -221,18 +211,18 @@ export class Collector {
    * A block may have nothing but the metadata of its end: redacted reasoning. A block that has already ended, by its end or by a
    * call, still gets metadata that comes later: a signature apart from its reasoning would be refused.
    */
-  #end(type: Block["type"], id: string, metadata: Message.Metadata | undefined): void {
+  #end(type: Entries.Block["type"], id: string, metadata: Message.Metadata | undefined): void {
     const key = `${type} ${id}`
     if (metadata !== undefined) {
-      annotate(this.#open.get(key) ?? this.#ended(type, id) ?? this.#begin(type, id), metadata)
+      Entries.annotate(this.#open.get(key) ?? this.#ended(type, id) ?? this.#begin(type, id), metadata)
     }
     this.#open.delete(key)
     this.#current = undefined
   }
 
-  #ended(type: Block["type"], id: string): Block | undefined {
+  #ended(type: Entries.Block["type"], id: string): Entries.Block | undefined {
     const found = this.#content.findLast((entry) => entry.kind === "block" && entry.type === type && entry.id === id)
-    return found as Block | undefined
+    return found as Entries.Block | undefined
   }
 
   /** A part that is no block ends the blocks before it: a text after a call is another block. */
@@ -242,8 +232,4 @@ export class Collector {
     this.#open.clear()
     this.#current = undefined
   }
-}
-
-const annotate = (block: Block, metadata: Message.Metadata | undefined): void => {
-  if (metadata !== undefined) block.metadata = { ...block.metadata, ...metadata }
 }

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import type * as AttemptResult from "../../run/AttemptResult.ts"
 import type * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
+import type * as Source from "../../run/Source.ts"
 import { Incoming } from "../../services/attempts/Incoming.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as Journal from "../log/Journal.ts"
@@ -43,8 +44,11 @@ export class Showing extends Incoming {
   }
 
   /** Refuses an answer that no event can hold. */
-  override refused(content: ReadonlyArray<Message.AssistantPart>): AttemptResult.Failed["error"] | undefined {
-    return TooLarge.of("the model's answer", content)
+  override refused(
+    content: ReadonlyArray<Message.AssistantPart>,
+    sources?: Source.Sources
+  ): AttemptResult.Failed["error"] | undefined {
+    return TooLarge.of("the model's answer", sources === undefined ? content : [content, sources])
   }
 
   protected override begin(): void {

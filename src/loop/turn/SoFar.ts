@@ -5,6 +5,9 @@
  */
 import type * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
+import type * as Model from "../../services/Model.ts"
+
+type Source = Extract<Model.ModelPart, { type: "source" }>
 
 /** What has come of a block, or of a call's arguments. */
 export interface Block {
@@ -63,7 +66,7 @@ export const texts = (content: ReadonlyArray<Message.AssistantPart>): ReadonlyAr
   content.flatMap((part) => part.type === "text" ? whole(part.text) : []).filter((text) => text.trim() !== "")
 
 /** Bytes of JSON that a part has at least; arguments were counted as they came. */
-export const leastSize = (part: Message.AssistantPart): number => part.type === "file" ? part.data.length : 50
+export const leastSize = (part: Message.AssistantPart | Source): number => part.type === "file" ? part.data.length : 50
 
 const whole = (text: string): string => endsInHalf(text) ? text.slice(0, -1) : text
 

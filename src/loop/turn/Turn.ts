@@ -69,7 +69,7 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
 /** Records the settled answer; returns the warning that its usage calls for, if any. */
 const settle = (
   env: Env.Env,
-  { attempt, content, finishReason, model, usage: used }: Extract<ModelCall.Result, { _tag: "Settled" }>
+  { attempt, content, finishReason, model, sources, usage: used }: Extract<ModelCall.Result, { _tag: "Settled" }>
 ): Effect.Effect<void> | undefined => {
   const { journal, prices } = env
   const usage = AnswerUsage.costed(prices, model, used)
@@ -80,7 +80,8 @@ const settle = (
     message: { role: "assistant", content },
     finishReason,
     model: Model.refOf(model),
-    usage
+    usage,
+    ...(sources === undefined ? {} : { sources })
   })
   return AnswerUsage.warning(env, usage)
 }

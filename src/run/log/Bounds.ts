@@ -89,5 +89,8 @@ const isEscaped = (json: string, at: number): boolean => {
 const longestMessage = 10_000
 
 /** At most 10,000 characters of an error message. */
-export const message = (text: string): string =>
-  text.length <= longestMessage ? text : `${text.slice(0, longestMessage - 1).toWellFormed()}…`
+export const message = (text: string): string => cut(text, longestMessage)
+
+/** At most so many characters of a text. */
+export const cut = (text: string, most: number): string =>
+  text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`

@@ -86,11 +86,13 @@ const resultOf = (incoming: Incoming): AttemptResult.AttemptResult => {
   }
   if (finish.reason === "error") return failed(AttemptResult.gaveUp, incoming)
   const content = collector.content()
-  const refused = incoming.refused(content)
+  const { sources } = collector
+  const refused = incoming.refused(content, sources)
   if (refused !== undefined) return failed(refused, incoming)
   return {
     _tag: "Settled",
     content,
+    ...(sources === undefined ? {} : { sources }),
     finishReason: finish.reason,
     usage: finish.usage,
     response: collector.response,

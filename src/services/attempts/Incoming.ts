@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import type * as AttemptResult from "../../run/AttemptResult.ts"
 import type * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
+import type * as Source from "../../run/Source.ts"
 import type * as Usage from "../../run/Usage.ts"
 import type * as Model from "../Model.ts"
 import * as SessionStore from "../SessionStore.ts"
@@ -21,6 +22,8 @@ export interface Collected {
   /** what the attempt has used, as far as its provider said */
   readonly used: Usage.Usage
   readonly content: () => ReadonlyArray<Message.AssistantPart>
+  /** what the answer rests on, if it says so */
+  readonly sources?: Source.Sources | undefined
   /** bytes of JSON that the content has at least */
   readonly size: number
 }
@@ -69,7 +72,10 @@ export abstract class Incoming {
   end(): void {}
 
   /** Why a complete answer is refused, if it is. */
-  refused(_content: ReadonlyArray<Message.AssistantPart>): AttemptResult.Failed["error"] | undefined {
+  refused(
+    _content: ReadonlyArray<Message.AssistantPart>,
+    _sources?: Source.Sources
+  ): AttemptResult.Failed["error"] | undefined {
     return undefined
   }
 

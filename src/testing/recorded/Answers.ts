@@ -96,8 +96,12 @@ const failing = ({ error, usage }: Failure): ScriptedModel.Turn => [
   )
 ]
 
-const saying = ({ finishReason, message, usage }: Said): ScriptedModel.Turn =>
-  ScriptedModel.parts(...message.content.map(partOf), { type: "finish", reason: finishReason, usage })
+const saying = ({ finishReason, message, sources, usage }: Said): ScriptedModel.Turn =>
+  ScriptedModel.parts(
+    ...message.content.map(partOf),
+    ...(sources ?? []).map((source) => ({ type: "source", source } as const)),
+    { type: "finish", reason: finishReason, usage }
+  )
 
 const partOf = (part: Message.AssistantPart, at: number): Model.ModelPart => {
   switch (part.type) {

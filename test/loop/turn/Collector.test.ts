@@ -26,6 +26,10 @@ const Part = Schema.Union([
     id: Schema.String,
     name: Schema.Literal("work"),
     params: Schema.Struct({})
+  }),
+  Schema.Struct({
+    type: Schema.Literal("source"),
+    source: Schema.Struct({ type: Schema.Literal("url"), url: Schema.Literals(["https://a.test/", "https://b.test/"]) })
   })
 ])
 const Answer = Schema.Array(Part)
@@ -35,7 +39,7 @@ const collect = (parts: ReadonlyArray<Model.ModelPart>, size: number) => {
   const collector = new Collector("run", 1, 1)
   const shown: Array<RunEvent.Delta> = []
   for (let at = 0; at < parts.length; at += size) shown.push(...collector.push(parts.slice(at, at + size)))
-  return { content: collector.content(), shown }
+  return { content: collector.content(), shown, sources: collector.sources }
 }
 
 /** The text of each block and kind. */
@@ -56,6 +60,14 @@ describe("an answer", () => {
     const one = collect(parts, 1)
     for (const size of [2, 3, 1000]) assert.deepStrictEqual(collect(parts, size), one)
   }, { arbitrary: { runs: 300, size: 40, seed: "arrays" } })
+
+  it.prop("is kept and shown the same, whatever sources come within it", [Answer], ([parts]) => {
+    const { sources, ...said } = collect(parts, 3)
+    const cited = parts.flatMap((part) => part.type === "source" ? part.source.url : [])
+    const plain = collect(parts.filter(({ type }) => type !== "source"), 3)
+    assert.deepStrictEqual({ ...said, sources: undefined }, plain)
+    assert.deepStrictEqual(sources?.map((source) => source.type === "url" ? source.url : "") ?? [], [...new Set(cited)])
+  }, { arbitrary: { runs: 300, size: 40, seed: "sources" } })
 
   it.prop("is shown to late readers as it was shown before, each block's deltas as one", [Answer], ([parts]) => {
     const collector = new Collector("run", 1, 1)
