@@ -58,6 +58,8 @@ export const fromPart = (part: StreamPart): Model.ModelPart => {
       }, part)
     case "file":
       return annotated({ type: part.type, mediaType: part.mediaType, data: toBase64(part.data) }, part)
+    case "source":
+      return sourceOf(part)
     case "finish":
       return { type: "finish", reason: part.reason, usage: usageOf(part.usage) }
     case "response-metadata": {
@@ -74,6 +76,18 @@ export const fromPart = (part: StreamPart): Model.ModelPart => {
     default:
       return { type: "response" }
   }
+}
+
+/** A title that only repeats the address, as effect/ai requires one, is none. */
+const sourceOf = (part: Extract<StreamPart, { type: "source" }>): Model.ModelPart => {
+  if (part.sourceType === "url") {
+    const { title, url: { href: url } } = part
+    const isTitled = title !== "" && URL.parse(title)?.href !== url
+    return { type: "source", source: isTitled ? { type: "url", url, title } : { type: "url", url } }
+  }
+  const { fileName, id, mediaType, title } = part
+  const document = { type: "document", id, title, mediaType } as const
+  return { type: "source", source: fileName === undefined ? document : { ...document, fileName } }
 }
 
 const toBase64 = (data: Uint8Array): string => Buffer.from(data).toString("base64")

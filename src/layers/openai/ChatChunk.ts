@@ -7,6 +7,7 @@ import * as Bounds from "../../run/log/Bounds.ts"
 import * as Json from "../provider/Json.ts"
 import * as Attached from "./Attached.ts"
 import type { Fragment } from "./CallFragments.ts"
+import * as Citations from "./Citations.ts"
 import * as TokenUsage from "./TokenUsage.ts"
 
 export interface ChatChunk {
@@ -24,6 +25,9 @@ export interface ChatChunk {
   readonly text: string
   readonly toolCalls: ReadonlyArray<Fragment>
   readonly finishReason: string | undefined
+  /** what may name pages that the answer rests on (`Citations`): more of them, or all so far */
+  readonly annotations: ReadonlyArray<Json.Json>
+  readonly citations: ReadonlyArray<Json.Json>
   readonly usage: Json.JsonObject | undefined
   /** whether it has a whole message, and not a delta */
   readonly isWhole: boolean
@@ -131,6 +135,8 @@ export const read = (chunk: Json.JsonObject): ChatChunk => {
     text: text(delta),
     toolCalls: toolCalls(delta),
     finishReason: finishReason(choice?.finish_reason),
+    annotations: Citations.annotated(delta),
+    citations: Citations.listed(chunk),
     usage: usage(chunk, choice),
     isWhole: added === undefined && delta !== nothing
   }

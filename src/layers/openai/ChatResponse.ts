@@ -12,6 +12,7 @@ import * as FinishReasons from "../provider/FinishReasons.ts"
 import * as Json from "../provider/Json.ts"
 import * as UsedSoFar from "../provider/UsedSoFar.ts"
 import type { ChatChunk } from "./ChatChunk.ts"
+import * as Citations from "./Citations.ts"
 import { Seal } from "./Seal.ts"
 import * as TokenUsage from "./TokenUsage.ts"
 import { ToolCalls } from "./ToolCalls.ts"
@@ -70,6 +71,8 @@ export const make = (from: string): ChatResponse => {
   let finishReason: string | undefined
   /** the server went on after a finish reason */
   let isEarly = false
+  /** listed beside the message: servers repeat the list with every chunk */
+  let citations: ChatChunk["citations"] = []
   let usage: Json.JsonObject | undefined
   let isCounted = true
   let isComplete = false
@@ -129,6 +132,8 @@ export const make = (from: string): ChatResponse => {
       }
       if (chunk.isWhole) add(unsaid(chunk), out)
       else addPiece(chunk, out)
+      if (chunk.annotations.length > 0) Citations.add(chunk.annotations, out)
+      if (chunk.citations.length > 0) citations = chunk.citations
       const isContent = !chunk.isWhole && (chunk.text !== "" || chunk.reasoning !== "" || chunk.toolCalls.length > 0)
       isEarly ||= isContent && finishReason !== undefined
       const isFirst = finishReason === undefined
@@ -154,6 +159,7 @@ export const make = (from: string): ChatResponse => {
       if (seal.isOpen()) begin("reasoning", out)
       close(out)
       if (!calls.end(out, seal)) return "nameless"
+      Citations.add(citations, out)
       out.push({
         type: "finish",
         reason,

@@ -69,7 +69,22 @@ const others: typeof annotated = [
   ],
   [{ type: "response-metadata", id: "r", modelId: "m" }, { type: "response", id: "r", model: "m" }],
   [{ type: "response-metadata", id: undefined, modelId: undefined }, { type: "response" }],
-  [{ type: "source" }, { type: "response" }],
+  [
+    { type: "source", sourceType: "url", id: "1", url: new URL("https://a.test/x"), title: "A" },
+    { type: "source", source: { type: "url", url: "https://a.test/x", title: "A" } }
+  ],
+  [
+    { type: "source", sourceType: "url", id: "1", url: new URL("https://a.test"), title: "https://a.test" },
+    { type: "source", source: { type: "url", url: "https://a.test/" } }
+  ],
+  [
+    { type: "source", sourceType: "document", id: "1", mediaType: "text/plain", title: "A", fileName: "a.txt" },
+    { type: "source", source: { type: "document", id: "1", title: "A", mediaType: "text/plain", fileName: "a.txt" } }
+  ],
+  [
+    { type: "source", sourceType: "document", id: "1", mediaType: "text/plain", title: "A" },
+    { type: "source", source: { type: "document", id: "1", title: "A", mediaType: "text/plain" } }
+  ],
   [{ type: "of a kind that is not known" }, { type: "response" }]
 ]
 
