@@ -319,6 +319,44 @@ describe("a run on a page", () => {
       assert.deepStrictEqual(UiPage.brief(kept), UiPage.brief(last))
     }))
 
+  it.effect("shows what its answers rest on beneath them, and so does a page that opens later", () =>
+    Effect.gen(function*() {
+      const page = { type: "url", url: "https://a.test/", title: "A" } as const
+      const plain = { type: "url", url: "https://b.test/" } as const
+      const report = { type: "document", id: "d", title: "Rain", mediaType: "application/pdf" } as const
+      const { agent, store } = yield* TestAgent.make([
+        [text("Let "), ScriptedModel.sources(page), text("me see."), ScriptedModel.call("work", { n: 1 })],
+        [text("It rains."), ScriptedModel.sources(page, plain, report, { ...report, id: "e", fileName: "rain.pdf" })]
+      ])
+      const chunks = yield* UiPage.chunksOf(agent.stream({ sessionId: "s", runId: "r", input: "go" }))
+      const { errors, last } = yield* UiPage.read(chunks)
+      assert.deepStrictEqual(errors, [])
+      yield* UiPage.acceptedChunks(chunks)
+      assert.notInclude(chunks.map(({ type }) => type), "reset-step")
+      assert.deepStrictEqual(UiPage.brief(last), [
+        "step-start",
+        "text: Let me see.",
+        `tool-work {"n":1} output-available "done 1"`,
+        "source-url 1:https://a.test/ https://a.test/ A",
+        "step-start",
+        "text: It rains.",
+        "source-url 2:https://a.test/ https://a.test/ A",
+        "source-url 2:https://b.test/ https://b.test/",
+        "source-document 2:d application/pdf Rain",
+        "source-document 2:e application/pdf Rain rain.pdf"
+      ])
+      const [, answer] = yield* UiPage.opened(yield* store.log("s"))
+      assert.deepStrictEqual(UiPage.brief(answer), UiPage.brief(last))
+      // the page sends its messages along with the next one
+      const next = { id: "n", role: "user", parts: [{ type: "text", text: "Really?" }] }
+      const request = yield* UiMessages.request({
+        id: "s",
+        messages: [UiPage.plain(last), next],
+        trigger: "submit-message"
+      })
+      assert.strictEqual(request._tag, "Ask")
+    }))
+
   it.effect("shows what the message says if that differs from what was streamed", () =>
     Effect.gen(function*() {
       const params = (block: string) => ({ type: "tool-params-delta", block, tool: "work", delta: "{" }) as const

@@ -1,5 +1,12 @@
 /** What a page of the AI SDK makes of chunks, computed by the AI SDK itself. */
-import { readUIMessageStream, type UIMessage, type UIMessageChunk, validateUIMessages } from "ai"
+import {
+  asSchema,
+  readUIMessageStream,
+  type UIMessage,
+  type UIMessageChunk,
+  uiMessageChunkSchema,
+  validateUIMessages
+} from "ai"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type * as RunError from "../../src/run/RunError.ts"
@@ -28,6 +35,16 @@ export const read = (chunks: ReadonlyArray<UiMessages.Chunk>, message?: UIMessag
 export const accepted = (message: UIMessage | undefined): Effect.Effect<void> =>
   message === undefined ? Effect.void : Effect.promise(() => validateUIMessages({ messages: [message] }))
 
+/** Fails the test if the AI SDK does not accept a chunk that a page is sent. */
+export const acceptedChunks = (chunks: ReadonlyArray<UiMessages.Chunk>): Effect.Effect<void> =>
+  Effect.promise(async () => {
+    const schema = asSchema(uiMessageChunkSchema)
+    for (const chunk of chunks) {
+      const read = await schema.validate?.(chunk)
+      if (read?.success !== true) throw new Error(`not a chunk: ${JSON.stringify(chunk)}`)
+    }
+  })
+
 /** The chunks of a run's events, collected. */
 export const chunksOf = (
   events: Stream.Stream<RunEvent.RunEvent, RunError.RunError>,
@@ -45,6 +62,11 @@ export const brief = (message: unknown): Array<string> => {
     if ("toolCallId" in part) {
       const end = part.output === undefined ? part.errorText : JSON.stringify(part.output)
       return `${part.type} ${JSON.stringify(part.input)} ${part.state}${end === undefined ? "" : ` ${end}`}`
+    }
+    if (part.type === "source-url" || part.type === "source-document") {
+      const { sourceId, title } = part
+      const told = part.type === "source-url" ? [part.url, title] : [part.mediaType, title, part.filename]
+      return [part.type, sourceId, ...told].filter((word) => word !== undefined).join(" ")
     }
     return part.type === "file" ? `file ${part.mediaType} ${part.url}` : part.type
   })

@@ -10,6 +10,17 @@ export type UserPart =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "file"; readonly mediaType: string; readonly url: string; readonly filename?: string }
 
+/** What an answer rests on: the same as a chunk and as a part of the message. */
+export type SourcePart =
+  | { readonly type: "source-url"; readonly sourceId: string; readonly url: string; readonly title?: string }
+  | {
+    readonly type: "source-document"
+    readonly sourceId: string
+    readonly mediaType: string
+    readonly title: string
+    readonly filename?: string
+  }
+
 interface Call {
   readonly toolCallId: string
   readonly providerExecuted?: boolean
@@ -23,6 +34,7 @@ export type Chunk =
   | { readonly type: "text-start" | "text-end" | "reasoning-start" | "reasoning-end"; readonly id: string }
   | { readonly type: "text-delta" | "reasoning-delta"; readonly id: string; readonly delta: string }
   | { readonly type: "file"; readonly mediaType: string; readonly url: string }
+  | SourcePart
   | { readonly type: "tool-input-start"; readonly toolCallId: string; readonly toolName: string }
   | { readonly type: "tool-input-delta"; readonly toolCallId: string; readonly inputTextDelta: string }
   | Call & { readonly type: "tool-input-available"; readonly toolName: string; readonly input: unknown }

@@ -4,8 +4,9 @@
  * Does not own how much of an answer a page has been shown already (`UiAttempt`).
  */
 import * as Message from "../Message.ts"
+import type * as Source from "../Source.ts"
 import * as OpenCall from "../state/OpenCall.ts"
-import type { Chunk, UserPart } from "./UiChunk.ts"
+import type { Chunk, SourcePart, UserPart } from "./UiChunk.ts"
 
 /**
  * A call's id on a page. The AI SDK looks for a call in the whole chat, where the same event ids occur in many runs: so the run's
@@ -80,6 +81,21 @@ export const whole = ({ id, part }: Told): Array<Chunk> => {
 
 const by = ({ providerExecuted }: Message.ToolCallPart | Message.ToolResultPart) =>
   providerExecuted === true ? { providerExecuted } : {}
+
+/**
+ * What a turn's answer rests on; none where it names nothing. The ids are those of documents, and the addresses of pages, after the turn: the
+ * same source may be that of several turns, and ids are unique in a message.
+ */
+export const sources = (turn: number, all: ReadonlyArray<Source.Source> = []): Array<SourcePart> =>
+  all.map((source) => {
+    if (source.type === "url") {
+      const { title, url } = source
+      return { type: "source-url", sourceId: `${turn}:${url}`, url, ...(title === undefined ? {} : { title }) }
+    }
+    const { fileName, id, mediaType, title } = source
+    const filename = fileName === undefined ? {} : { filename: fileName }
+    return { type: "source-document", sourceId: `${turn}:${id}`, mediaType, title, ...filename }
+  })
 
 /** The texts of an answer that was cut off. */
 export const unfinished = (texts: ReadonlyArray<string>): Array<Chunk> =>

@@ -3,7 +3,7 @@
  *
  * Does not own which chunks there are (`UiWriter`).
  */
-import type { Chunk, UserPart } from "./UiChunk.ts"
+import type { Chunk, SourcePart, UserPart } from "./UiChunk.ts"
 
 type Asked = { readonly id: string; readonly approved?: never; readonly reason?: never }
 type Yes = { readonly id: string; readonly approved: true; readonly reason?: string }
@@ -28,6 +28,7 @@ type ToolPart =
 
 type Part =
   | UserPart
+  | SourcePart
   | { readonly type: "step-start" }
   | { readonly type: "text"; readonly text: string; readonly state: "done" }
   | { readonly type: "reasoning"; readonly id: string; readonly text: string; readonly state: "done" }
@@ -63,6 +64,8 @@ export class Answer {
         this.parts.push({ type: "reasoning", id: chunk.id, text: chunk.delta, state: "done" })
         return
       case "file":
+      case "source-url":
+      case "source-document":
       case "steering-message":
         this.parts.push(chunk)
         return

@@ -109,7 +109,8 @@ export class UiWriter {
         const attempt = this.#at(event)
         this.#attempt = undefined
         this.#turns.add(event.turn)
-        return attempt.settled(event.message.content, this.#sendsReasoning, this.#calls)
+        const said = attempt.settled(event.message.content, this.#sendsReasoning, this.#calls)
+        return [...said, ...UiContent.sources(event.turn, event.sources)]
       }
       case "ApprovalRequested": {
         const { approvalId, callId, needsResult = false } = event
