@@ -18,6 +18,7 @@ import * as EndLine from "./EndLine.ts"
 import * as InputLines from "./InputLines.ts"
 import type { Paint } from "./Paint.ts"
 import * as RenderApprovals from "./RenderApprovals.ts"
+import * as SourceLines from "./SourceLines.ts"
 import * as TerminalText from "./TerminalText.ts"
 import { duration } from "./Time.ts"
 import * as ToolLine from "./ToolLine.ts"
@@ -78,7 +79,7 @@ export const step = (look: Look, state: State, event: RunEvent.RunEvent): Step =
     case "TurnStarted":
       return [{ ...state, waitsFor: "thinking" }, []]
     case "AssistantMessage":
-      return settleMessage(look, state, event)
+      return withSources(look, event, settleMessage(look, state, event))
     case "AttemptDiscarded":
       return discard(look, state)
     case "RetryScheduled": {
@@ -164,6 +165,13 @@ const settleMessage = (
     isAnswer ? { to: "stdout", text: ended(whole) } : err(look.paint.dim(TerminalText.lines(whole.trim())))
   ]]
 }
+
+/** What the answer rests on is beneath it, and not among its words. */
+const withSources = (
+  { paint }: Look,
+  { sources }: DurableEvent.Of<"AssistantMessage">,
+  [state, writes]: Step
+): Step => [state, [...writes, ...SourceLines.few(sources).map((line) => err(paint.dim(line)))]]
 
 const ended = (text: string): string => text.endsWith("\n") ? text : `${text}\n`
 

@@ -20,6 +20,7 @@ import * as EndLine from "./EndLine.ts"
 import * as InputLines from "./InputLines.ts"
 import { dimmed, type Look, say, type State, type Step } from "./LogState.ts"
 import * as RenderApprovals from "./RenderApprovals.ts"
+import * as SourceLines from "./SourceLines.ts"
 import * as TerminalText from "./TerminalText.ts"
 import * as ToolLine from "./ToolLine.ts"
 import * as ToolResult from "./ToolResult.ts"
@@ -136,6 +137,8 @@ const settleMessage = (look: Look, state: State, event: DurableEvent.Of<"Assista
         break
     }
   }
+  const { sources } = event
+  add("line", dimmed(look, look.isFull ? SourceLines.all(sources) : SourceLines.few(sources, "; --full shows all")))
   for (const [index, call] of Message.toolCalls(content).entries()) {
     next = opened(next, callId(event.turn, index), call.name, call.params)
   }

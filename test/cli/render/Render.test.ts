@@ -171,6 +171,18 @@ describe("anywhere else", () => {
     assert.strictEqual(pipe(events), "\u001banswer\n")
   })
 
+  it.each([true, false])(
+    "what an answer rests on is beneath it, and no part of it, on a terminal: %s",
+    (isTerminal) => {
+      const page = { type: "url", url: "https://a.test/", title: "A" } as const
+      const events = [
+        ...Events.deltas(0, "It rains."),
+        { ...Events.message(Events.text("It rains.")), sources: [page] } as RunEvent.RunEvent
+      ]
+      assert.strictEqual(shown(events, { isTerminal }), "It rains.\n! · A https://a.test/\n")
+    }
+  )
+
   it("what is said on the way to a tool call goes to standard error", () => {
     assert.strictEqual(
       pipe([

@@ -3,6 +3,7 @@ import * as AgentName from "../../../src/cli/AgentName.ts"
 import * as Paint from "../../../src/cli/render/Paint.ts"
 import * as RenderLog from "../../../src/cli/render/RenderLog.ts"
 import type * as Message from "../../../src/run/Message.ts"
+import type * as Source from "../../../src/run/Source.ts"
 import * as Drafts from "../../support/Drafts.ts"
 
 const started = (text: string) => ({ ...Drafts.started(text), agent: AgentName.own })
@@ -240,6 +241,23 @@ There it is.
 
   it("names the model only when it changes", () => {
     assert.strictEqual(added([Drafts.turnStarted(1), Drafts.turnStarted(2)]).trimStart(), "· model test/model\n")
+  })
+
+  it("shows what an answer rests on beneath it, the first few of many", () => {
+    const pages = Array.from({ length: 12 }, (_, n) => ({ type: "url", url: `https://a.test/${n}` } as const))
+    const rain = { type: "document", id: "d", title: "Rain\nfall", mediaType: "application/pdf" } as const
+    const page = { type: "url", url: "https://b.test/\u001b", title: "B\u202e" } as const
+    const said = (...sources: ReadonlyArray<Source.Source>): Drafts.Placed => ({
+      ...Drafts.assistant([text("It rains.")]),
+      sources: sources as Source.Sources
+    })
+    assert.strictEqual(
+      added([said(page, rain, { ...rain, fileName: "rain.pdf" })]),
+      "\nIt rains.\n\n· B\\u202e https://b.test/\\x1b\n· Rain fall application/pdf\n· Rain fall rain.pdf\n"
+    )
+    const lines = (isFull: boolean) => added([said(...pages)], { isFull }).trim().split("\n").slice(2)
+    assert.deepStrictEqual(lines(false).slice(-2), ["· https://a.test/9", "· 2 more sources; --full shows all"])
+    assert.deepStrictEqual(lines(true), pages.map(({ url }) => `· ${url}`))
   })
 
   it("shows what was said while the run was under way, and files by their names", () => {
