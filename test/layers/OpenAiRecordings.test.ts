@@ -44,6 +44,30 @@ const shapes: Record<string, readonly [ReadonlyArray<Recording.Payload>, Partial
     [delta({ content: "Hi" }), { choices: [{ index: 0, delta: {}, finish_reason: "stop", usage: counts }] }],
     { text: "Hi" }
   ],
+  "usage in every chunk": [[
+    { ...delta({ content: "Hi" }), usage: { prompt_tokens: 10, completion_tokens: 1 } },
+    { ...delta({ content: " there" }), usage: { prompt_tokens: 10, completion_tokens: 2 } },
+    finish("stop", counts)
+  ], { text: "Hi there" }],
+  "usage in the last chunk but one": [[delta({ content: "Hi" }), usage(counts), finish("stop")], { text: "Hi" }],
+  "usage that grows until the finish": [[
+    { ...delta({ content: "Hi" }), usage: { prompt_tokens: 1, completion_tokens: 1 } },
+    finish("stop", counts)
+  ], { text: "Hi" }],
+  "usage that goes on after the finish": [[
+    { ...delta({ content: "Hi" }), usage: { prompt_tokens: 10, completion_tokens: 1 } },
+    finish("stop", { prompt_tokens: 10, completion_tokens: 2 }),
+    usage(counts)
+  ], { text: "Hi", input: [10, 10] }],
+  "usage that is zeros until the finish": [[
+    { ...delta({ content: "Hi" }), usage: { prompt_tokens: 0, completion_tokens: 0 } },
+    finish("stop", counts)
+  ], { text: "Hi" }],
+  "usage that is repeated with zeros": [[
+    { ...delta({ content: "Hi" }), usage: { prompt_tokens: 10, completion_tokens: 0 } },
+    finish("stop", { prompt_tokens: 0, completion_tokens: 4 })
+  ], { text: "Hi" }],
+  "usage without an answer": [[finish("stop", { prompt_tokens: 10, completion_tokens: 0 })], {}],
   "a call in pieces": [[
     toolCalls({ index: 0, id: "a", ...fn("f") }),
     toolCalls({ index: 0, ...fn(undefined, "{\"city\":") }),
@@ -201,15 +225,35 @@ describe("a file is read", () => {
   })
 })
 
-describe("over an agent, cut at every byte, a call", () => {
-  Playback.suite(
-    Protocols.openAiChat,
-    [
-      { choices: [{ delta: { content: "Hï" } }] },
-      { choices: [{ delta: { tool_calls: [{ index: 0, id: "a", ...fn("f", oslo) }] } }] },
-      { choices: [{ delta: {}, finish_reason: "tool_calls" }], usage: { prompt_tokens: 1 } }
-    ],
-    true,
-    60_000
-  )
+describe("over an agent, cut at every byte,", () => {
+  describe("a call", () => {
+    Playback.suite(
+      Protocols.openAiChat,
+      [
+        { choices: [{ delta: { content: "Hï" } }] },
+        { choices: [{ delta: { tool_calls: [{ index: 0, id: "a", ...fn("f", oslo) }] } }] },
+        { choices: [{ delta: {}, finish_reason: "tool_calls" }], usage: { prompt_tokens: 1 } }
+      ],
+      true,
+      60_000
+    )
+  })
+
+  describe("a text that goes on after a finish reason", () => {
+    Playback.suite(
+      Protocols.openAiChat,
+      [
+        { choices: [{ delta: { content: "Hi" }, finish_reason: "stop" }] },
+        { choices: [{ delta: { content: " there" }, finish_reason: "stop" }] }
+      ],
+      true,
+      60_000
+    )
+  })
+})
+
+describe("over a socket,", () => {
+  describe.each(["usage in every chunk", "usage in the last chunk but one"])("%s", (name) => {
+    Replay.sockets(shapes[name]![0])
+  })
 })

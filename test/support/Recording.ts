@@ -205,13 +205,15 @@ export const read = (payloads: ReadonlyArray<Payload>): Reading => {
   const failed = payloads.findIndex((payload) => isError(payload) || failing.includes(finishOf(payload)))
   const ending = endingOf(finished, failed)
   const deltas = (ending === "error" ? payloads.slice(0, failed) : payloads).map((_) => choiceOf(_)["delta"] ?? {})
-  const late = finished === -1 ? [] : payloads.slice(finished).flatMap(promptTokens)
+  // servers count in parts, and some repeat with 0 what they have said
+  const some = (from: number) => payloads.slice(from).flatMap(promptTokens).filter((tokens) => tokens > 0)
+  const late = finished === -1 ? [] : some(finished)
   return {
     ending,
     reason: finished === -1 ? undefined : plainReasons[finishOf(payloads[finished] ?? {})],
     text: deltas.map(textOf).join(""),
     reasoning: deltas.map(reasoningOf).join(""),
     calls: callReadings(deltas.flatMap(fragmentsOf)),
-    input: late.length > 0 ? late : [payloads.flatMap(promptTokens).at(-1)]
+    input: late.length > 0 ? late : [some(0).at(-1) ?? payloads.flatMap(promptTokens).at(-1)]
   }
 }
