@@ -104,16 +104,17 @@ describe("a slow store", () => {
     }))
 })
 
-/** A store that breaks in some way at append `n`; a run over it must leave things in order. */
+/** A store that breaks in some way at append `n`, up to the `last` one; a run over it must leave things in order. */
 const breaks = (
   name: string,
   onAppend: (n: number) => TestStore.OnAppend,
-  mayBeOpen: (n: number, count: number) => boolean
+  mayBeOpen: (n: number, count: number) => boolean,
+  last = (count: number) => count
 ) =>
   it.effect(name, () =>
     Effect.gen(function*() {
       const count = yield* appendsOfAHealthyRun
-      for (let n = 1; n <= count; n++) {
+      for (let n = 1; n <= last(count); n++) {
         const store = yield* TestStore.make(onAppend(n))
         const { ran, run, seen, tooEarly } = yield* observe(store)
         const exit = yield* Effect.exit(run)
@@ -169,10 +170,31 @@ describe("a store that breaks", () => {
   )
 
   breaks(
-    "by storing an append and reporting that it failed ends the run typed, and no event is stored twice",
+    "by storing an append before the end and reporting that it failed ends the run typed, and no event is stored twice",
     (n) => TestStore.lying((k) => k === n),
-    () => false
+    () => false,
+    (count) => count - 1
   )
+
+  it.effect("by storing the end and reporting that it failed leaves the run as it ended, and its session free by then", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make(({ events, store }) =>
+        events.some(RunEvent.isEnd) ? Effect.andThen(store, Effect.fail(TestStore.unavailable)) : store
+      )
+      const shown: Array<string> = []
+      store.onReleased = Effect.sync(() => void shown.push("released"))
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("one"), ScriptedModel.text("two")], { store })
+      const input = { sessionId: "s", input: "go" }
+      const see = (event: RunEvent.RunEvent) =>
+        Effect.sync(() => {
+          if (RunEvent.isEnd(event)) shown.push(event._tag)
+        })
+      yield* Stream.runForEach(agent.stream(input), see)
+      assert.deepStrictEqual(shown, ["released", "RunCompleted"])
+      assert.strictEqual((yield* agent.run(input))._tag, "Completed")
+      const ends = (yield* store.log("s")).filter(RunEvent.isEnd)
+      assert.deepStrictEqual(ends.map(({ _tag }) => _tag), ["RunCompleted", "RunCompleted"])
+    }))
 
   it.effect("at the end event fails the stream without showing the end", () =>
     Effect.gen(function*() {

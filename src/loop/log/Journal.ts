@@ -60,8 +60,9 @@ export interface Journal {
    */
   readonly commit: Effect.Effect<void, SessionStore.StoreError>
   /**
-   * The last commit, from when this is called: `release` runs between storing and showing. Commits that come meanwhile end with
-   * this one, and later ones write nothing. Where something is too large for the store, `seal` is called once more, for the rest.
+   * The last commit, from when this is called, which also succeeds where the store holds all of it but reported a failure: `release`
+   * runs between storing and showing. Commits that come meanwhile end with this one, and later ones write nothing. Where something is
+   * too large for the store, `seal` is called once more, for the rest.
    */
   readonly seal: (release: Effect.Effect<void>) => Effect.Effect<void, SessionStore.StoreError>
   /** milliseconds since the epoch (`DriveTime`) */
@@ -184,12 +185,13 @@ class Writing extends Fold.Folding implements Journal {
     this.#recorded = []
     this.#durable = []
     this.#isBusy = true
-    const appended = release === undefined ? append : Effect.andThen(append, release)
-    return Effect.onExitPrimitive(appended, (exit) => {
+    // what the store holds although it reported a failure is a fact: it is not written twice, and a run ended if it holds the end
+    const isHeld = () => this.#session.head() >= (facts.at(-1)?.seq ?? Infinity)
+    const appended = release && Effect.andThen(Effect.catchCauseIf(append, isHeld, () => Effect.void), release)
+    return Effect.onExitPrimitive(appended ?? append, (exit) => {
       this.#isBusy = false
       if (this.#waiting !== undefined) this.#wake(this.#waiting)
-      // what the store holds although it reported a failure is a fact, and is not written twice
-      if (exit._tag === "Failure" && !(this.#session.head() >= (facts.at(-1)?.seq ?? Infinity))) {
+      if (exit._tag === "Failure" && !isHeld()) {
         this.#keep(events, facts, exit.cause)
         if (release === undefined && this.#last !== undefined && LeftOut.limitOf(exit.cause) !== undefined) {
           this.#endless = exit.cause
