@@ -133,7 +133,7 @@ const chat: Sections = {
     "  Ctrl-D, /quit  leaves; /exit is the same",
     "  /compact       makes the context smaller, as fiberloop compact does",
     "  /help          shows this",
-    "  These commands work in piped input too. No other single word that begins with a slash is sent to the model."
+    "  The commands and the backslash work in piped input too. No other single word that begins with a slash is sent."
   ]
 }
 

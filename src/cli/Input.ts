@@ -20,7 +20,7 @@ export class Input extends Context.Service<Input, {
   readonly answer: (ask: Effect.Effect<void>) => Effect.Effect<string | undefined>
   /**
    * A message. On a terminal it is edited at a prompt, with the history of this process, and may have several lines; else
-   * it is the next line.
+   * it is the next line, with those that follow a backslash at its end.
    */
   readonly message: Effect.Effect<Typed>
 }>()("fiberloop/cli/Input") {}

@@ -7,6 +7,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { Readable } from "node:stream"
+import * as Continuation from "./chat/Continuation.ts"
 import * as MessageEditor from "./chat/MessageEditor.ts"
 import { Input, type Typed } from "./Input.ts"
 import * as LineStreams from "./LineStreams.ts"
@@ -57,16 +58,28 @@ const dropTyped = (streams: LineStreams.Streams): Effect.Effect<void> =>
     yield* LineStreams.whileRaw(streams, LineStreams.whenRead)
   }))
 
-/** One line after the other, with one reader for all of them, so that no line is lost between two. */
+/** One message after the other, with one reader for all of them, so that no line is lost between two. */
 const piped = ({ input }: LineStreams.Streams): Effect.Effect<Typed> => {
-  let lines: AsyncIterator<string> | undefined
+  let messages: AsyncIterator<string> | undefined
   return Effect.map(
     Effect.promise(() => {
-      lines ??= linesOf(input)
-      return lines.next()
+      messages ??= messagesOf(input)
+      return messages.next()
     }),
     ({ done, value }) => done === true ? { _tag: "Ended" } : { _tag: "Message", text: value }
   )
+}
+
+/** The lines, each joined to those before it that end with a backslash, as at a prompt. */
+const messagesOf = async function*(input: Readable): AsyncGenerator<string, undefined> {
+  let before: string | undefined
+  for await (const text of linesOf(input)) {
+    const message = Continuation.join(before, [{ text, isPasted: false }], "")
+    if (message.isComplete) yield message.text
+    before = message.isComplete ? undefined : message.text
+  }
+  if (before !== undefined) yield before
+  return undefined
 }
 
 /** Lines as files have them: Node's readline also ends one at a carriage return alone, and at U+2028 and U+2029. */

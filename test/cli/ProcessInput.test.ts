@@ -203,11 +203,24 @@ describe("a pipe", () => {
   it.effect("yields its lines one by one, even if they came at once", () =>
     Effect.gen(function*() {
       const pipe = open(false)
-      pipe.input.end("one\\\ntwo")
+      pipe.input.end("one\ntwo")
       const typed = [yield* pipe.message, yield* pipe.message, yield* pipe.message]
       assert.deepStrictEqual(typed, [
-        { _tag: "Message", text: "one\\" },
+        { _tag: "Message", text: "one" },
         { _tag: "Message", text: "two" },
+        { _tag: "Ended" }
+      ])
+    }))
+
+  it.effect("continues a message after a backslash at the end of a line, as a prompt does", () =>
+    Effect.gen(function*() {
+      const pipe = open(false)
+      pipe.input.end("one\\\r\n/help\\\ntwo\n/quit\nthree\\")
+      const typed = [yield* pipe.message, yield* pipe.message, yield* pipe.message, yield* pipe.message]
+      assert.deepStrictEqual(typed, [
+        { _tag: "Message", text: "one\n/help\ntwo" },
+        { _tag: "Message", text: "/quit" },
+        { _tag: "Message", text: "three" },
         { _tag: "Ended" }
       ])
     }))
