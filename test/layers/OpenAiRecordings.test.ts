@@ -68,6 +68,17 @@ const shapes: Record<string, readonly [ReadonlyArray<Recording.Payload>, Partial
     finish("stop", { prompt_tokens: 0, completion_tokens: 4 })
   ], { text: "Hi" }],
   "usage without an answer": [[finish("stop", { prompt_tokens: 10, completion_tokens: 0 })], {}],
+  "a whole message after its pieces, with a call": [[
+    delta({ content: "Hi" }),
+    {
+      choices: [{
+        index: 0,
+        message: { content: "Hi", tool_calls: [{ index: 0, id: "a", ...fn("f", oslo) }] },
+        finish_reason: "tool_calls"
+      }],
+      usage: counts
+    }
+  ], { text: "Hi", reason: "tool-calls", calls: [[f]] }],
   "a call in pieces": [[
     toolCalls({ index: 0, id: "a", ...fn("f") }),
     toolCalls({ index: 0, ...fn(undefined, "{\"city\":") }),

@@ -66,6 +66,17 @@ const failing = ["error", "insufficient_system_resource"]
 const choiceOf = (payload: Payload): Payload =>
   payload["choices"]?.find?.((choice: Payload | null) => (choice?.["index"] ?? 0) === 0) ?? {}
 
+/** A whole message, without what it repeats of the pieces before it (MiniMax). */
+const unsaid = (message: Payload, pieces: ReadonlyArray<Payload>): Payload => {
+  const text = textOf(message)
+  const reasoning = reasoningOf(message)
+  return {
+    content: pieces.some((piece) => textOf(piece) !== "") ? "" : text,
+    reasoning: pieces.some((piece) => reasoningOf(piece) !== "") ? "" : reasoning,
+    tool_calls: pieces.some((piece) => fragmentsOf(piece).length > 0) ? [] : message["tool_calls"]
+  }
+}
+
 const joined = (blocks: unknown, field: string): string =>
   Array.isArray(blocks) ? blocks.map((block) => typeof block?.[field] === "string" ? block[field] : "").join("") : ""
 
@@ -204,7 +215,9 @@ export const read = (payloads: ReadonlyArray<Payload>): Reading => {
   const finished = payloads.findIndex((payload) => finishOf(payload) !== "")
   const failed = payloads.findIndex((payload) => isError(payload) || failing.includes(finishOf(payload)))
   const ending = endingOf(finished, failed)
-  const deltas = (ending === "error" ? payloads.slice(0, failed) : payloads).map((_) => choiceOf(_)["delta"] ?? {})
+  const told = (ending === "error" ? payloads.slice(0, failed) : payloads).map(choiceOf)
+  const pieces = told.flatMap(({ delta }) => delta ?? [])
+  const deltas = told.map(({ delta, message }) => delta ?? unsaid(message ?? {}, pieces))
   // servers count in parts, and some repeat with 0 what they have said
   const some = (from: number) => payloads.slice(from).flatMap(promptTokens).filter((tokens) => tokens > 0)
   const late = finished === -1 ? [] : some(finished)
