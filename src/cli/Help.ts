@@ -40,7 +40,7 @@ const run: Sections = {
     "  NO_COLOR         no colours, no spinner"
   ],
   "EXIT CODES": [
-    "  0  completed                     2    wrong usage: unknown flag, missing argument",
+    "  0  completed                     2    wrong usage: unknown flag, missing argument, bad value",
     "  1  failed, limited, bad input    130  aborted (129 by SIGHUP, 143 by SIGTERM, 141 when the output pipe was closed)"
   ]
 }
@@ -61,7 +61,7 @@ const kept: Sections = {
     "  PGPASSWORD is the password for --db postgres://user@host/database, safer than in the URL."
   ],
   "EXIT CODES": [
-    "  0  done                          2    wrong usage: unknown flag, missing argument",
+    "  0  done                          2    wrong usage: unknown flag, missing argument, bad value",
     "  1  no such session, bad input    130  stopped (129 by SIGHUP, 143 by SIGTERM, 141 when the output pipe was closed)"
   ]
 }

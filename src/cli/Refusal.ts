@@ -10,6 +10,9 @@ export class Refusal extends Data.TaggedError("Refusal")<{
 /** Refuses an unusable input. */
 export const badInput = (line: string): Refusal => new Refusal({ line, code: codes.failed })
 
+/** Refuses a value that its flag does not take, whatever the command finds. */
+export const badValue = (line: string): Refusal => new Refusal({ line, code: codes.usage })
+
 /** Ends the command with this code; everything has been said. */
 export class Ended extends Data.TaggedError("Ended")<{ readonly code: number }> {}
 

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import { join } from "node:path"
 import * as PgPlace from "../layers/postgres/PgPlace.ts"
-import { badInput, type Refusal } from "./Refusal.ts"
+import { badInput, badValue, type Refusal } from "./Refusal.ts"
 
 /** What the flags of `fiberloop run` and the environment say. */
 export interface Typed {
@@ -84,9 +84,9 @@ export const whole = Effect.fnUntraced(function*(
 ): Effect.fn.Return<number | undefined, Refusal> {
   if (typed === undefined) return undefined
   if (!/^0*[1-9]\d*$/.test(typed)) {
-    return yield* badInput(`${flag} takes a whole number of at least 1, not ${JSON.stringify(typed)}`)
+    return yield* badValue(`${flag} takes a whole number of at least 1, not ${JSON.stringify(typed)}`)
   }
-  if (Number(typed) > most) return yield* badInput(`${flag} takes at most ${most}, not ${typed}`)
+  if (Number(typed) > most) return yield* badValue(`${flag} takes at most ${most}, not ${typed}`)
   return Number(typed)
 })
 

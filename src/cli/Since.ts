@@ -1,6 +1,6 @@
 /** A moment in the past, as people type it: how long ago, or a date. Pure. */
 import * as Effect from "effect/Effect"
-import { badInput, type Refusal } from "./Refusal.ts"
+import { badValue, type Refusal } from "./Refusal.ts"
 
 const units: Readonly<Record<string, number>> = {
   m: 60_000,
@@ -29,7 +29,7 @@ export const check = (flag: string, typed: string, now: number): Effect.Effect<n
     : NaN
   return Number.isFinite(at)
     ? Effect.succeed(at)
-    : Effect.fail(badInput(
+    : Effect.fail(badValue(
       `${flag} takes how long ago, as in 30m, 24h, 7d or 2w, or a date, as in 2026-01-31 or 2026-01-31T18:00, ` +
         `not ${JSON.stringify(typed)}`
     ))

@@ -177,7 +177,7 @@ describe("with --context-window", () => {
       const flags = ["2+2", "--context-window", "0"]
       const typed = yield* on("run", flags)
       const set = yield* on("run", ["2+2"], { env: { FIBERLOOP_CONTEXT_WINDOW: "lots" } })
-      assert.deepStrictEqual([typed.code, set.code], [1, 1])
+      assert.deepStrictEqual([typed.code, set.code], [2, 2])
       const name = "--context-window (FIBERLOOP_CONTEXT_WINDOW)"
       assert.include(typed.stderr, `${name} takes a whole number of at least 1, not "0"`)
       assert.include(set.stderr, `${name} takes a whole number of at least 1, not "lots"`)

@@ -165,7 +165,7 @@ describe("fiberloop sessions", () => {
     Effect.gen(function*() {
       const { code, stderr } = yield* invoke(["sessions", "--limit", "0"])
       assert.deepStrictEqual([code, stderr], [
-        1,
+        2,
         "fiberloop: --limit takes a whole number of at least 1, not \"0\"\n"
       ])
     }))
@@ -365,6 +365,7 @@ describe("fiberloop fork", () => {
   it.effect("names the nearest places if the event is not one", () =>
     Effect.gen(function*() {
       const { id, on } = yield* withSession()
+      assert.strictEqual((yield* on("fork", [id, "--at", "x"])).code, 2)
       const { code, stderr } = yield* on("fork", [id, "--at", "1"])
       assert.strictEqual(code, 1)
       assert.match(stderr, /^fiberloop: session "[^"]+" cannot be forked at event 1, [^\n]+nearest place[^\n]+\n$/)

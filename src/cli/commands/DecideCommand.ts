@@ -13,7 +13,7 @@ import * as IdleAgent from "../IdleAgent.ts"
 import * as KeptRuns from "../KeptRuns.ts"
 import * as KeptSession from "../KeptSession.ts"
 import { Output } from "../Output.ts"
-import { badInput, codes, type Ended, Refusal } from "../Refusal.ts"
+import { badInput, badValue, codes, type Ended, Refusal } from "../Refusal.ts"
 import * as InProgram from "../render/InProgram.ts"
 import * as Invocation from "../render/Invocation.ts"
 import * as Print from "../render/Print.ts"
@@ -154,7 +154,7 @@ const tellWhatFollows = Effect.fnUntraced(function*(place: Settings, kept: KeptS
 const json = (typed: string | undefined, problem: string): Effect.Effect<Json | undefined, Refusal> =>
   typed === undefined ? Effect.succeed(undefined) : Effect.try({
     try: () => JSON.parse(typed) as Json,
-    catch: () => badInput(problem)
+    catch: () => badValue(problem)
   })
 
 const notParams = "--params is not JSON: give the arguments as one object, such as '{\"path\":\"a.txt\"}'"
