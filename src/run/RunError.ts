@@ -11,6 +11,7 @@ import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"
 import { type EventTooLarge, type ProviderReason, type ProviderRefusal, RunReason, RunRefusal } from "./ErrorReason.ts"
+import * as Foreign from "./Foreign.ts"
 import * as Bounds from "./log/Bounds.ts"
 
 export * from "./ErrorReason.ts"
@@ -167,14 +168,10 @@ export const unsaid = (thrown: unknown): string => {
   return kind === undefined ? "see the error's cause" : `${kind}, see the error's cause`
 }
 
-/** The name of an error's class, which says nothing of what it read; even asking for it may throw. */
+/** The name of an error's class, which says nothing of what it read. */
 export const kindOf = (thrown: unknown): string | undefined => {
-  try {
-    const name: unknown = thrown instanceof Error ? thrown.name : undefined
-    return typeof name === "string" && /^[\w/@.-]{1,100}$/.test(name) ? name : undefined
-  } catch {
-    return undefined
-  }
+  const name = Foreign.look<unknown, undefined>(() => thrown instanceof Error ? thrown.name : undefined, undefined)
+  return typeof name === "string" && /^[\w/@.-]{1,100}$/.test(name) ? name : undefined
 }
 
 /** The typed error of a failure; a defect becomes `Unknown`, as in `fromDefect`. */

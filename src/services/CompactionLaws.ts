@@ -7,6 +7,7 @@
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import * as Foreign from "../run/Foreign.ts"
 import * as Memory from "../run/Memory.ts"
 import * as Message from "../run/Message.ts"
 import * as Transcript from "../run/Transcript.ts"
@@ -26,6 +27,8 @@ const decode = Schema.decodeUnknownResult(Schema.Struct({
   passedOver: Schema.optional(Schema.Array(Schema.String))
 }))
 
+const unreadable = { message: "it cannot be read" }
+
 /** What a compaction does to a context. */
 interface Carried {
   readonly change: Transcript.Change
@@ -39,7 +42,7 @@ export const carry = (
   given: ContextManager.Compaction,
   seq: number
 ): Result.Result<Carried, ContextManager.CompactionError> => {
-  const decoded = decode(given)
+  const decoded = Foreign.look(() => decode(given), Result.fail(unreadable))
   if (Result.isFailure(decoded)) {
     const message = `the strategy did not return a compaction: ${decoded.failure.message}`
     return Result.fail(new ContextManager.CompactionError({ message }))

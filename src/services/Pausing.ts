@@ -5,6 +5,7 @@
  */
 import * as Cause from "effect/Cause"
 import * as Predicate from "effect/Predicate"
+import * as Foreign from "../run/Foreign.ts"
 import * as InputCheck from "../run/InputCheck.ts"
 import * as Pointer from "../run/Pointer.ts"
 
@@ -24,14 +25,17 @@ const isPausing = (defect: unknown): defect is Pausing => Predicate.hasProperty(
 
 /** The runs that a handler which ended with this cause waits for, each once; undefined when it waits for none. */
 export const waitsFor = ({ reasons }: Cause.Cause<unknown>): ReadonlyArray<Pointer.Run> | undefined => {
-  const runs = known(
-    reasons.flatMap((reason) => Cause.isDieReason(reason) && isPausing(reason.defect) ? reason.defect.waitsFor : [])
-  )
+  const runs = known(reasons.flatMap((reason) => Cause.isDieReason(reason) ? runsOf(reason.defect) : []))
   return runs.length === 0 ? undefined : runs
 }
 
+const runsOf = (defect: unknown): ReadonlyArray<Pointer.Run> =>
+  Foreign.look(() => isPausing(defect) ? defect.waitsFor : [], [])
+
 /** Those that are runs, each once: code that is not ours may pass anything, and a log must hold nothing but runs. */
-export const known = (given: unknown): ReadonlyArray<Pointer.Run> => {
+export const known = (given: unknown): ReadonlyArray<Pointer.Run> => Foreign.look(() => runsIn(given), [])
+
+const runsIn = (given: unknown): ReadonlyArray<Pointer.Run> => {
   const runs = new Map<string, Pointer.Run>()
   for (const run of Array.isArray(given) ? given : []) {
     if (!isRun(run)) continue

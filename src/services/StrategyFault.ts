@@ -7,6 +7,7 @@
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Foreign from "../run/Foreign.ts"
 import * as RunPolicy from "../run/RunPolicy.ts"
 import * as ContextManager from "./ContextManager.ts"
 import * as Leavable from "./fibers/Leavable.ts"
@@ -16,15 +17,28 @@ import * as Warning from "./Warning.ts"
 
 type Making = Effect.Effect<ContextManager.Compaction, ContextManager.CompactionError>
 
-/** A strategy, named `who` when it throws or dies. The log has none of its words; a warning says where it broke. */
+/**
+ * A strategy, named `who` when it throws, dies, returns no effect or fails with another error. The log has none of its words; a
+ * warning says where it broke.
+ */
 export const contained = (who: string, compact: () => Making): Making =>
-  Effect.catchCause(Effect.suspend(compact), (cause) =>
-    Cause.hasDies(cause)
+  Effect.catchCause(Effect.suspend(() => made(compact())), (cause) =>
+    cause.reasons.some(isBroken)
       ? Effect.andThen(
         Warning.warn(`${who} ${Warning.howOf(cause)}; so its compaction has failed`),
         failed(`${who} failed unexpectedly`)
       )
       : Effect.failCause(cause))
+
+const made = (given: Making): Making => Foreign.isEffect(given) ? given : noEffect
+
+const noEffect = Effect.die("it returned no Effect")
+
+const isBroken = (reason: Cause.Reason<ContextManager.CompactionError>): boolean =>
+  Cause.isDieReason(reason) || (Cause.isFailReason(reason) && !isOwn(reason.error))
+
+const isOwn = (error: ContextManager.CompactionError): boolean =>
+  Foreign.look(() => error._tag === "CompactionError", false)
 
 /** A strategy, named `who` when it fails: it is cut off once its time is over. */
 export const limited = (

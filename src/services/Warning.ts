@@ -4,6 +4,7 @@
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Foreign from "../run/Foreign.ts"
 import * as RunError from "../run/RunError.ts"
 
 /** Where it is the logger that breaks, that is ignored. */
@@ -38,20 +39,18 @@ export const saidOf = (thrown: unknown): string => {
  * arguments, nor places in code that is no file's: such code, and its address, may be what a model wrote.
  */
 const placeOf = (error: Error): string | undefined => {
-  try {
-    const { message, stack } = error
-    // words of more than one line may look like a place
-    if (typeof stack !== "string" || typeof message !== "string" || message.includes("\n")) return undefined
-    const [first = "", ...lines] = stack.split("\n")
-    const own = first.endsWith(message)
-      ? lines.find((line) => isPlace.test(line) && !isElsewhere.test(line))
-      : undefined
-    const place = own && isPlace.exec(own)?.[1]
-    return place && `at ${place.slice(0, longest)}`
-  } catch {
-    return undefined
-  }
+  const { message, stack } = Foreign.look(() => ({ message: error.message, stack: error.stack }), unreadable)
+  // words of more than one line may look like a place
+  if (typeof stack !== "string" || typeof message !== "string" || message.includes("\n")) return undefined
+  const [first = "", ...lines] = stack.split("\n")
+  const own = first.endsWith(message)
+    ? lines.find((line) => isPlace.test(line) && !isElsewhere.test(line))
+    : undefined
+  const place = own && isPlace.exec(own)?.[1]
+  return place && `at ${place.slice(0, longest)}`
 }
+
+const unreadable = { message: undefined, stack: undefined }
 
 const isPlace = /^ {4}at (?:async )?(?:.* \()?((?:file:\/\/|\/|[A-Za-z]:[\\/]).*:\d+:\d+)\)?$/
 const isElsewhere = /[\\/]node_modules[\\/]|\beval at /

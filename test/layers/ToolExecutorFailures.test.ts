@@ -8,6 +8,7 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import * as ToolRun from "../support/ToolRun.ts"
+import { unreadable } from "../support/Unreadable.ts"
 
 /** Without a message. */
 class SeatsTaken extends Error {
@@ -167,6 +168,26 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
           assert.isTrue(
             outcome._tag === "Failed" && typeof outcome.result === "string" && outcome.result.includes(words)
           )
+        })
+    )
+
+    it.effect.each(Object.keys(unreadable))(
+      "with %s, which nobody can look at, settles with a sentence",
+      (name) =>
+        Effect.gen(function*() {
+          const odd = unreadable[name]!()
+          const ways = [
+            () => Effect.die(odd),
+            () => Effect.fail(odd),
+            () => Effect.andThen(Effect.yieldNow, Effect.die(odd)),
+            () => {
+              throw odd
+            }
+          ]
+          for (const plain of ways) {
+            const { outcome } = yield* execute("plain", { plain })
+            assert.isTrue(outcome._tag === "Failed" && typeof outcome.result === "string")
+          }
         })
     )
 

@@ -17,6 +17,7 @@ import * as Overflows from "../support/Overflows.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
+import { unreadable } from "../support/Unreadable.ts"
 
 const { history, overflow } = Overflows
 const ok = ScriptedModel.text("ok")
@@ -314,6 +315,28 @@ describe("a strategy that breaks a rule", () => {
       assert.strictEqual(compacted.length, 0)
       assert.match(RunLog.only(log, "CompactionDiscarded")[0]!.message, /did not make the context smaller/)
     }))
+
+  const ways: ReadonlyArray<readonly [string, (odd: never) => unknown]> = [
+    ["failing with", (odd) => Effect.fail(odd)],
+    ["returning", (odd) => odd],
+    ["giving", (odd) => Effect.succeed(odd)]
+  ]
+  for (const [way, given] of ways) {
+    it.effect.each(["a text", ...Object.keys(unreadable)])(
+      `by ${way} %s has failed, and its run says so`,
+      (name) =>
+        Effect.gen(function*() {
+          const odd = unreadable[name]?.() ?? "a text" as never
+          const context = Layer.succeed(ContextManager, {
+            plan: (request) => ({ _tag: "Compact", request }),
+            compact: () => given(odd) as never
+          })
+          const { agent } = yield* TestAgent.make([], { context })
+          const error = yield* Effect.flip(agent.run({ sessionId: "s", input: "go" }))
+          assert.strictEqual(error.reason._tag, "CompactionFailed")
+        })
+    )
+  }
 
   it.effect("by never ending is ended by an abort", () =>
     Effect.gen(function*() {

@@ -19,6 +19,7 @@ import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as DeadRun from "../support/DeadRun.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
+import { unreadable } from "../support/Unreadable.ts"
 
 /** What is logged, from warnings on. */
 const warned = Effect.fnUntraced(function*<A, E, R>(self: Effect.Effect<A, E, R>) {
@@ -107,6 +108,24 @@ describe("a handler that dies", () => {
       const { lines, value } = yield* died(() => Effect.fail("no such order"))
       assert.deepStrictEqual([RunLog.outcomes(value), lines], [["1.0 Failed"], []])
     }))
+
+  it.effect.each(Object.keys(unreadable))(
+    "with %s is contained: its siblings go on, and so does the run",
+    (name) =>
+      Effect.gen(function*() {
+        const { agent } = yield* TestAgent.make([[TestAgent.work(1), TestAgent.work(2)], ScriptedModel.text("sorry")], {
+          tool: ({ n }) => n === 1 ? Effect.die(unreadable[name]!()) : Effect.succeed("done"),
+          agent: { toolPolicy: { maxParallel: 2 } }
+        })
+        const { lines, value } = yield* warned(
+          Stream.runCollect(agent.stream({ sessionId: "s", runId: "r", input: "go" }))
+        )
+        assert.deepStrictEqual(RunLog.outcomes(value), ["1.0 Failed", "1.1 Succeeded"])
+        assert.strictEqual(RunLog.endOf(value), "RunCompleted(stop)")
+        assert.lengthOf(lines, 1)
+        assert.include(lines[0], "the handler of the tool \"work\" failed (run \"r\", call 1.0)")
+      })
+  )
 
   it.effect("may interrupt itself", () =>
     Effect.gen(function*() {

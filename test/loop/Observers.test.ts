@@ -15,6 +15,7 @@ import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
+import { unreadable } from "../support/Unreadable.ts"
 
 const seenBy = (name: string) => {
   const batches: Array<Batch> = []
@@ -192,6 +193,30 @@ describe("an observer", () => {
         assert.notMatch(String(warnings), /SECRET/)
       }
     }))
+
+  it.effect.each(["a text", ...Object.keys(unreadable)])(
+    "that returns no effect but %s is named in one warning and stays; the run does not notice",
+    (name) =>
+      Effect.gen(function*() {
+        const seen = seenBy("odd")
+        const warnings: Array<unknown> = []
+        const odd = unreadable[name]?.() ?? "a text" as never
+        const observer: Observer = {
+          name: "odd",
+          observe: (batch) =>
+            batch.events.some(({ _tag }) => _tag === "ToolStarted") ? odd : seen.observer.observe(batch)
+        }
+        const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("done")])
+        const result = yield* agent.run({ input: "go" }).pipe(
+          Effect.provideService(Observers, [observer]),
+          Effect.provide(Logger.layer([Logger.make(({ message }) => void warnings.push(String(message)))]))
+        )
+        yield* seen.ended
+        assert.strictEqual(result._tag, "Completed")
+        assert.strictEqual(warnings.length, 1)
+        assert.match(String(warnings), /the observer "odd" failed;/)
+      })
+  )
 
   it.effect("is waited for when the layer closes, but only for the grace period", () =>
     Effect.gen(function*() {

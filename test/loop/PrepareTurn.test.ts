@@ -13,6 +13,7 @@ import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as Steering from "../support/Steering.ts"
 import * as TestAgent from "../support/TestAgent.ts"
+import { unreadable } from "../support/Unreadable.ts"
 
 const go = { sessionId: "s", runId: "r", input: "go", data: { tenant: 7 } }
 type Tools = "work" | "look" | "again"
@@ -221,6 +222,8 @@ describe("prepareTurn that breaks ends the run, with nothing sent:", () => {
     "returning an invalid tool choice": () => ({ toolChoice: "sometimes" as never }),
     "naming a tool the agent lacks": () => ({ tools: ["wrok" as never] }),
     "naming a property of every object": () => ({ tools: ["constructor" as never] }),
+    "returning a revoked proxy": unreadable["a revoked proxy"]!,
+    "returning a proxy whose traps throw, in an effect": () => Effect.sync(unreadable["a proxy whose traps throw"]!),
     "requiring a tool when none is offered": () => ({ tools: [], toolChoice: "required" }),
     "requiring a tool that is not offered": () => ({ tools: ["look"], toolChoice: { tool: "work" } })
   }

@@ -13,6 +13,7 @@ import * as Approvals from "../support/Approvals.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as Steering from "../support/Steering.ts"
 import * as TestAgent from "../support/TestAgent.ts"
+import { unreadable } from "../support/Unreadable.ts"
 import * as Watch from "../support/Watch.ts"
 
 const go = { sessionId: "s", runId: "r", input: "go", data: { tenant: 7 } }
@@ -271,7 +272,8 @@ describe("a condition that breaks never lets the run continue:", () => {
     "one that fails": () => Effect.fail("no"),
     "one that dies": () => Effect.die(new Error("bug")),
     "one that interrupts itself": () => Effect.interrupt,
-    "one that answers something else": () => Promise.resolve(false) as never
+    "one that answers something else": () => Promise.resolve(false) as never,
+    "one that answers with a revoked proxy": unreadable["a revoked proxy"]!
   }
   const ran: Array<number> = []
   for (const [name, condition] of Object.entries(broken)) {

@@ -9,6 +9,7 @@ import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
+import * as Foreign from "../../run/Foreign.ts"
 import * as Bounds from "../../run/log/Bounds.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Pausing from "../../services/Pausing.ts"
@@ -118,15 +119,14 @@ const encodeFailure = (tool: Tool.Any, error: unknown): Schema.Json => {
     : `The tool failed: ${describe(error, `its failure cannot be written: ${json.message}`)}`
 }
 
-/** An error's own words; without any its name, and what is said `otherwise`. It is foreign code, so even asking may throw. */
-export const describe = (error: unknown, otherwise?: string): string => {
-  try {
-    if (typeof error === "string") return error
-    if (error instanceof Error && typeof error.message === "string") {
-      return error.message || (otherwise === undefined ? error.name : `${error.name}: ${otherwise}`)
-    }
-  } catch {
-    return "its error cannot be read"
+/** An error's own words; without any its name, and what is said `otherwise`. */
+export const describe = (error: unknown, otherwise?: string): string =>
+  Foreign.look(() => wordsOf(error, otherwise), "its error cannot be read")
+
+const wordsOf = (error: unknown, otherwise: string | undefined): string => {
+  if (typeof error === "string") return error
+  if (error instanceof Error && typeof error.message === "string") {
+    return error.message || (otherwise === undefined ? error.name : `${error.name}: ${otherwise}`)
   }
   return otherwise ?? "no reason given"
 }

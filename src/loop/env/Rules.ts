@@ -8,6 +8,7 @@ import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Foreign from "../../run/Foreign.ts"
 import * as RunError from "../../run/RunError.ts"
 import type * as PrepareTurn from "../../services/PrepareTurn.ts"
 import type * as StopWhen from "../../services/StopWhen.ts"
@@ -30,7 +31,7 @@ export const ask = function*<A>(
   const asked = attempt(question)
   if (asked._tag === "Threw") return yield* failed(rule, asked.error)
   const { answer } = asked
-  if (!Effect.isEffect(answer)) return answer
+  if (!Foreign.isEffect(answer)) return answer
   yield* env.journal.commit
   return yield* inTime(env, rule, turn, answer)
 }

@@ -7,6 +7,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type { Json } from "effect/Schema"
+import * as Foreign from "../../run/Foreign.ts"
 import * as Detached from "../../services/fibers/Detached.ts"
 import * as Grace from "../../services/Grace.ts"
 import type * as Observers from "../../services/Observers.ts"
@@ -52,7 +53,10 @@ const show = (
   const one = Effect.flatMap(
     watcher.pull,
     (events) =>
-      Effect.suspend(() => observer.observe({ ...of, events, missed: watcher.takeMissed() })).pipe(
+      Effect.suspend(() => {
+        const observed = observer.observe({ ...of, events, missed: watcher.takeMissed() })
+        return Foreign.isEffect(observed) ? observed : noEffect
+      }).pipe(
         Effect.catchCause((cause) => {
           if (isBroken) return Effect.void
           isBroken = true
@@ -66,6 +70,8 @@ const show = (
   })
   return all
 }
+
+const noEffect = Effect.die("it returned no Effect")
 
 /** The process is ending: what an observer has not seen within the grace period it never will. */
 const giveUp = (fibers: ReadonlyArray<Fiber.Fiber<void>>) =>

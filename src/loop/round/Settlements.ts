@@ -3,6 +3,7 @@
  *
  * Does not own what follows from it (`CallStep`), nor what is too large (`Outcomes`).
  */
+import * as Foreign from "../../run/Foreign.ts"
 import * as Frozen from "../../run/Frozen.ts"
 import * as InputCheck from "../../run/InputCheck.ts"
 import * as Bounds from "../../run/log/Bounds.ts"
@@ -16,7 +17,10 @@ type Outcome = ToolOutcome.ToolOutcome
  * The settlement in new objects. A call whose outcome is not valid gets `OutcomeUnknown`; sizes and usage that are not numbers
  * are left out.
  */
-export const checked = (settlement: ToolExecutor.Settlement): ToolExecutor.Settlement => {
+export const checked = (settlement: ToolExecutor.Settlement): ToolExecutor.Settlement =>
+  Foreign.look(() => read(settlement), { outcome: unknown })
+
+const read = (settlement: ToolExecutor.Settlement): ToolExecutor.Settlement => {
   const { originalSize, outcome: told, usage }: Partial<ToolExecutor.Settlement> = settlement ?? {}
   const outcome = plain(told) ?? InputCheck.decoded(told, ToolOutcome.ToolOutcome) ?? unknown
   if (originalSize === undefined && usage === undefined) return { outcome }
@@ -29,7 +33,7 @@ export const checked = (settlement: ToolExecutor.Settlement): ToolExecutor.Settl
 
 /** The call waits for other runs. */
 export const isPaused = (told: ToolExecutor.Settlement | ToolExecutor.Paused): told is ToolExecutor.Paused =>
-  typeof told === "object" && told !== null && "waitsFor" in told
+  Foreign.look(() => typeof told === "object" && told !== null && "waitsFor" in told, false)
 
 const unknown: Outcome = { _tag: "OutcomeUnknown" }
 

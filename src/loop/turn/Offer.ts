@@ -6,6 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
+import * as Foreign from "../../run/Foreign.ts"
 import * as Frozen from "../../run/Frozen.ts"
 import * as InputCheck from "../../run/InputCheck.ts"
 import type * as RunError from "../../run/RunError.ts"
@@ -73,7 +74,7 @@ const changed = function*(
   env: Env.Env,
   change: PrepareTurn.Change
 ): Effect.fn.Return<Env.Env, RunError.RunError> {
-  const wrong = problemOf(change)
+  const wrong = Foreign.look(() => problemOf(change), "its answer cannot be read")
   if (wrong !== undefined) return yield* Rules.blocked("prepareTurn", wrong)
   const { instructions, toolChoice, tools: names } = change
   const unknown = names?.find((name) => !Object.hasOwn(env.handlers.tools, name))

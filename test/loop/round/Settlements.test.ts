@@ -16,6 +16,7 @@ import * as Approvals from "../../support/Approvals.ts"
 import * as RunLog from "../../support/RunLog.ts"
 import * as TestAgent from "../../support/TestAgent.ts"
 import * as TestStore from "../../support/TestStore.ts"
+import { unreadable } from "../../support/Unreadable.ts"
 
 const tool = () => Effect.succeed("")
 
@@ -164,6 +165,14 @@ describe("what an executor returns", () => {
   it.effect.each([undefined, null, "done"])("is no settlement at all: %j", (given) =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* settledAs(given), { outcome: { _tag: "OutcomeUnknown" } })
+    }))
+
+  it.effect.each(Object.keys(unreadable))("is no settlement at all: %s", (name) =>
+    Effect.gen(function*() {
+      const odd = unreadable[name]!()
+      for (const given of [odd, { outcome: odd }]) {
+        assert.deepStrictEqual(yield* settledAs(given), { outcome: { _tag: "OutcomeUnknown" } })
+      }
     }))
 
   it.effect("is stored when it is complete", () =>
