@@ -1,6 +1,6 @@
 /**
  * Keeps the newest part of a conversation: system messages and the newest 70 percent of the messages, always with the last
- * exchange and the latest user message. Needs no model.
+ * exchange, the latest user message, and what the run was given where that fits too. Needs no model.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

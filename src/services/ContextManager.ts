@@ -73,6 +73,8 @@ export interface Ledger {
 export interface View {
   /** all that the model would be sent, except the instructions and what hooks add */
   readonly transcript: Transcript.Transcript
+  /** what the run was given to work on, which input to it may follow; undefined where no run goes on from here */
+  readonly input?: ReadonlyArray<Message.UserMessage> | undefined
   /** the model that is asked next */
   readonly model: Model.ModelInfo
   readonly size: Size

@@ -11,6 +11,7 @@ import * as Usage from "../../src/run/Usage.ts"
 import * as ContextManager from "../../src/services/ContextManager.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as RunLog from "../support/RunLog.ts"
+import * as Steering from "../support/Steering.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 
 const summing = Layer.provide(ContextSummary.layer, ScriptedModel.layer(() => ScriptedModel.text("short")))
@@ -38,6 +39,24 @@ describe("a compaction by hand", () => {
       const requests = yield* script.requests
       assert.isBelow(requests[4]!.messages.length, requests[3]!.messages.length + 2)
     }))
+
+  for (const [maxTurns, end, kept] of [[3, "RunLimited", true], [9, "RunCompleted", false]] as const) {
+    it.effect(`${kept ? "keeps" : "may leave out"} what a steered run was given that ended with ${end}`, () =>
+      Effect.gen(function*() {
+        const turns = [TestAgent.work(2), TestAgent.work(3), ScriptedModel.text("ok")]
+        const { agent, gate, run, store } = yield* Steering.held([TestAgent.work(1)], turns, {}, {
+          input: "compare all pages",
+          limits: { maxTurns }
+        })
+        yield* Steering.say(run, "steer", "please hurry")
+        yield* gate.release
+        assert.strictEqual(`Run${(yield* run.result)._tag}`, end)
+        yield* agent.compact("s")
+        const left = JSON.stringify(Transcript.messages(Transcript.fromLog(yield* store.log("s"))))
+        assert.strictEqual(left.includes("compare all pages"), kept)
+        assert.include(left, "please hurry")
+      }))
+  }
 
   it.effect("works even if compaction is not automatic", () =>
     Effect.gen(function*() {

@@ -9,6 +9,7 @@ import type * as RunInput from "../../src/run/RunInput.ts"
 import { CompactionError, ContextManager } from "../../src/services/ContextManager.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as RunLog from "../support/RunLog.ts"
+import * as Steering from "../support/Steering.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 
 const overflow = ScriptedModel.fail(
@@ -68,6 +69,22 @@ describe("a conversation above the threshold", () => {
         const texts = messages.flatMap((message) => message.role === "user" ? message.content : [])
         assert.isTrue(texts.some((part) => part.type === "text" && part.text === "find the needle"))
       }
+    }))
+
+  it.effect("keeps what its run was given word for word beside what the run is told later", () =>
+    Effect.gen(function*() {
+      const turns = [...Array.from({ length: 9 }, (_, n) => TestAgent.work(n)), ScriptedModel.text("ok")]
+      const { gate, run, script, store } = yield* Steering.held([TestAgent.work(9)], turns, { context }, {
+        input: "compare all pages",
+        history: history(4)
+      })
+      yield* Steering.say(run, "steer", "please hurry")
+      yield* gate.release
+      yield* run.result
+      assert.isAbove(RunLog.only(yield* store.log("s"), "ContextCompacted").length, 2)
+      const requests = yield* script.requests
+      for (const request of requests) assert.include(Steering.said(request).join("+"), "compare all pages")
+      for (const request of requests.slice(1)) assert.include(Steering.said(request).join("+"), "please hurry")
     }))
 
   // A cut keeps 70 percent, so that a long history needs several in a row; each of them makes progress.

@@ -6,6 +6,8 @@ import type * as ContextManager from "../../src/services/ContextManager.ts"
 import * as Draft from "./Drafts.ts"
 
 export interface Options {
+  /** what the run was given; default: no run goes on */
+  readonly input?: ContextManager.View["input"]
   readonly force?: ContextManager.Force
   /** tokens that may be sent; default: no window is known */
   readonly limit?: number
@@ -28,9 +30,10 @@ const unused: ContextManager.Ledger = { mayAsk: () => true, note: () => {}, note
 
 export const view = (
   transcript: Transcript.Transcript,
-  { fixed = 0, force, inARow = 0, ledger = unused, limit }: Options = {}
+  { fixed = 0, force, inARow = 0, input, ledger = unused, limit }: Options = {}
 ): ContextManager.View => ({
   transcript,
+  input,
   model: Draft.model,
   size: { tokens: tokens(transcript) + fixed, fixed, limit, of: counter.message, ofText },
   force,

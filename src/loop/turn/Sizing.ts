@@ -28,6 +28,7 @@ export const view = (
   const { info } = CurrentModel.of(env)
   return {
     transcript: journal.transcript,
+    input: journal.state.end?._tag === "RunCompleted" ? undefined : journal.state.input?.messages,
     model: info,
     size: sizeOf(env, info, messages, messages === undefined || force !== undefined),
     force,

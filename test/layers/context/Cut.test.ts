@@ -1,8 +1,10 @@
 /** Where a conversation is cut in two. */
-import { assert, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import * as Cut from "../../../src/layers/context/Cut.ts"
 import * as Message from "../../../src/run/Message.ts"
+import type * as RunEvent from "../../../src/run/RunEvent.ts"
 import * as Transcript from "../../../src/run/Transcript.ts"
+import * as Usage from "../../../src/run/Usage.ts"
 import * as Draft from "../../support/Drafts.ts"
 import * as Views from "../../support/Views.ts"
 
@@ -67,4 +69,86 @@ it("messages that fill the room exactly stay", () => {
   const tokens = newest.reduce((sum, message) => sum + view.size.of(message), 0)
   const left = (tokens: number) => Cut.make(view, { messages: 100, tokens })?.left.length
   assert.deepStrictEqual([left(tokens), left(tokens - 1)], [4, 5])
+})
+
+describe("what the run was given", () => {
+  const task = Message.user("compare all pages")
+  const hurry = Message.user("please hurry")
+
+  /** So many turns, each with the output of a tool. */
+  const turns = (from: number, to: number): ReadonlyArray<RunEvent.Draft> =>
+    Array.from({ length: to - from + 1 }, (_, i) => from + i).flatMap((turn) => [
+      Draft.turnStarted(turn),
+      Draft.assistant([Draft.call("work", { turn })], { turn }),
+      Draft.settled(`${turn}.0`, `output ${turn} ${"x".repeat(400)}`),
+      Draft.turnFinished(turn)
+    ])
+
+  const saidIn = (transcript: Transcript.Transcript) =>
+    Transcript.entries(transcript).flatMap(({ message }) => message.role === "user" ? message.content : [])
+
+  it("stays word for word beside what was said to it later, however often the conversation is cut", () => {
+    let transcript = Transcript.fromLog(Draft.log(
+      Draft.started("before"),
+      Draft.assistant([Message.text("yes?")]),
+      Draft.turnFinished(1),
+      Draft.started("compare all pages"),
+      ...turns(1, 4),
+      Draft.input("please hurry"),
+      ...turns(5, 12)
+    ))
+    for (let n = 0; n < 3; n++) {
+      const view = Views.view(transcript, { force: "overflow", input: [task] })
+      const cut = Cut.make(view, { messages: Math.floor(Transcript.size(transcript) * 0.7), tokens: Infinity })
+      transcript = Views.after(transcript, { strategy: "s", usage: Usage.zero, ...cut! }, 10_000 + n)
+      assert.deepStrictEqual(saidIn(transcript), [...task.content, ...hurry.content])
+    }
+  })
+
+  it("takes its room from what stays of the rest", () => {
+    const transcript = Transcript.fromLog(Draft.log(
+      Draft.started("x".repeat(1_600)),
+      ...turns(1, 6),
+      Draft.input("please hurry"),
+      ...turns(7, 8)
+    ))
+    const input = [Message.user("x".repeat(1_600))]
+    const view = Views.view(transcript, { input, limit: 1_000 })
+    const cut = Cut.make(view, { messages: 100, tokens: 700 })
+    const after = Views.after(transcript, { strategy: "s", usage: Usage.zero, ...cut! })
+    assert.deepStrictEqual(saidIn(after), [...input[0]!.content, ...hurry.content])
+    assert.isAtMost(Views.tokens(after), 1_000)
+  })
+
+  it("goes where it does not fit beside what was said last, which stays", () => {
+    const transcript = Transcript.fromLog(Draft.log(
+      Draft.started("x".repeat(4_000)),
+      ...turns(1, 2),
+      Draft.input("please hurry")
+    ))
+    const input = [Message.user("x".repeat(4_000))]
+    const cut = Cut.make(Views.view(transcript, { input, limit: 1_000 }), { messages: 100, tokens: 700 })
+    assert.deepStrictEqual(cut?.left[0], input[0])
+    assert.notDeepInclude(cut!.left, hurry)
+  })
+
+  it("goes where the provider refuses it beside what was said last, and no window is known", () => {
+    const transcript = Transcript.fromLog(Draft.log(Draft.started("compare all pages"), Draft.input("please hurry")))
+    const keep = { messages: 100, tokens: Infinity }
+    const cut = Cut.make(Views.view(transcript, { force: "overflow", input: [task] }), keep)
+    assert.deepStrictEqual([cut?.left, cut?.replacement], [[task], [hurry]])
+    assert.isUndefined(Cut.make(Views.view(transcript, { force: "length", input: [task] }), keep))
+  })
+
+  it("stays where unanswered words around it do not fit", () => {
+    const long = Message.user("x".repeat(4_000))
+    const transcript = Transcript.fromLog(Draft.log(
+      Draft.started("x".repeat(4_000)),
+      Draft.started("compare all pages"),
+      Draft.input("x".repeat(4_000)),
+      Draft.input("please hurry")
+    ))
+    const cut = Cut.make(Views.view(transcript, { input: [task], limit: 1_000 }), { messages: 100, tokens: 700 })
+    assert.deepStrictEqual([cut?.left, cut?.replacement], [[long, long], [task, hurry]])
+  })
 })
