@@ -161,7 +161,11 @@ export const Durable = Schema.Union([
   durable("TurnFinished", {
     turn: Schema.Finite,
     finishReason: FinishReason,
-    /** milliseconds: the settled model call to its first part and in whole, the tool round */
+    /**
+     * milliseconds: the settled model call to its first part and in whole, the tool round; by the drive that finished the turn, so that the
+     * first two are 0 where it took the turn up after the answer: the times of `TurnStarted` and `AssistantMessage` say then
+     * how long the call took
+     */
     latency: Schema.Struct({ firstPart: Schema.Finite, model: Schema.Finite, tools: Schema.Finite }),
     /** attempts at its model call, including the one that counts */
     attempts: Schema.Finite,

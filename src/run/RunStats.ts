@@ -187,12 +187,7 @@ const count = (self: RunStats, run: RunTally.RunTally, event: RunEvent.Durable):
     case "ToolSettled":
       return settle(self, event, RunTally.timeOf(run, event))
     case "TurnFinished":
-      // if a later drive took up the turn, its model call was not timed
-      return !run.isAnswered ? self : {
-        ...self,
-        modelTime: Distribution.add(self.modelTime, event.latency.model),
-        firstPart: Distribution.add(self.firstPart, event.latency.firstPart)
-      }
+      return time(self, run, event.latency)
     case "ContextCompacted":
     case "CompactionDiscarded":
       return CompactionStats.add(self, event)
@@ -200,6 +195,20 @@ const count = (self: RunStats, run: RunTally.RunTally, event: RunEvent.Durable):
       const cutOff = RunEvent.isEnd(event) ? RunEvent.cutOffOf(event) : undefined
       return cutOff === undefined ? self : { ...self, ...unanswered(self, cutOff) }
     }
+  }
+}
+
+/** A drive that took up the turn of an earlier one timed no call: the log says how long that took, but not its first part. */
+const time = (
+  self: RunStats,
+  { isAnswered, modelTime }: RunTally.RunTally,
+  { firstPart, model }: DurableEvent.Of<"TurnFinished">["latency"]
+): RunStats => {
+  const took = isAnswered ? model : modelTime
+  return took === undefined ? self : {
+    ...self,
+    modelTime: Distribution.add(self.modelTime, took),
+    firstPart: isAnswered ? Distribution.add(self.firstPart, firstPart) : self.firstPart
   }
 }
 

@@ -77,6 +77,31 @@ const timedTurnsOf = (run: Logs.Log) =>
     })
   )
 
+/** How long the model call of each turn took, as far as it is known: as measured, or by the log where a later drive finished the turn. */
+const modelTimesOf = (run: Logs.Log): ReadonlyArray<number> => {
+  const measured = timedTurnsOf(run)
+  return run.flatMap((event, at) => {
+    if (event._tag !== "TurnFinished") return []
+    if (measured.includes(event)) return [event.latency.model]
+    const before = run.slice(0, at)
+    const answeredAt = before.findLastIndex(({ _tag }) => _tag === "AssistantMessage")
+    if (answeredAt < before.findLastIndex(({ _tag }) => _tag === "TurnStarted")) return []
+    const began = before.slice(0, Math.max(0, answeredAt)).findLast(({ _tag }) => begins.some((tag) => tag === _tag))
+    const to = before[answeredAt]?.at ?? 0
+    switch (began?._tag) {
+      case "TurnStarted":
+      case "ModelSwitched":
+        return [Math.max(0, to - began.at)]
+      case "AttemptDiscarded":
+        return began.delay === undefined ? [] : [Math.max(0, to - began.at - began.delay)]
+      default:
+        return []
+    }
+  })
+}
+
+const begins = ["RunStarted", "RunResumed", "TurnStarted", "ModelSwitched", "AttemptDiscarded", "AssistantMessage"]
+
 /** Milliseconds from each question to its answer; a question asked again replaces the old one. */
 const waitsOf = (run: Logs.Log) =>
   run.flatMap((event, at) => {
@@ -194,7 +219,7 @@ export const of = (logs: ReadonlyArray<Logs.Log>, since = -Infinity): ReturnType
       perHundredTurns: sum(turns) === 0 ? null : 100 * sum(compactions) / sum(turns)
     },
     latency: {
-      model: times(timed.map(({ latency }) => latency.model)),
+      model: times(runs.flatMap(modelTimesOf)),
       firstPart: times(timed.map(({ latency }) => latency.firstPart)),
       tools: times(ran.map(({ duration }) => duration)),
       approvals: times(waits.map(({ wait }) => wait)),

@@ -186,11 +186,20 @@ describe("a run", () => {
     assert.deepStrictEqual(errors.tools, { Interrupted: 1, "NotExecuted(limit)": 1 })
   })
 
-  it("does not time the model call of a turn that a later drive took up", () => {
-    const { latency } = statsOf([
-      Draft.log(Draft.started("go"), call, Draft.aborted, Draft.resumed(2), finished)
-    ])
-    assert.strictEqual(latency.model.count, 0)
+  it("has the time of the model call of a turn that a later drive took up, after people answered, but not of its first part", () => {
+    const at = <D extends RunEvent.Draft>(at: number, draft: D): D & { readonly at: number } => ({ ...draft, at })
+    const later = { ...Draft.turnFinished(1), latency: { firstPart: 0, model: 0, tools: 50 } }
+    const asked = [call, Draft.suspended, Draft.resumed(2), later].map((draft) => at(5_300, draft))
+    const latencyOf = (...called: ReadonlyArray<Draft.Placed>) =>
+      statsOf([Draft.log(at(1_000, Draft.started("go")), ...called, ...asked)]).latency
+    const { firstPart, model } = latencyOf(at(5_000, Draft.turnStarted(1)))
+    assert.deepStrictEqual([model.count, model.max, firstPart.count], [1, 300, 0])
+    const retried = latencyOf(
+      at(2_000, Draft.turnStarted(1)),
+      at(3_000, { ...Draft.discarded(1, 1), delay: 2_100 })
+    )
+    assert.deepStrictEqual(retried.model.max, 200)
+    assert.strictEqual(latencyOf().model.count, 0)
   })
 
   it("lists agents, tools and models by use, and those used equally by name", () => {

@@ -14,6 +14,8 @@ export interface Position {
   readonly drive: Omit<Sink.Drive, "runId">
   readonly turn: string | undefined
   readonly attempt: string
+  /** the drive has timed the model call of the turn: it was not an earlier one that had the answer */
+  readonly isAnswered: boolean
 }
 
 /** `undefined` for an event that is no step. */
@@ -97,10 +99,10 @@ const says: { readonly [Tag in RunEvent.RunEvent["_tag"]]?: Say<Extract<RunEvent
     output: usage.outputTokens
   }),
   NoticeAdded: ({ kind }) => ({ notice: kind }),
-  TurnFinished: ({ decision, latency }) => ({
+  TurnFinished: ({ decision, latency }, { isAnswered }) => ({
     decision: decision._tag.toLowerCase(),
     reason: decision._tag === "Fail" ? decision.error.reason._tag : words(decision.reason),
-    model: latency.model,
+    model: isAnswered ? latency.model : undefined,
     tools: latency.tools
   }),
   RunCompleted: end,

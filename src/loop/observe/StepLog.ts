@@ -66,7 +66,7 @@ export const besideDrives = (
   clock: Clock.Clock
 ): Sink.See | undefined => {
   const write = writer(fiber, clock)
-  const position = { drive, turn: undefined, attempt: "" }
+  const position = { drive, turn: undefined, attempt: "", isAnswered: false }
   return write && ((events) => {
     for (const event of events) if (RunEvent.isDurable(event)) write(event.runId, StepLine.of(event, position))
   })
@@ -82,6 +82,7 @@ class Position implements StepLine.Position {
   #turn = 0
   /** counts the model's tries in this turn; a fallback starts again at 1 */
   #attempt = 1
+  isAnswered = false
 
   constructor(
     drive: Sink.Drive,
@@ -120,11 +121,15 @@ class Position implements StepLine.Position {
       case "TurnStarted":
         if (event.turn !== this.#turn) this.#attempt = 1
         this.#turn = event.turn
+        this.isAnswered = false
         // a fallback may have taken over in an earlier drive
         this.#ask(event.model)
         break
       case "AttemptDiscarded":
         this.#attempt++
+        break
+      case "AssistantMessage":
+        this.isAnswered = true
         break
       case "ModelSwitched":
         this.#attempt = 1

@@ -6,6 +6,7 @@
  */
 import type * as DurableEvent from "../DurableEvent.ts"
 import type * as RunEvent from "../RunEvent.ts"
+import * as CallBegin from "../timeline/CallBegin.ts"
 
 export interface RunTally {
   readonly turns: number
@@ -13,6 +14,10 @@ export interface RunTally {
   readonly compactions: number
   /** the model call of the turn under way was settled in this drive */
   readonly isAnswered: boolean
+  /** when the model call under way began; `undefined` where none is, or its drive is over */
+  readonly calling: number | undefined
+  /** milliseconds from there to the answer of the turn under way, whichever drive had it */
+  readonly modelTime: number | undefined
   /** the calls of the turn under way that this drive has started, by id */
   readonly started: ReadonlySet<string>
   /** when a person was asked about a call without having answered, in milliseconds since the epoch, by the call's id */
@@ -26,21 +31,29 @@ export const empty: RunTally = {
   retries: 0,
   compactions: 0,
   isAnswered: false,
+  calling: undefined,
+  modelTime: undefined,
   started: new Set(),
   asked: new Map(),
   end: undefined
 }
 
 export const evolve = (self: RunTally, event: RunEvent.Durable): RunTally => {
+  const next = count(self, event)
+  const calling = CallBegin.after(self.calling, event)
+  return next.calling === calling ? next : { ...next, calling }
+}
+
+const count = (self: RunTally, event: RunEvent.Durable): RunTally => {
   switch (event._tag) {
     case "RunResumed":
       return { ...self, end: undefined, isAnswered: false, started: empty.started }
     case "TurnStarted":
-      return { ...self, isAnswered: false, started: empty.started }
+      return { ...self, isAnswered: false, modelTime: undefined, started: empty.started }
     case "AttemptDiscarded":
       return isRetried(event) ? { ...self, retries: self.retries + 1 } : self
     case "AssistantMessage":
-      return { ...self, turns: self.turns + 1, isAnswered: true }
+      return { ...self, turns: self.turns + 1, isAnswered: true, modelTime: since(self.calling, event.at) }
     case "ApprovalRequested":
       return { ...self, asked: new Map(self.asked).set(event.callId, event.at) }
     case "ApprovalResolved":
@@ -65,6 +78,10 @@ export const evolve = (self: RunTally, event: RunEvent.Durable): RunTally => {
 /** With the retries of a strategy's calls. */
 const lose = (self: RunTally, { lost }: DurableEvent.Of<"ContextCompacted" | "CompactionDiscarded">): RunTally =>
   lost === undefined ? self : { ...self, retries: self.retries + lost.retries }
+
+/** Clocks may be set back. */
+const since = (from: number | undefined, to: number): number | undefined =>
+  from === undefined ? undefined : Math.max(0, to - from)
 
 /** The same model is tried again. */
 const isRetried = ({ delay }: DurableEvent.Of<"AttemptDiscarded">): boolean => delay !== undefined

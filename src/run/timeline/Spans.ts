@@ -10,6 +10,7 @@ import type * as RunEvent from "../RunEvent.ts"
 import * as OpenCall from "../state/OpenCall.ts"
 import type * as Timeline from "../Timeline.ts"
 import * as Usage from "../Usage.ts"
+import * as CallBegin from "./CallBegin.ts"
 
 /** A span without its place. */
 export type Found = Omit<Timeline.Span, "_tag" | "runId" | "drive">
@@ -136,14 +137,15 @@ export const end = (self: Spans, at: number, usage: Usage.Usage | undefined): St
 const begin = ({ at, seq }: RunEvent.Durable, name: string, turn: number): Begun => ({ name, turn, seq, at })
 
 const discard = (self: Spans, event: DurableEvent.Of<"AttemptDiscarded">): Spans => {
-  const { at, delay, duration, error, model, turn, usage } = event
+  const { at, duration, error, model, turn, usage } = event
   const { calling } = self
   const name = model === undefined ? calling?.name ?? "" : Message.modelName(model)
   const from = duration === undefined ? calling?.at ?? at : at - duration
   const attempted = hold(self, "attempt", { ...begin(event, name, turn), at: from }, at, error._tag, { usage })
-  if (delay === undefined) return { ...attempted, calling: undefined }
-  const waited = hold(attempted, "retry", begin(event, name, turn), at + delay, "")
-  return { ...waited, calling: { ...begin(event, name, turn), at: at + delay } }
+  const next = CallBegin.after(undefined, event)
+  if (next === undefined) return { ...attempted, calling: undefined }
+  const waited = hold(attempted, "retry", begin(event, name, turn), next, "")
+  return { ...waited, calling: { ...begin(event, name, turn), at: next } }
 }
 
 const hold = (

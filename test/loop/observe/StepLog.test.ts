@@ -246,6 +246,8 @@ it.effect("a resumed run logs the turn that it continues with, and a new one no 
       "run=r resumed=test/Tested session=s drive=2 cause=approval",
       "run=r status=tool_running turn=1/20"
     ])
+    // what another drive took for the answer is not known here
+    assert.match(rest.find((line) => line.startsWith("run=r decision="))!, /reason=tool-calls tools=\d+$/)
     assert.deepStrictEqual(rest.filter((line) => line.startsWith("run=r2")).slice(0, 2), [
       "run=r2 started=test/Tested session=s",
       "run=r2 status=preparing"
