@@ -19,6 +19,18 @@ const noTotals: Pick<RunEvent.Totals, "duration" | "turns" | "toolRounds"> = { d
 export const make = (drive: Sink.Drive, before: RunState.RunState, target: Family.Target): Sink.Sink =>
   new Meter(drive, before, target)
 
+type Question = Pick<OpenCall.OpenCall, "callId" | "expiresAt">
+/** Those that wait for an answer, by call. */
+type Questions = Map<string, Question>
+
+const waitingIn = ({ openCalls }: Pick<RunState.RunState, "openCalls">): Questions =>
+  new Map(openCalls.filter(({ phase }) => phase === "awaiting").map((call) => [call.callId, call]))
+
+const answerOf = (event: DurableEvent.Of<"ApprovalResolved">, waiting: Questions | undefined) =>
+  !event.approved && OpenCall.isExpired(waiting?.get(event.callId) ?? {}, event.at)
+    ? "expired"
+    : OpenCall.wordOf(event)
+
 class Meter implements Sink.Sink {
   readonly name = "metrics"
   readonly seesLate = true
@@ -27,7 +39,7 @@ class Meter implements Sink.Sink {
   readonly #target: Family.Target
   readonly #agent: ReturnType<typeof Metrics.ofAgent>
   readonly #running = new Set<string>()
-  #waiting: Set<string> | undefined
+  #waiting: Questions | undefined
   #base = noTotals
   #isLive = false
   /** the meter was closed: what is counted after that is neither live nor waiting */
@@ -49,7 +61,7 @@ class Meter implements Sink.Sink {
 
   close(): void {
     this.#isOver = true
-    for (const callId of this.#waiting ?? []) this.#answered(callId)
+    for (const callId of this.#waiting?.keys() ?? []) this.#answered(callId)
     this.#live(false)
   }
 
@@ -59,15 +71,22 @@ class Meter implements Sink.Sink {
     this.#isLive = isNow
   }
 
-  #ask(callId: string): void {
-    this.#waiting ??= new Set()
-    if (this.#isOver || this.#waiting.has(callId)) return
-    this.#waiting.add(callId)
-    this.#agent.waiting(1, this.#target)
+  #ask(question: Question): void {
+    this.#waiting ??= new Map()
+    if (this.#isOver) return
+    if (!this.#waiting.has(question.callId)) this.#agent.waiting(1, this.#target)
+    this.#waiting.set(question.callId, question)
   }
 
   #answered(callId: string): void {
     if (this.#waiting?.delete(callId) === true) this.#agent.waiting(-1, this.#target)
+  }
+
+  /** A message settles the calls of the run before it. */
+  #isAsked({ callId, runId }: DurableEvent.Of<"ToolSettled">): boolean {
+    return runId === this.#drive.runId
+      ? this.#waiting?.has(callId) === true
+      : waitingIn(this.#before).has(callId)
   }
 
   #count(event: RunEvent.Durable): void {
@@ -76,7 +95,7 @@ class Meter implements Sink.Sink {
         return this.#live(true)
       case "RunResumed":
         this.#base = this.#before.totals
-        for (const { callId, phase } of this.#before.openCalls) if (phase === "awaiting") this.#ask(callId)
+        for (const call of this.#before.openCalls) if (call.phase === "awaiting") this.#ask(call)
         return this.#live(true)
       case "AttemptDiscarded": {
         const model = event.model === undefined ? undefined : Metrics.ofModel(event.model)
@@ -102,12 +121,14 @@ class Meter implements Sink.Sink {
         const tool = settled(this.#drive, event)
         tool.count(1, this.#target)
         if (this.#running.delete(event.callId)) tool.duration(event.duration / 1000, this.#target)
+        if (this.#isAsked(event)) this.#agent.unanswered(1, this.#target)
         return this.#answered(event.callId)
       }
       case "ApprovalRequested":
-        return this.#ask(event.callId)
+        this.#agent.asked(1, this.#target)
+        return this.#ask(event)
       case "ApprovalResolved":
-        this.#agent[OpenCall.wordOf(event)](1, this.#target)
+        this.#agent[answerOf(event, this.#waiting)](1, this.#target)
         return this.#answered(event.callId)
       case "RunCompleted":
       case "RunLimited":
@@ -132,10 +153,15 @@ class Meter implements Sink.Sink {
 
 /**
  * Counts what is appended while no drive has the session: the end of a drive that died, or of a run that is aborted, with the calls
- * that it left; answers; and compactions.
+ * that it left; answers, and questions that get none; and compactions. `before`: the session as it was found.
  */
-export const besideDrives =
-  (drive: Pick<Sink.Drive, "agent" | "tools">, target: Family.Target): Sink.See => (events) => {
+export const besideDrives = (
+  drive: Pick<Sink.Drive, "agent" | "tools">,
+  before: Pick<RunState.RunState, "openCalls">,
+  target: Family.Target
+): Sink.See => {
+  const waiting = waitingIn(before)
+  return (events) => {
     const metrics = Metrics.ofAgent(drive.agent)
     for (const event of events) {
       switch (event._tag) {
@@ -144,10 +170,12 @@ export const besideDrives =
           metrics.ended(Ends.named(event)).count(1, target)
           break
         case "ApprovalResolved":
-          metrics[OpenCall.wordOf(event)](1, target)
+          metrics[answerOf(event, waiting)](1, target)
+          waiting.delete(event.callId)
           break
         case "ToolSettled":
           settled(drive, event).count(1, target)
+          if (waiting.delete(event.callId)) metrics.unanswered(1, target)
           break
         case "ContextCompacted":
         case "CompactionDiscarded":
@@ -158,6 +186,7 @@ export const besideDrives =
       }
     }
   }
+}
 
 const settled = (drive: Pick<Sink.Drive, "tools">, { outcome, tool }: DurableEvent.Of<"ToolSettled">) =>
   Metrics.ofTool(Sink.toolName(drive, tool))(outcome._tag)

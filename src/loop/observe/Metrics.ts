@@ -26,7 +26,8 @@ const runDuration = Family.histogram(
 const turns = Family.histogram("fiberloop.run.turns", "Turns of a drive", "{turn}", counts)
 const toolRounds = Family.histogram("fiberloop.run.tool_rounds", "Tool rounds of a drive", "{round}", counts)
 const approvalsWaiting = Family.gauge("fiberloop.approvals.waiting", "Approvals that runs in this process wait for")
-const approvals = Family.counter("fiberloop.approvals", "Answers to approvals")
+const approvalsAsked = Family.counter("fiberloop.approvals.asked", "Approvals that people were asked for")
+const approvals = Family.counter("fiberloop.approvals", "What became of approvals")
 
 /** Of the runs of an agent. */
 export const ofAgent = Family.once((agent) => {
@@ -41,9 +42,14 @@ export const ofAgent = Family.once((agent) => {
       return { count: runs({ ...attributes, end, reason }), duration: runDuration({ ...attributes, end }) }
     }),
     waiting: approvalsWaiting(attributes),
+    asked: approvalsAsked(attributes),
     approved: approvals({ ...attributes, answer: "approved" }),
     answered: approvals({ ...attributes, answer: "answered" }),
-    denied: approvals({ ...attributes, answer: "denied" })
+    denied: approvals({ ...attributes, answer: "denied" }),
+    /** nobody answered in time */
+    expired: approvals({ ...attributes, answer: "expired" }),
+    /** its call was settled without an answer: by a new message, an abort, a limit */
+    unanswered: approvals({ ...attributes, answer: "unanswered" })
   }
 })
 

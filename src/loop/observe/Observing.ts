@@ -153,14 +153,15 @@ export const make = (
 }
 
 /**
- * For a session that no drive has and nobody reads: what is appended is counted and logged, and what breaks is ignored. Called by
- * code that a fiber runs.
+ * For a session that no drive has and nobody reads, found in the state `before`: what is appended is counted and logged, and what
+ * breaks is ignored. Called by code that a fiber runs.
  */
 export const besideDrives = (
   drive: Omit<Sink.Drive, "runId">,
+  before: Pick<RunState.RunState, "openCalls">,
   { clock, telemetry: { metrics } }: Pick<Means, "clock" | "telemetry">
 ): Publisher => {
-  const sees = [Meter.besideDrives(drive, metrics), StepLog.besideDrives(drive, Fiber.getCurrent()!, clock)]
+  const sees = [Meter.besideDrives(drive, before, metrics), StepLog.besideDrives(drive, Fiber.getCurrent()!, clock)]
   return {
     publish: (events) => {
       for (const see of sees) {

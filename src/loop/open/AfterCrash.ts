@@ -29,7 +29,7 @@ export const recovered = Effect.fnUntraced(function*(
   const { agent, handlers: { tools } } = request.brief
   const { sessionId, settings } = request
   const { store } = services
-  const observing = Observing.besideDrives({ agent, sessionId, tools }, settings)
+  const observing = Observing.besideDrives({ agent, sessionId, tools }, opened.state, settings)
   const { first, flush, second } = HeldBack.make(opened.session, (events) => observing.publish(events))
   const env = Env.make(services, request, Env.nobody(budget), { ...opened, session: first })
   const isResumed = opened.begin._tag === "Resume"

@@ -55,7 +55,8 @@ export const open = Effect.fnUntraced(function*(
   const budget = new Budget.Budget({ sessionId, runId })
   budget.follow(folded)
   yield* Kin.recall(store, sessionId, budget, folded.state)
-  const others = { ...Env.nobody(budget), feed: Observing.besideDrives({ agent, sessionId, tools }, settings) }
+  const feed = Observing.besideDrives({ agent, sessionId, tools }, folded.state, settings)
+  const others = { ...Env.nobody(budget), feed }
   const env = Env.make(services, { brief, runId, sessionId, settings }, others, { session, ...folded })
   yield* Recovery.recover(env, store, false)
   return env

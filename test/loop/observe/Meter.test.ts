@@ -272,16 +272,42 @@ describe("questions", () => {
       )
       yield* desk.asked("1.0")
       yield* desk.asked("1.1")
-      assert.deepStrictEqual(yield* read, [`approvals.waiting{${tested}} 2`])
+      assert.deepStrictEqual(yield* read, [`approvals.asked{${tested}} 2`, `approvals.waiting{${tested}} 2`])
       yield* desk.answer("1.0", Approvals.yes)
       yield* desk.answer("1.1", Approvals.no("no"))
       yield* run.result
       assert.deepStrictEqual(yield* read, [
+        `approvals.asked{${tested}} 2`,
         `approvals.waiting{${tested}} 0`,
         `approvals{${tested},answer=approved} 1`,
         `approvals{${tested},answer=denied} 1`
       ])
     }))
+
+  const unanswered: Record<
+    string,
+    readonly [string, (suspended: Suspended.Suspended) => Effect.Effect<unknown, unknown>]
+  > = {
+    "that expired": ["expired", ({ resume }) => Effect.andThen(TestClock.adjust("1 minute"), resume())],
+    "whose calls a new message settled": ["unanswered", ({ agent }) => agent.run({ sessionId: "s", input: "hello" })],
+    "whose calls an abort settled": ["unanswered", ({ agent }) => agent.abort("s")]
+  }
+  for (const [which, [answer, settle]] of Object.entries(unanswered)) {
+    it.effect(`${which} are told apart from those that people said no to`, () =>
+      Effect.gen(function*() {
+        const measured = Measured.make()
+        const toolPolicy = { requireApprovalByDefault: true, approvalTimeout: "1 minute" as const }
+        const suspended = yield* within(measured)(
+          Suspended.make([TestAgent.work(1), TestAgent.work(2)], {}, { toolPolicy })
+        )
+        yield* within(measured)(settle(suspended))
+        assert.deepStrictEqual(yield* measured.read(/^fiberloop\.approvals/), [
+          `approvals.asked{${tested}} 2`,
+          `approvals.waiting{${tested}} 0`,
+          `approvals{${tested},answer=${answer}} 2`
+        ])
+      }))
+  }
 
   it.effect("that wait across a suspension are waiting in no process, and again in the one that resumes", () =>
     Effect.gen(function*() {
