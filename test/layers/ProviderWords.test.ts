@@ -100,6 +100,47 @@ describe("a refusal is classified", () => {
   })
 })
 
+describe("a 429 that speaks of a quota", () => {
+  const quota = (message: string) => says(message, "quota_exceeded", "quota_exceeded")
+
+  it.each<readonly [string, object, string]>([
+    [
+      "Cerebras, of a minute",
+      {
+        message: "Tokens per minute limit exceeded - too many tokens processed.",
+        type: "too_many_tokens_error",
+        param: "quota",
+        code: "token_quota_exceeded"
+      },
+      "RateLimited"
+    ],
+    [
+      "Cerebras, of a day",
+      {
+        message: "Tokens per day limit exceeded - too many tokens processed.",
+        type: "too_many_tokens_error",
+        param: "quota",
+        code: "token_quota_exceeded"
+      },
+      "QuotaExhausted"
+    ],
+    ["anyone, of a minute", quota("You exceeded your current quota of 60 requests/min."), "RateLimited"],
+    ["anyone, of 10 seconds", quota("Quota: 5 requests per 10 seconds"), "RateLimited"],
+    ["anyone, by a name", says("Quota exceeded", "requests_per_minute", "quota_exceeded"), "RateLimited"],
+    ["anyone, in short", quota("TPM quota exceeded. See https://example.com/settings/billing"), "RateLimited"],
+    ["Alibaba, throttled", says("Requests throttled", "Throttling.RateQuota"), "RateLimited"],
+    ["anyone, of a month", quota("Monthly quota exceeded; the limit per minute is 60."), "QuotaExhausted"],
+    ["anyone, of a day and a minute", quota("Limits: 10 RPM, 500 RPD"), "QuotaExhausted"],
+    ["anyone, of 86400 seconds", quota("50 requests per 86400s"), "QuotaExhausted"],
+    ["anyone, of money", quota("Add a payment method; without one you have 0 requests per minute"), "QuotaExhausted"],
+    ["anyone, of money by a name", says("3 requests per minute", "insufficient_balance"), "QuotaExhausted"],
+    ["anyone, of no time", quota("Quota exceeded"), "QuotaExhausted"]
+  ])("is a rate where it is over in a moment, as an answer and in a stream: %s", (_, body, reason) => {
+    assert.strictEqual(ModelErrors.fromAnswer({ status: 429, body }).reason._tag, reason)
+    assert.strictEqual(ModelErrors.fromPart(body).reason._tag, reason)
+  })
+})
+
 describe("a finish reason", () => {
   const hello = OpenAi.data(OpenAi.delta({ content: "Hel" }))
 

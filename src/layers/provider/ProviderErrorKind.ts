@@ -24,11 +24,11 @@ type Table = ReadonlyArray<readonly [RegExp, Kind]>
 /** Codes, types and exceptions in lower-case letters only, because providers spell the same name in every case. */
 const names: Table = [
   [/context(length|size|window)|tokenslimitreached/, "overflow"],
-  // Gemini: a limit per day is a quota, a limit per minute is a rate
+  // Gemini: a limit per day is a quota, a limit per minute is a rate; Alibaba throttles by quotas
   [/perday/, "quota"],
-  [/perminute|persecond/, "rateLimit"],
+  [/perminute|persecond|throttl/, "rateLimit"],
   [/quota|billing|balance|credit|paymentrequired|arrearage|budgetexceeded/, "quota"],
-  [/ratelimit|toomanyrequests|resourceexhausted|throttl/, "rateLimit"],
+  [/ratelimit|toomanyrequests|resourceexhausted/, "rateLimit"],
   // Groq: the model called a tool, or wrote JSON, that cannot be read
   [/^(tooluse|jsonvalidate)failed/, "response"],
   [
@@ -57,6 +57,22 @@ const kindOfName = (name: string | undefined): Kind | undefined => {
 
 /** One request has more tokens than a minute allows (OpenAI, Groq): waiting does not help, a shorter request does. */
 const moreThanAMinuteAllows = /request too large.*tokens per min|tokens must be reduced/is
+
+/** A limit that is over in a moment: `per minute`, `/min`, `per 10 seconds`, `RPM`. */
+const ofAMoment = new RegExp(
+  [
+    "(per|each|every|/).?(\\d\\d?.?)?(minute|second|(min|sec)(?![a-z]))|\\b(a|one) minute",
+    "(/|per.?\\d\\d?).?s(?![a-z/]|\\.\\w)",
+    "(?<![a-z])[qrt]p[ms](?![a-z])"
+  ].join("|"),
+  "i"
+)
+
+/** A limit that is not: of a day or more, or of money, unless that is only in an address. */
+const ofLonger =
+  /(per|a|each|every|\/).?(day|week|month)|daily|weekly|monthly|(?<![a-z])[qrt]pd(?![a-z])|(?<!\/)(billing|payment|balance|credits?\b)/i
+
+const isOfAMoment = (text: string): boolean => ofAMoment.test(text) && !ofLonger.test(text)
 
 /** A daily limit that does not say when it is over. */
 const forToday = /(per.day|daily)(?!.*try again in)/is
@@ -132,16 +148,19 @@ const isOneOf = (kind: Kind | undefined, ...kinds: ReadonlyArray<Kind>): kind is
 
 /**
  * What kind of failure an error is. The status (400 or more) decides where there is one, refined by names and then by
- * words: 429 is a quota or a rate, 400 an overflow, a policy, a key or an empty account. Without a status the names decide,
- * then the words; without either it is the server's failure.
+ * words: 429 is a quota or a rate (always a rate if it is over in a moment), 400 an overflow, a policy, a key or an empty
+ * account. Without a status the names decide, then the words; without either it is the server's failure.
  */
 export const kind = (error: ProviderError.ProviderError, status: number | undefined): Kind => {
-  const all = [...error.names ?? [], error.code, error.type].flatMap((name) => kindOfName(name) ?? [])
   const said = [error.message, error.raw].join("\n")
+  const given = [...error.names ?? [], error.code, error.type]
+  const isRate = (status === undefined || status === 429) && isOfAMoment([said, ...given].join("\n"))
+  const asLimit = (kind: Kind): Kind => isRate && kind === "quota" ? "rateLimit" : kind
+  const all = given.flatMap((name) => kindOfName(name) ?? []).map(asLimit)
   if (all.includes("overflow") || moreThanAMinuteAllows.test(said)) return "overflow"
   const named = all.find((kind) => kind === "quota") ?? all.find((kind) => !isVague(kind)) ?? all[0]
-  const worded = words.find(([pattern]) => pattern.test(said))?.[1]
-  const isOverflow = worded === "overflow" && !isOneOf(named, "rateLimit", "quota")
+  const worded = words.flatMap(([pattern, kind]) => pattern.test(said) ? [asLimit(kind)] : [])[0]
+  const isOverflow = worded === "overflow" && !isRate && !isOneOf(named, "rateLimit", "quota")
   if (status === undefined) {
     return isOverflow ? "overflow" : isOneOf(named, "request") ? worded ?? named : named ?? worded ?? "server"
   }
