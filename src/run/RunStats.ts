@@ -186,8 +186,14 @@ const count = (self: RunStats, run: RunTally.RunTally, event: RunEvent.Durable):
     }
     case "ToolSettled":
       return settle(self, event, RunTally.timeOf(run, event))
-    case "TurnFinished":
-      return time(self, run, event.latency)
+    case "TurnFinished": {
+      const took = RunTally.modelTimeOf(run, event)
+      return took === undefined ? self : {
+        ...self,
+        modelTime: Distribution.add(self.modelTime, took),
+        firstPart: run.isAnswered ? Distribution.add(self.firstPart, event.latency.firstPart) : self.firstPart
+      }
+    }
     case "ContextCompacted":
     case "CompactionDiscarded":
       return CompactionStats.add(self, event)
@@ -195,20 +201,6 @@ const count = (self: RunStats, run: RunTally.RunTally, event: RunEvent.Durable):
       const cutOff = RunEvent.isEnd(event) ? RunEvent.cutOffOf(event) : undefined
       return cutOff === undefined ? self : { ...self, ...unanswered(self, cutOff) }
     }
-  }
-}
-
-/** A drive that took up the turn of an earlier one timed no call: the log says how long that took, but not its first part. */
-const time = (
-  self: RunStats,
-  { isAnswered, modelTime }: RunTally.RunTally,
-  { firstPart, model }: DurableEvent.Of<"TurnFinished">["latency"]
-): RunStats => {
-  const took = isAnswered ? model : modelTime
-  return took === undefined ? self : {
-    ...self,
-    modelTime: Distribution.add(self.modelTime, took),
-    firstPart: isAnswered ? Distribution.add(self.firstPart, firstPart) : self.firstPart
   }
 }
 

@@ -87,6 +87,15 @@ const since = (from: number | undefined, to: number): number | undefined =>
 const isRetried = ({ delay }: DurableEvent.Of<"AttemptDiscarded">): boolean => delay !== undefined
 
 /**
+ * How long the model call of a turn that is over took, in milliseconds. A drive that took up the turn of an earlier one timed none: the
+ * log says how long it took, but not its first part; `undefined` where it does not say it either.
+ */
+export const modelTimeOf = (
+  { isAnswered, modelTime }: RunTally,
+  { latency }: DurableEvent.Of<"TurnFinished">
+): number | undefined => isAnswered ? latency.model : modelTime
+
+/**
  * How long a call took, in milliseconds; `undefined` if its handler did not run to its end in this drive, so that the
  * time says nothing about the tool.
  */
