@@ -25,6 +25,11 @@ const task =
   "addresses, names and ids that matter. openPoints: what is still to be done or answered. closedPoints: those of the " +
   "open points so far that are settled, word for word."
 
+const notJson: Way.Problem = {
+  toModel: "That is not the JSON that was asked for. Answer with the JSON alone.",
+  toPeople: "its answer is not the JSON that was asked for"
+}
+
 const way: Way.Way<Facts.Facts> = {
   name: "keyFacts",
   parse: (data) => Option.getOrUndefined(Facts.decode(data)),
@@ -37,7 +42,7 @@ const way: Way.Way<Facts.Facts> = {
   order: () => "Take down what is new.",
   take: ({ answer, before, budget, count, first }) =>
     Option.match(Facts.parse(answer), {
-      onNone: () => ({ problem: "That is not the JSON that was asked for. Answer with the JSON alone." }),
+      onNone: () => ({ problem: notJson }),
       onSome: (added) => {
         const known = before ?? { ...Facts.none, intent: first === "" ? [] : [first] }
         return { value: Facts.within(Facts.merge(known, added), budget, count) }

@@ -41,9 +41,12 @@ const way = (instructions: string): Way.Way<string> => ({
     if (tokens <= budget) return { value: summary }
     return {
       value: MessageText.fit(summary, budget, count),
-      problem: `That takes about ${tokens} tokens. Write it again, in at most ${
-        Math.floor(budget * wordsPerToken / 2)
-      } words.`
+      problem: {
+        toModel: `That takes about ${tokens} tokens. Write it again, in at most ${
+          Math.floor(budget * wordsPerToken / 2)
+        } words.`,
+        toPeople: `its answer takes about ${tokens} tokens, more than ${budget}`
+      }
     }
   }
 })

@@ -126,12 +126,19 @@ describe("key facts", () => {
       assert.match((yield* made.asked)[1]!, /Answer with the JSON alone/)
     }))
 
-  it.effect("that are not JSON twice fail the compaction with a typed error", () =>
-    Effect.gen(function*() {
-      const made = yield* Condensing.make(answers(4), strategy, [ScriptedModel.text("no"), ScriptedModel.text("no")])
-      const error = yield* Effect.flip(converse(made, 4))
-      assert.strictEqual(error.reason._tag, "CompactionFailed")
-    }))
+  it.effect.each<readonly [string, ScriptedModel.Turn, string]>([
+    ["are not JSON", ScriptedModel.text("no"), "its answer is not the JSON that was asked for"],
+    ["are cut off", [ScriptedModel.text("{"), ScriptedModel.finish("length")], "its answer was cut at the output limit"]
+  ])(
+    "that %s twice fail the compaction with a typed error that says so, and not what the model was told",
+    ([, answer, why]) =>
+      Effect.gen(function*() {
+        const made = yield* Condensing.make(answers(4), strategy, [answer, answer])
+        const error = yield* Effect.flip(converse(made, 4))
+        assert.strictEqual(error.reason._tag, "CompactionFailed")
+        assert.strictEqual(error.message, `the keyFacts could not be made by test/condenser: ${why}`)
+      })
+  )
 
   it.effect("stay within their budget: the oldest results go, never what the conversation is about", () =>
     Effect.gen(function*() {

@@ -82,11 +82,16 @@ const repeated = <A>({ budget, model, view, way }: Task<A>, question: string, an
   const { contextWindow } = model.info
   if (contextWindow === undefined) return answer
   const { ofText } = view.size
-  const left = contextWindow * (1 - edge) - ofText(way.system) - ofText(question) - ofText(tooLong) - budget
+  const left = contextWindow * (1 - edge) - ofText(way.system) - ofText(question) - ofText(cut.toModel) - budget
   return MessageText.fit(answer, Math.max(1, left), ofText)
 }
 
-const tooLong = "Your answer was cut at the output limit. Write it again, in at most half as many words."
+const cut: Way.Problem = {
+  toModel: "Your answer was cut at the output limit. Write it again, in at most half as many words.",
+  toPeople: "its answer was cut at the output limit"
+}
+
+const blank: Way.Problem = { toModel: "the answer says nothing", toPeople: "its answer says nothing" }
 
 /** What is remembered once `piece` is read too. Asks once more after an answer with a problem; the better answer counts. */
 const about = Effect.fnUntraced(function*<A>(
@@ -108,17 +113,18 @@ const about = Effect.fnUntraced(function*<A>(
   const answer = yield* ask([question])
   const take = ({ isCut, text }: Ask.Answer): Way.Taken<A> => {
     const taken = way.take({ before, first, budget, answer: text, count: view.size.ofText })
-    return isCut ? { ...taken, problem: tooLong } : taken
+    return isCut ? { ...taken, problem: cut } : taken
   }
   const taken = take(answer)
   if (taken.problem === undefined && taken.value !== undefined) return taken.value
-  const problem = taken.problem ?? "the answer says nothing"
+  const problem = taken.problem ?? blank
   const said: Message.AssistantMessage = {
     role: "assistant",
     content: [Message.text(repeated(task, words, answer.text))]
   }
-  const again = yield* Effect.result(ask([question, said, Message.user(problem)]))
+  const again = yield* Effect.result(ask([question, said, Message.user(problem.toModel)]))
   const last = again._tag === "Success" ? take(again.success) : taken
   const value = last.value ?? taken.value
-  return value === undefined ? yield* new ContextManager.CompactionError({ message: last.problem ?? problem }) : value
+  if (value !== undefined) return value
+  return yield* new ContextManager.CompactionError({ message: (last.problem ?? problem).toPeople })
 })

@@ -25,8 +25,8 @@ export interface Way<A> {
   /** what to do with a piece of the conversation, in at most so many tokens */
   readonly order: (budget: number) => string
   /**
-   * What an answer adds. With a `problem`, the model is asked once more in these words; if that does not help, `value` counts,
-   * and where there is none the compaction fails.
+   * What an answer adds. With a `problem`, the model is asked once more; if that does not help, `value` counts, and where there is
+   * none the compaction fails.
    */
   readonly take: (given: Exchange<A>) => Taken<A>
 }
@@ -55,7 +55,13 @@ interface Exchange<A> {
   readonly count: ContextManager.Size["ofText"]
 }
 
+/** What is wrong with an answer: in the words in which its model is asked again, and in those for people. */
+export interface Problem {
+  readonly toModel: string
+  readonly toPeople: string
+}
+
 export interface Taken<A> {
   readonly value?: A
-  readonly problem?: string
+  readonly problem?: Problem
 }
