@@ -105,7 +105,15 @@ describe("arguments", () => {
     ["empty", "", "Missing key"],
     ["of another type", "{\"n\":\"1\"}", "Expected number"],
     ["no JSON", "{\"n\": 1", "Invalid arguments: they are not JSON: Expected ',' or '}'"],
-    ["a text in JSON", "\"one\"", "they are a text and not a JSON object"]
+    ["a text in JSON", "\"one\"", "they are a text and not a JSON object"],
+    ["JSON with a number that none can hold", "{\"n\":1e400}", "they have a number that is too large, at n;"],
+    ["encoded twice with such a number", JSON.stringify("{\"n\":[1,-1e400]}"), "a number that is too large, at n.1;"],
+    ["JSON that would change a prototype", "{\"n\":1,\"__proto__\":{}}", "a key that is not allowed, at __proto__;"],
+    [
+      "JSON that would change another one",
+      "{\"n\":{\"constructor\":{\"prototype\":1}}}",
+      "a key that is not allowed, at n.constructor;"
+    ]
   ])(
     "that are %s, when the tool needs some, are reported as wrong, and the loop continues",
     ([, args, words]) =>

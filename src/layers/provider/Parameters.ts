@@ -12,7 +12,7 @@ export const fromText = (text: string): unknown => {
   const read = (json: string): unknown => {
     try {
       const value = Tool.unsafeSecureJsonParse(json)
-      return hasInfinity(value) ? undefined : value
+      return isTooLarge("", value) || placeOf(value, isTooLarge) !== undefined ? undefined : value
     } catch {
       return undefined
     }
@@ -25,9 +25,39 @@ export const fromText = (text: string): unknown => {
   return typeof inner === "object" && inner !== null ? inner : text
 }
 
-/** What is nested more deeply than any log keeps is left out later. */
-const hasInfinity = (value: unknown, depth = 0): boolean => {
-  if (typeof value === "number") return !Number.isFinite(value)
-  if (typeof value !== "object" || value === null || depth > Bounds.deepest) return false
-  return Object.values(value).some((member) => hasInfinity(member, depth + 1))
+/** Why `fromText` left a text as it was although it is the JSON of an object or a list, in words for its model; else `undefined`. */
+export const refused = (text: string): string | undefined => {
+  const value = parsed(text)
+  const inner = typeof value === "string" ? parsed(value) : value
+  const number = placeOf(inner, isTooLarge)
+  if (number !== undefined) return `they have a number that is too large, at ${number}; send a smaller one, or a text`
+  const key = placeOf(inner, isPoison)
+  return key === undefined ? undefined : `they have a key that is not allowed, at ${key}; send them without it`
+}
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+type Is = (key: string, member: unknown) => boolean
+
+const isTooLarge: Is = (_, member) => typeof member === "number" && !Number.isFinite(member)
+
+/** Of what `Tool.unsafeSecureJsonParse` does not read. */
+const isPoison: Is = (key, member) =>
+  key === "__proto__" || (key === "constructor" && (member === null || Object.hasOwn(member as object, "prototype")))
+
+/** Where the first such member is, as `a.0.b`. What is nested more deeply than any log keeps is left out later. */
+const placeOf = (value: unknown, is: Is, depth = 0): string | undefined => {
+  if (typeof value !== "object" || value === null || depth > Bounds.deepest) return undefined
+  for (const [key, member] of Object.entries(value)) {
+    if (is(key, member)) return key
+    const within = placeOf(member, is, depth + 1)
+    if (within !== undefined) return `${key}.${within}`
+  }
+  return undefined
 }

@@ -14,6 +14,7 @@ import * as Bounds from "../../run/log/Bounds.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Pausing from "../../services/Pausing.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
+import * as Parameters from "../provider/Parameters.ts"
 import * as JsonForm from "./JsonForm.ts"
 import * as NoEffect from "./NoEffect.ts"
 import * as PlainJson from "./PlainJson.ts"
@@ -77,7 +78,7 @@ const outcomeOfCause = (tool: Tool.Any, cause: Cause.Cause<unknown>): ToolOutcom
   return { _tag: "Failed", result: `The tool failed unexpectedly: ${why}` }
 }
 
-/** Arguments that are still a text did not parse; a schema would only say that they are not an object. */
+/** Arguments that are still a text did not parse, or may not be read; a schema would only say that they are not an object. */
 const explained = (outcome: ToolOutcome.ToolOutcome, params: Schema.Json): ToolOutcome.ToolOutcome => {
   if (outcome._tag !== "InvalidArguments" || typeof params !== "string") return outcome
   if (params === Bounds.leftOut) {
@@ -85,7 +86,7 @@ const explained = (outcome: ToolOutcome.ToolOutcome, params: Schema.Json): ToolO
   }
   try {
     JSON.parse(params)
-    return { ...outcome, message: "they are a text and not a JSON object" }
+    return { ...outcome, message: Parameters.refused(params) ?? "they are a text and not a JSON object" }
   } catch (error) {
     return { ...outcome, message: `they are not JSON: ${describe(error)}` }
   }
