@@ -12,12 +12,13 @@ import * as Model from "../../services/Model.ts"
 import * as Answer from "./Answer.ts"
 import * as Conversation from "./Conversation.ts"
 import * as Grammar from "./Grammar.ts"
+import * as Misunderstood from "./Misunderstood.ts"
 import * as Plan from "./Plan.ts"
 
 const info: Model.ModelInfo = { provider: "fiberloop", name: "offline" }
 
 /** The answer to a task that it does not understand, on one line. */
-export const refusal = "the offline model does not understand this task: it answers questions like " +
+export const refusal = `${Misunderstood.beginning}: it answers questions like ` +
   Grammar.examples.map(([, example]) => `"${example}"`).join(", ") +
   " (more in fiberloop run --help); for anything else set OPENAI_API_KEY and give --model"
 

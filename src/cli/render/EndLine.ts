@@ -1,6 +1,8 @@
 /** How a run ended, on one line, and how to go on with it. Pure. */
+import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunResult from "../../run/RunResult.ts"
+import * as Misunderstood from "../offline/Misunderstood.ts"
 import * as InProgram from "./InProgram.ts"
 import * as Invocation from "./Invocation.ts"
 import type { Paint } from "./Paint.ts"
@@ -65,6 +67,10 @@ export interface Course {
   readonly goesOn?: string
 }
 
+/** Whether the same run must fail the same way again. */
+const failsAgain = (reason: RunError.Stored["reason"]): boolean =>
+  reason._tag === "ContextOverflow" || reason._tag === "ContentPolicy" || Misunderstood.is(reason)
+
 /**
  * The command that goes on with the run, if one does; with its session, if only a new task does. For another program's run,
  * what that program calls.
@@ -78,14 +84,15 @@ export const goOn = (
   const how = isForeign ? "go on with it in its program:" : "go on with:"
   const session = Invocation.of("run", ["--session", sessionId], flags)
   const again = isForeign ? InProgram.resume(sessionId) : session
+  const other = isForeign ? InProgram.say(sessionId) : `${session} "<task>"`
   switch (event._tag) {
     case "RunAborted":
-    case "RunFailed":
       return `G${how.slice(1)} ${again}`
+    case "RunFailed":
+      return `G${how.slice(1)} ${failsAgain(event.error.reason) ? other : again}`
     case "RunLimited": {
       const maxTurns = event.totals.turns + 20
       const more = isForeign ? InProgram.resume(sessionId, { maxTurns }) : `${session} --max-turns ${maxTurns}`
-      const other = isForeign ? InProgram.say(sessionId) : `${session} "<task>"`
       return `G${how.slice(1)} ${event.reason === "turns" ? more : other}`
     }
     case "RunSuspended": {

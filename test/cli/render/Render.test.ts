@@ -1,8 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as OfflineModel from "../../../src/cli/offline/OfflineModel.ts"
 import * as EndLine from "../../../src/cli/render/EndLine.ts"
 import * as Paint from "../../../src/cli/render/Paint.ts"
 import * as Render from "../../../src/cli/render/Render.ts"
 import * as ToolLine from "../../../src/cli/render/ToolLine.ts"
+import type * as RunError from "../../../src/run/RunError.ts"
 import type * as RunEvent from "../../../src/run/RunEvent.ts"
 import * as Events from "../Events.ts"
 
@@ -227,6 +229,18 @@ describe("how a run ended", () => {
   it("at a limit that no flag lifts, the session continues with a new task", () => {
     for (const reason of ["errors", "length"] as const) {
       const out = shown([{ ...Events.limited, reason } as RunEvent.RunEvent])
+      assert.include(out, `! Go on with: fiberloop run --session s-1 "<task>"\n`)
+    }
+  })
+
+  it("after a failure that would come again, the session continues with a new task", () => {
+    const hopeless: ReadonlyArray<RunError.Stored["reason"]> = [
+      { _tag: "ContextOverflow", message: "The prompt is too long" },
+      { _tag: "ContentPolicy", message: "The prompt is not allowed" },
+      { _tag: "InvalidRequest", message: OfflineModel.refusal }
+    ]
+    for (const reason of hopeless) {
+      const out = shown([{ ...Events.failed, error: { _tag: "NonRetryableError", reason } } as RunEvent.RunEvent])
       assert.include(out, `! Go on with: fiberloop run --session s-1 "<task>"\n`)
     }
   })
