@@ -90,8 +90,9 @@ const words: Words = {
 export const ofReason = (reason: Reason, flags: ReadonlyArray<string> = []): string =>
   (words[reason._tag] as (reason: Reason, flags: ReadonlyArray<string>) => string)(reason, flags)
 
-/** What happened to an attempt that will be repeated. */
-export const ofAttempt = ({ message }: RunError.ProviderReason): string => unadvised(message)
+/** What happened to an attempt that will be repeated: without the advice to do that, and what follows if it does not help. */
+export const ofAttempt = ({ message }: RunError.ProviderReason): string =>
+  unadvised(message).replace(/; try again( later)?(;.*)?$/, "")
 
 /** What ended a run before it could say so itself, in words alone; `flags` go into commands that they advise. */
 export const ofRun = (error: RunError.RunError, flags: ReadonlyArray<string> = []): string =>

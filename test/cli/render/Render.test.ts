@@ -101,6 +101,13 @@ describe("on a terminal", () => {
     )
   })
 
+  it("an attempt that is repeated comes without the advice to try again", () => {
+    for (const advice of ["try again later", "try again later; if that does not help, check the port", "try again"]) {
+      const retry = { ...Events.retry, error: { _tag: "Network", message: `no answer; ${advice}` } } as const
+      assert.strictEqual(shown([retry]), "! ↻ no answer; trying again in 1.5 s\n")
+    }
+  })
+
   it("repeated trouble is described once, until an answer arrives or the trouble changes", () => {
     const other = { ...Events.retry, error: { _tag: "Network", message: "no answer" } } as const
     const again = "! ↻ the same again; trying again in 1.5 s\n"
