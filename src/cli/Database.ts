@@ -45,8 +45,6 @@ export const prepare = Effect.fnUntraced(function*(
 
 /** By itself, SQLite makes a file that everybody may read; files beside it get the mode of the database. */
 const makePrivate = (db: string): void => {
-  // not a file for SQLite
-  if (db === ":memory:") return
   try {
     closeSync(openSync(db, "wx", 0o600))
   } catch {

@@ -75,6 +75,9 @@ const noUrl = (db: string): string => {
   return `--db takes a file, or a URL that begins with postgres://${wrong}`
 }
 
+const inMemory =
+  "--db :memory: would keep sessions only until this command ends, and no other could go on with them: name a file"
+
 const most = 999_999_999
 
 /** The number that was given for a flag, if one was. */
@@ -95,6 +98,7 @@ export const check = Effect.fnUntraced(function*(typed: Typed): Effect.fn.Return
     if (typed[key]?.trim() === "") return yield* badInput(missing[key]!)
   }
   if (typed.db !== undefined && isOtherUrl(typed.db)) return yield* badInput(noUrl(typed.db))
+  if (typed.db === ":memory:") return yield* badInput(inMemory)
   const { asFiberloop = false, db, json, isPlain, maxTurns, model, root, session, task, yes = false } = typed
   const contextWindow = yield* whole("--context-window (FIBERLOOP_CONTEXT_WINDOW)", typed.contextWindow)
   return {

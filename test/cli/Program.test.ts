@@ -39,6 +39,7 @@ const refusals: Record<string, readonly [args: ReadonlyArray<string>, code: numb
     2,
     "--context-window (FIBERLOOP_CONTEXT_WINDOW) takes a whole number of at least 1, not \"1e9\""
   ],
+  "a database in memory": [["x", "--db", ":memory:"], 1, "no other could go on with them: name a file"],
   "an empty session id": [["x", "--session", ""], 1, "--session is empty"],
   "a blank session id": [["x", "--session", "  "], 1, "--session is empty"],
   "an empty model": [["x", "--model", ""], 1, "--model is empty"],
