@@ -66,7 +66,7 @@ export const fromAnswer = (answer: Answer, now?: number): RunError.ModelError =>
   const isOdd = isSuccess && saysNothing(error)
   // a success says nothing of the error
   const status = isOdd || !isSuccess ? answer.status ?? error.status : error.status
-  const kind = isOdd ? "response" : ProviderError.kind(status === undefined ? byWords(error) : error, status)
+  const kind = isOdd ? "response" : ProviderError.kind(error, status)
   const delay = RetryAfter.fromHeaders(answer.headers ?? {}, now)
   const retryAfter = delay === undefined ? error.retryDelay : Duration.toMillis(delay)
   const isBroken = kind === "network"
@@ -136,8 +136,8 @@ export const fromPart = (error: unknown, now?: number): RunError.ModelError => {
     ? error.message
     : Json.of(error)
   const read = ProviderError.read(payload)
-  const status = read.status ?? Json.number(Json.object(payload)?.status)
-  return fromKind[ProviderError.kind(byWords(read), status)]({
+  const { status } = read
+  return fromKind[ProviderError.kind(read, status)]({
     message: `the provider reported an error in its answer: ${Sentence.cut(read.message ?? "no reason given")}`,
     ...(status === undefined ? {} : { status }),
     ...(read.retryDelay === undefined ? {} : { retryAfter: read.retryDelay })
@@ -147,12 +147,6 @@ export const fromPart = (error: unknown, now?: number): RunError.ModelError => {
 /** Whether a body is that of no error: an HTML page, or an answer. */
 const saysNothing = ({ code, message, names, status, type }: ProviderError.ProviderError): boolean =>
   [code, message, names, status, type].every((said) => said === undefined)
-
-/** An error without a name is judged by its words. */
-const byWords = (error: ProviderError.ProviderError): ProviderError.ProviderError => {
-  const isNamed = error.code !== undefined || error.type !== undefined || error.names !== undefined
-  return isNamed || error.message === undefined ? error : { ...error, code: Sentence.cut(error.message) }
-}
 
 /** What an `Error` of an HTTP client, or of the AI SDK (`APICallError`), knows of the answer behind it. */
 const answerOf = (error: unknown): ProviderError.Answer | undefined => {

@@ -130,6 +130,8 @@ describe("an error inside a stream", () => {
       OpenAi.data(hi, { message: "invalid api key", code: "invalid_api_key" }),
       "Authentication"
     ],
+    ["with a message only", chat, OpenAi.data(hi, { message: "Unauthorized" }), "Authentication"],
+    ["with a status of its own", chat, OpenAi.data(hi, { statusCode: 402, message: "no" }), "QuotaExhausted"],
     ["in the lines of a chunk", chat, OpenAi.data(hi, full).replaceAll("\n\n", "\n") + "\n", "Overloaded"],
     ["that is not of the protocol", Sdk.anthropic, named(begin(), { type: "surprise" }), "InvalidResponse"],
     ["that is not JSON", Sdk.google, "data: nonsense\n\n", "InvalidResponse"],
@@ -147,6 +149,15 @@ describe("an error inside a stream", () => {
       const { error, server } = yield* Sdk.answer(chat, reply, { prompt: "the launch code" })
       assert.include(error?.message, `${server.host} answered with an error: no: <redacted> said <redacted> (`)
       assert.notMatch(inspect(error, { depth: 9 }), /secret|launch code/)
+    }))
+
+  it.effect("counts by its name, and not by the status that a package has for names that it does not know", () =>
+    Effect.gen(function*() {
+      const error = { message: "no", code: "invalid_api_key", statusCode: 500 }
+      const stream = new ReadableStream({ pull: (controller) => controller.enqueue({ type: "error", error }) })
+      const model = bedrock({ doStream: () => Promise.resolve({ stream }) })
+      const outcome = yield* Effect.provide(OpenAi.outcome(), LanguageModelAiSdk.layer(model))
+      assert.strictEqual(outcome.error === undefined ? undefined : tagOf(outcome.error), "Authentication")
     }))
 
   it.effect("does not lose the parts before it", () =>

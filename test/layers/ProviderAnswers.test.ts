@@ -146,6 +146,7 @@ describe("a 200 that is no stream", () => {
     [{ code: "Throttling", message: "slow down" }, "RateLimited"],
     [{ validationException: { message: "Input is too long for requested model." } }, "ContextOverflow"],
     [{ message: "Unauthorized", code: 401 }, "Authentication"],
+    [{ message: "Unauthorized" }, "Authentication"],
     [{ id: "chatcmpl-1", choices: [{ message: { role: "assistant", content: "Hi" } }] }, "InvalidRequest"]
   ])("and says %j is classified by what it says: %s", ([body, expected]) =>
     Effect.gen(function*() {

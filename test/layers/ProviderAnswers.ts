@@ -248,7 +248,7 @@ const byProvider: Readonly<Record<string, ReadonlyArray<Row>>> = {
     [402, anthropic("billing_error", "There is a problem with your billing"), "QuotaExhausted"],
     [403, anthropic("permission_error", "Your API key does not have permission"), "Authentication"],
     [404, anthropic("not_found_error", "model: claude-9"), "InvalidRequest"],
-    [413, anthropic("request_too_large", "Request exceeds the maximum size"), "InvalidRequest", { inStream: null }],
+    [413, anthropic("request_too_large", "Request exceeds the maximum size"), "InvalidRequest"],
     [429, anthropic("rate_limit_error", "This request would exceed your organization's rate limit"), "RateLimited"],
     [500, anthropic("api_error", "Internal server error"), "Overloaded"],
     [504, anthropic("timeout_error", "Request timed out"), "Overloaded"],
@@ -390,8 +390,8 @@ const byProvider: Readonly<Record<string, ReadonlyArray<Row>>> = {
     [503, openai("Service Unavailable", "internal_server_error"), "Overloaded"]
   ],
   Mistral: [
-    [401, { message: "Unauthorized", request_id: "1" }, "Authentication", { inStream: null }],
-    [401, { detail: "Unauthorized" }, "Authentication", { inStream: null }],
+    [401, { message: "Unauthorized", request_id: "1" }, "Authentication"],
+    [401, { detail: "Unauthorized" }, "Authentication"],
     [400, mistral("Invalid model: mistral-9", "invalid_model", "1500"), "InvalidRequest"],
     [
       400,
@@ -405,11 +405,10 @@ const byProvider: Readonly<Record<string, ReadonlyArray<Row>>> = {
     [
       422,
       { detail: [{ type: "missing", loc: ["body", "messages"], msg: "Field required", input: "SECRET" }] },
-      "InvalidRequest",
-      { inStream: null }
+      "InvalidRequest"
     ],
     [429, mistral("Rate limit exceeded", "rate_limited", "1300"), "RateLimited"],
-    [429, { message: "Requests rate limit exceeded" }, "RateLimited", { inStream: null }],
+    [429, { message: "Requests rate limit exceeded" }, "RateLimited"],
     [
       429,
       mistral("Service tier capacity exceeded for this model.", "service_tier_capacity_exceeded", "3505"),
@@ -473,13 +472,9 @@ const byProvider: Readonly<Record<string, ReadonlyArray<Row>>> = {
     [503, { error: { code: 503, message: "There is no available model provider" } }, "Overloaded"]
   ],
   Ollama: [
-    [404, openai("model \"llama9\" not found, try pulling it first", "api_error"), "InvalidRequest", {
-      inStream: null
-    }],
-    [404, { error: "model 'llama9' not found" }, "InvalidRequest", { inStream: null }],
-    [400, openai("registry.ollama.ai/library/gemma:latest does not support tools", "api_error"), "InvalidRequest", {
-      inStream: null
-    }],
+    [404, openai("model \"llama9\" not found, try pulling it first", "api_error"), "InvalidRequest"],
+    [404, { error: "model 'llama9' not found" }, "InvalidRequest"],
+    [400, openai("registry.ollama.ai/library/gemma:latest does not support tools", "api_error"), "InvalidRequest"],
     [
       400,
       { error: "prompt too long; exceeded max context length by 4 tokens" },
@@ -512,7 +507,7 @@ const byProvider: Readonly<Record<string, ReadonlyArray<Row>>> = {
       },
       "ContextOverflow"
     ],
-    [401, { error: "Unauthorized" }, "Authentication", { inStream: null }],
+    [401, { error: "Unauthorized" }, "Authentication"],
     [
       404,
       { error: { message: "The model `x` does not exist.", type: "NotFoundError", param: null, code: 404 } },

@@ -141,6 +141,77 @@ describe("a 429 that speaks of a quota", () => {
   })
 })
 
+describe("an error inside a 200 stream", () => {
+  const permission = "The caller does not have permission to execute the specified operation"
+  const read = (body: object, name: string) =>
+    Effect.gen(function*() {
+      const begun = OpenAi.data(OpenAi.delta({ content: "Hel" }))
+      const { error } = yield* OpenAi.answer(OpenAi.events(begun, `${name}${OpenAi.data(body)}`))
+      assert.isDefined(error)
+      return ModelErrors.fromAiError(error!).reason._tag
+    })
+
+  it.effect.each<readonly [string, object, string]>([
+    // by the status that it names
+    ["Azure", { statusCode: 401, message: "Access token is missing" }, "Authentication"],
+    ["a gateway", { statusCode: 429, error: "Too Many Requests", message: "no" }, "RateLimited"],
+    ["a gateway", { status: 404, error: { message: "no" } }, "InvalidRequest"],
+    ["a gateway", { error: { message: "no", http_code: "402" } }, "QuotaExhausted"],
+    ["Mistral", { object: "error", message: "no", code: "1", raw_status_code: 429 }, "RateLimited"],
+    // by its name
+    ["a gateway", { type: "error", error: { type: "payload_too_large", message: "no" } }, "InvalidRequest"],
+    ["a gateway", { error: { type: "not_supported_error", message: "no" } }, "InvalidRequest"],
+    // by words that say more than its name
+    ["xAI", { code: permission, error: "Your team doesn't have any credits yet." }, "QuotaExhausted"],
+    ["xAI", { code: permission, error: "Content violates usage guidelines." }, "ContentPolicy"],
+    ["a gateway", { error: { type: "forbidden", message: "Your account has run out of credits" } }, "QuotaExhausted"],
+    ["a gateway", { error: { code: "rate_limited", message: "200 requests per day" } }, "QuotaExhausted"],
+    // by words alone
+    [
+      "Hugging Face",
+      { error: "You have exceeded your monthly included credits for Inference Providers." },
+      "QuotaExhausted"
+    ],
+    [
+      "Cloudflare",
+      { errors: [{ message: "AiError: you have used up your daily free allocation of 10,000 neurons", code: 4006 }] },
+      "QuotaExhausted"
+    ],
+    ["Alibaba", { code: "limit_requests", message: "You exceeded your current requests list." }, "RateLimited"],
+    ["Cohere", { message: "too many tokens: the prompt cannot exceed 128000" }, "ContextOverflow"],
+    ["Cohere", { message: "invalid api token" }, "Authentication"],
+    ["a gateway", { message: "Forbidden" }, "Authentication"],
+    ["a gateway", { message: "Payment Required" }, "QuotaExhausted"],
+    ["a gateway", { message: "Too Many Requests" }, "RateLimited"],
+    ["a gateway", { message: "You exceeded your current quota of 9 requests per minute" }, "RateLimited"],
+    ["a gateway", { message: "Service Unavailable" }, "Overloaded"],
+    ["a gateway", { message: "The authentication service is temporarily unavailable" }, "Overloaded"],
+    ["a gateway", { message: "Invalid response from the load balancer, internal error" }, "Overloaded"],
+    ["a gateway", { message: "Host of the upstream not found" }, "Overloaded"],
+    ["a gateway", { message: "Unauthorized: sign in and try again" }, "Authentication"],
+    ["a gateway", { error: "The model `x` does not exist" }, "InvalidRequest"],
+    ["a gateway", { error: { message: "Invalid value for 'temperature'", type: null } }, "InvalidRequest"]
+  ])("is classified as the status would be: of %s, %j", ([_, body, reason]) =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual([yield* read(body, "event: error\n"), yield* read(body, "")], [reason, reason])
+      assert.strictEqual(ModelErrors.fromPart(body).reason._tag, reason)
+    }))
+
+  it.effect("is none where only a message came, and the answer after it", () =>
+    Effect.gen(function*() {
+      const waiting = OpenAi.data({ message: "The model is at capacity, waiting" })
+      const rest = OpenAi.data(OpenAi.delta({ content: "Hello" }), OpenAi.finish("stop"))
+      const { error, parts } = yield* OpenAi.answer(OpenAi.events(waiting + rest + OpenAi.done))
+      assert.deepStrictEqual([error, OpenAi.text(parts)], [undefined, "Hello"])
+    }))
+
+  it.effect("is not made of a message that says nothing of one, where the stream was cut after it", () =>
+    Effect.gen(function*() {
+      const { error } = yield* OpenAi.answer(OpenAi.events(OpenAi.data({ message: "queued" })))
+      assert.strictEqual(ModelErrors.fromAiError(error!).reason._tag, "StreamTruncated")
+    }))
+})
+
 describe("a finish reason", () => {
   const hello = OpenAi.data(OpenAi.delta({ content: "Hel" }))
 

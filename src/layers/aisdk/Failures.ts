@@ -94,7 +94,7 @@ const isOfStream = (cause: unknown, { responseBody, url }: Thrown): boolean =>
     : url === undefined && !(cause instanceof Error)
 
 /** The provider's own error: from the body, else from the data of a stream's error, else the error itself. */
-const providerError = ({ data, responseBody, ...thrown }: Thrown): ProviderError.ProviderError =>
+const providerError = ({ data, responseBody, statusCode: _, ...thrown }: Thrown): ProviderError.ProviderError =>
   ProviderError.fromAnswer({
     body: responseBody ?? (typeof data === "object" && data !== null ? data : thrown),
     headers: thrown.responseHeaders
@@ -103,7 +103,7 @@ const providerError = ({ data, responseBody, ...thrown }: Thrown): ProviderError
 /** The provider's error that was in a chunk's place, also in a line among others; packages only say that it is no chunk. */
 const inChunksPlace = ({ text, value }: Thrown): ProviderError.ProviderError | undefined => {
   const said = typeof text === "string" ? text.split("\n").map(Json.parse) : [Json.of(value)]
-  const error = said.map(ProviderError.errorIn).find((error) => error !== undefined)
+  const [error] = said.flatMap((json) => ProviderError.errorIn(json) ?? ProviderError.saidIn(json) ?? [])
   return error === undefined ? undefined : ProviderError.read(error)
 }
 

@@ -56,9 +56,12 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
   let hasEvents = false
   let isAtEnd = false
 
-  /** The error of a stream that broke off, where it reports one outside its events. */
+  /** The last payload, where its words may be those of an error. */
+  let said: Json.JsonObject | undefined
+
+  /** The error of a stream that broke off, where it reports one outside its events, or in words alone. */
   const strayed = (): AiError.AiError | undefined => {
-    const error = ProviderError.errorIn(Json.parse(events.strayed()))
+    const error = ProviderError.errorIn(Json.parse(events.strayed())) ?? said
     return error === undefined ? undefined : AdapterErrors.fromProvider(endpoint, ProviderError.read(error))
   }
 
@@ -89,12 +92,12 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
 
   const read = (name: string, data: string) => {
     hasEvents = true
-    const said = data.trim()
-    if (outcome !== undefined || said === "") return
-    if (said === "[DONE]") return settle()
+    const text = data.trim()
+    if (outcome !== undefined || text === "") return
+    if (text === "[DONE]") return settle()
     const json = Json.parse(data)
-    if (json === undefined && isUnparted(said)) {
-      const lines = said.split("\n")
+    if (json === undefined && isUnparted(text)) {
+      const lines = text.split("\n")
       // the name belongs to the last line
       return lines.forEach((line, i) => read(i === lines.length - 1 ? name : "", line))
     }
@@ -102,10 +105,11 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
     if (name === "error" || ProviderError.errorIn(json) !== undefined) {
       fail(AdapterErrors.fromProvider(endpoint, ProviderError.read(json ?? data)))
     } else if (payload !== undefined) {
+      said = ProviderError.saidIn(payload)
       response.push(ChatChunk.read(payload), parts)
       if (response.isTooLarge()) fail(AdapterErrors.invalidResponse(endpoint, endless))
       else if (response.isComplete()) settle()
-    } else if (!isAtEnd && json !== null && !isForeign(name, said)) {
+    } else if (!isAtEnd && json !== null && !isForeign(name, text)) {
       fail(AdapterErrors.invalidResponse(endpoint, "sent an event that is not a JSON object; check the base URL"))
     }
   }
@@ -115,7 +119,7 @@ export const make = (endpoint: Endpoint, contentType: string, model: string): Ch
   /** A body that is no event stream: an error that came with status 200, or something else entirely. */
   const readDocument = (document: string, isWhole: boolean) => {
     const payload = /[}\]]\s*$/.test(document) ? Json.parse(document) : undefined
-    const error = ProviderError.errorIn(payload)
+    const error = ProviderError.errorIn(payload) ?? ProviderError.saidIn(payload)
     if (error !== undefined) {
       outcome = AdapterErrors.fromProvider(endpoint, ProviderError.read(error))
     } else if (isWhole || payload !== undefined || document.startsWith("<") || document.length > longestDocument) {

@@ -5,6 +5,7 @@
  */
 import * as Json from "./Json.ts"
 import * as Masked from "./Masked.ts"
+import * as ProviderErrorKind from "./ProviderErrorKind.ts"
 
 export { type Kind, kind } from "./ProviderErrorKind.ts"
 
@@ -54,8 +55,17 @@ const label = (value: Json.Json | undefined): string | undefined =>
 const statusOf = (code: string | undefined): number | undefined =>
   code !== undefined && /^[45]\d\d$/.test(code) ? Number(code) : undefined
 
-/** A text, or a validator's findings (FastAPI, Mistral): where and what, without the input that they repeat. */
-const detail = (value: Json.Json | undefined): string | undefined => {
+/** `code`, `status`, `statusCode`, `http_code`, `raw_status_code`, ... */
+const statusField = /^((http|raw|original)_?)?(code|status|status_?code)$/i
+
+/** The HTTP status in an object, under any of its names. */
+const statusIn = (object: Json.JsonObject | undefined): number | undefined =>
+  Object.entries(object ?? {})
+    .map(([name, value]) => statusField.test(name) ? statusOf(label(value)) : undefined)
+    .find((status) => status !== undefined)
+
+/** A validator's findings (FastAPI, Mistral): where and what, without the input that they repeat. */
+const findings = (value: Json.Json | undefined): string | undefined => {
   const found = Json.array(value).flatMap((item) => {
     const entry = Json.object(item)
     const text = Json.text(entry?.msg)
@@ -63,8 +73,11 @@ const detail = (value: Json.Json | undefined): string | undefined => {
       ? []
       : [`${Json.array(entry?.loc).flatMap((step) => label(step) ?? []).join(".")}: ${text}`]
   })
-  return found.length > 0 ? found.join("; ") : Json.text(value)
+  return found.length > 0 ? found.join("; ") : undefined
 }
+
+/** A text, or findings. */
+const detail = (value: Json.Json | undefined): string | undefined => findings(value) ?? Json.text(value)
 
 /** The one member of a Bedrock event that is an exception: `{ throttlingException: { message } }`. */
 const exceptionOf = (root: Json.JsonObject | undefined): readonly [string, Json.JsonObject] | undefined => {
@@ -120,12 +133,14 @@ export const read = (payload: Json.Json | undefined): ProviderError => {
   const exception = exceptionOf(root)
   const given = root === undefined ? undefined : errorOf(root)
   const error = Json.object(given) ?? exception?.[1] ?? root
+  const found = findings(error?.detail) ?? findings(Json.object(error?.message)?.detail)
   const message = Json.text(payload)
     ?? Json.text(given)
     ?? Json.text(error?.message)
     ?? Json.text(error?.Message)
-    ?? detail(error?.detail)
-    ?? detail(Json.object(error?.message)?.detail)
+    ?? found
+    ?? Json.text(error?.detail)
+    ?? Json.text(Json.object(error?.message)?.detail)
   // SDKs put the whole answer into the message; what it does not say, the error around it may
   const inner = message?.trimStart().startsWith("{") ? Json.object(Json.parse(message)) : undefined
   const said: Partial<ProviderError> = inner === undefined ? {} : read(inner)
@@ -139,6 +154,7 @@ export const read = (payload: Json.Json | undefined): ProviderError => {
     exception?.[0],
     label(root?.__type),
     Json.text(Json.object(error?.innererror)?.code),
+    found === undefined ? undefined : "validation_error",
     // OpenRouter gives reasons for what it did not pass on
     Json.array(metadata?.reasons).length > 0 ? "moderation" : undefined,
     ...details.map((item) => Json.text(item.reason)),
@@ -154,10 +170,7 @@ export const read = (payload: Json.Json | undefined): ProviderError => {
     code: said.code ?? code,
     type: said.type ?? Json.text(error?.type) ?? Json.text(error?.status),
     param: said.param ?? Json.text(error?.param),
-    status: said.status ??
-      statusOf(code) ??
-      statusOf(label(error?.status_code)) ??
-      statusOf(label(error?.originalStatusCode)),
+    status: said.status ?? statusIn(error) ?? statusIn(root),
     ...(names.length === 0 ? {} : { names }),
     ...(raw === undefined ? {} : { raw }),
     ...(retryDelay === undefined ? {} : { retryDelay })
@@ -183,13 +196,22 @@ const isError = (root: Json.JsonObject): boolean =>
   root.object === "error" || root.type === "error" || errorOf(root) !== undefined
   || (root.choices === undefined && (exceptionOf(root) !== undefined || isBare(root)))
 
+const messageOf = (root: Json.JsonObject): string | undefined => Json.text(root.message) ?? Json.text(root.Message)
+
 const isBare = (root: Json.JsonObject): boolean =>
   detail(root.detail) !== undefined
-  || ((Json.text(root.message) ?? Json.text(root.Message)) !== undefined
-    && (isName(root.code) || isName(root.__type)
-      || [root.code, root.status, root.status_code, root.statusCode].some((value) =>
-        statusOf(label(value)) !== undefined
-      )))
+  || (messageOf(root) !== undefined
+    && (isName(root.code) || isName(root.__type) || statusIn(root) !== undefined))
+
+/**
+ * The object of a payload of a stream that says in a message alone what may be an error: by its words. It is one if it is the last
+ * thing said; some servers also say so why the answer has to wait.
+ */
+export const saidIn = (payload: Json.Json | undefined): Json.JsonObject | undefined => {
+  const root = Json.object(payload)
+  const message = root === undefined || root.choices !== undefined ? undefined : messageOf(root)
+  return message === undefined || ProviderErrorKind.ofMessage(message) === undefined ? undefined : root
+}
 
 /** A name of an error, and neither a number nor the word that all is well. */
 const isName = (value: Json.Json | undefined): boolean => {

@@ -32,7 +32,7 @@ const names: Table = [
   // Groq: the model called a tool, or wrote JSON, that cannot be read
   [/^(tooluse|jsonvalidate)failed/, "response"],
   [
-    /overload|unavailable|capacity|server|internal|apierror|timeout|deadline|insufficientsystem|modelerror|modelstreamerror|notready/,
+    /overload|unavailable|capacity|server|internal|timeout|deadline|insufficientsystem|modelerror|modelstreamerror|notready/,
     "server"
   ],
   [/contentfilter|contentpolicy|contentmoderation|moderation|safety|responsibleaipolicy|datainspection/, "policy"],
@@ -41,7 +41,7 @@ const names: Table = [
     "authentication"
   ],
   [/permission|forbidden|accessdenied/, "permission"],
-  [/invalid|badrequest|notfound|unsupported|unprocessable|validation/, "request"]
+  [/invalid|badrequest|notfound|(un|not)supported|unprocessable|validation|toolarge/, "request"]
 ]
 
 /** Codes of connections that broke. */
@@ -113,7 +113,9 @@ const words: Table = [
         "reached your specified api usage limits", // Anthropic
         "insufficient (account )?(balance|credit|quota|fund)",
         "exceeded your current quota", // OpenAI
-        "used all available credits|spending limit|doesn't have any credits", // xAI
+        "spending limit", // xAI
+        // xAI, Hugging Face, Cloudflare
+        "(exceeded|used (up|all)|out of|\\bno\\b|n't have|not have|not enough).{0,40}\\b(credits?|balance|funds|free allocation)\\b",
         "(purchase|add|requires) (more )?credits", // OpenRouter
         "billing (hard )?limit|enable billing"
       ].join("|"),
@@ -140,30 +142,52 @@ const words: Table = [
   ]
 ]
 
+/** What statuses mean in words: for a message that has neither a status nor a name with it. */
+const phrases: Table = [
+  [/payment required|\bbilling\b/i, "quota"],
+  [/rate.?limit|too many( \w+)? requests|exceed.{0,40}\brequests?\b|throttl|slow down/i, "rateLimit"],
+  [
+    /overload|unavailable|capacity|internal|\bbusy\b|time.?out|timed out|deadline|bad gateway|upstream|connection|network/i,
+    "server"
+  ],
+  [
+    /unauthori[sz]ed|unauthenticated|authentication|\bcredentials?\b|(invalid|incorrect|expired|missing)( \w+)? (token|key)\b/i,
+    "authentication"
+  ],
+  [/forbidden|permission|access denied|not (allowed|permitted)|no(t have)? access/i, "permission"],
+  [
+    /not found|not exist|not support|unsupported|bad request|too large|unprocessable|invalid (request|input|argument|parameter|value|model)/i,
+    "request"
+  ]
+]
+
+const find = (table: Table, text: string): Kind | undefined => table.find(([pattern]) => pattern.test(text))?.[1]
+
+/** What a message means by itself. */
+export const ofMessage = (message: string): Kind | undefined =>
+  find(words, message) ?? (/\s/.test(message) ? find(phrases, message) : kindOfName(message))
+
 /** These kinds also come from names that are too general, so that words may say more. */
 const isVague = (kind: Kind): boolean => kind === "request" || kind === "server"
 
 const isOneOf = (kind: Kind | undefined, ...kinds: ReadonlyArray<Kind>): kind is Kind =>
   kind !== undefined && kinds.includes(kind)
 
-/**
- * What kind of failure an error is. The status (400 or more) decides where there is one, refined by names and then by
- * words: 429 is a quota or a rate (always a rate if it is over in a moment), 400 an overflow, a policy, a key or an empty
- * account. Without a status the names decide, then the words; without either it is the server's failure.
- */
-export const kind = (error: ProviderError.ProviderError, status: number | undefined): Kind => {
-  const said = [error.message, error.raw].join("\n")
-  const given = [...error.names ?? [], error.code, error.type]
-  const isRate = (status === undefined || status === 429) && isOfAMoment([said, ...given].join("\n"))
-  const asLimit = (kind: Kind): Kind => isRate && kind === "quota" ? "rateLimit" : kind
-  const all = given.flatMap((name) => kindOfName(name) ?? []).map(asLimit)
-  if (all.includes("overflow") || moreThanAMinuteAllows.test(said)) return "overflow"
-  const named = all.find((kind) => kind === "quota") ?? all.find((kind) => !isVague(kind)) ?? all[0]
-  const worded = words.flatMap(([pattern, kind]) => pattern.test(said) ? [asLimit(kind)] : [])[0]
-  const isOverflow = worded === "overflow" && !isRate && !isOneOf(named, "rateLimit", "quota")
-  if (status === undefined) {
-    return isOverflow ? "overflow" : isOneOf(named, "request") ? worded ?? named : named ?? worded ?? "server"
-  }
+/** The status of most errors of a kind: what an error without one says further is read as it is there. */
+const usualStatus: Record<Exclude<Kind, "network">, number> = {
+  authentication: 401,
+  permission: 403,
+  quota: 429,
+  rateLimit: 429,
+  overflow: 400,
+  policy: 400,
+  request: 400,
+  response: 400,
+  server: 500
+}
+
+/** What an error with a status is, by its names and its words too. */
+const ofStatus = (status: number, said: string, named: Kind | undefined, worded: Kind | undefined): Kind => {
   switch (status) {
     case 401:
       return "authentication"
@@ -190,10 +214,31 @@ export const kind = (error: ProviderError.ProviderError, status: number | undefi
     case 505:
       return "request"
     default:
-      if (isOverflow) return "overflow"
+      if (worded === "overflow" && !isOneOf(named, "rateLimit", "quota")) return "overflow"
       if (status >= 500) return "server"
       if (isOneOf(named, "policy", "quota", "authentication", "response")) return named
       if (status === 400 && named === "rateLimit") return named
       return isOneOf(worded, "policy", "quota", "authentication") ? worded : "request"
   }
+}
+
+/**
+ * What kind of failure an error is. The status (400 or more) decides where there is one, refined by names and then by
+ * words: 429 is a quota or a rate (always a rate if it is over in a moment), 400 an overflow, a policy, a key or an empty
+ * account. Without a status the names decide which one it would have been, or else the words; without either it is the
+ * server's failure.
+ */
+export const kind = (error: ProviderError.ProviderError, status: number | undefined): Kind => {
+  const said = [error.message, error.raw].join("\n").trim()
+  const given = [...error.names ?? [], error.code, error.type]
+  const isRate = (status === undefined || status === 429) && isOfAMoment([said, ...given].join("\n"))
+  const all = given.flatMap((name) => kindOfName(name) ?? [])
+    .map((kind) => isRate && kind === "quota" ? "rateLimit" : kind)
+  if (all.includes("overflow") || moreThanAMinuteAllows.test(said)) return "overflow"
+  const named = all.find((kind) => kind === "quota") ?? all.find((kind) => !isVague(kind)) ?? all[0]
+  const found = find(words, said)
+  const worded = isRate && isOneOf(found, "quota", "overflow") ? "rateLimit" : found
+  if (status !== undefined) return ofStatus(status, said, named, worded)
+  const guess = named ?? worded ?? ofMessage(said) ?? (isRate ? "rateLimit" : "server")
+  return guess === "network" ? guess : ofStatus(usualStatus[guess], said, guess, worded)
 }
