@@ -191,7 +191,7 @@ describe("an error inside a 200 stream", () => {
     ["a gateway", { message: "Unauthorized: sign in and try again" }, "Authentication"],
     ["a gateway", { error: "The model `x` does not exist" }, "InvalidRequest"],
     ["a gateway", { error: { message: "Invalid value for 'temperature'", type: null } }, "InvalidRequest"]
-  ])("is classified as the status would be: of %s, %j", ([_, body, reason]) =>
+  ])("is classified as the status would be: of %s, %j", ([, body, reason]) =>
     Effect.gen(function*() {
       assert.deepStrictEqual([yield* read(body, "event: error\n"), yield* read(body, "")], [reason, reason])
       assert.strictEqual(ModelErrors.fromPart(body).reason._tag, reason)

@@ -93,10 +93,10 @@ const isOfStream = (cause: unknown, { responseBody, url }: Thrown): boolean =>
     ? Json.object(Json.parse(responseBody))?.sequence_number !== undefined
     : url === undefined && !(cause instanceof Error)
 
-/** The provider's own error: from the body, else from the data of a stream's error, else the error itself. */
-const providerError = ({ data, responseBody, statusCode: _, ...thrown }: Thrown): ProviderError.ProviderError =>
+/** The provider's own error: from the body, else from the data of a stream's error, else the error itself without its status. */
+const providerError = ({ data, responseBody, ...thrown }: Thrown): ProviderError.ProviderError =>
   ProviderError.fromAnswer({
-    body: responseBody ?? (typeof data === "object" && data !== null ? data : thrown),
+    body: responseBody ?? (typeof data === "object" && data !== null ? data : { ...thrown, statusCode: undefined }),
     headers: thrown.responseHeaders
   })
 
