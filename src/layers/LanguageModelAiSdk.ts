@@ -10,7 +10,7 @@
  *
  * Owns the call and its answer. Does not retry, does not run tools, does not know of runs.
  */
-import type { LanguageModelV4, LanguageModelV4StreamResult } from "@ai-sdk/provider"
+import type { LanguageModelV4 } from "@ai-sdk/provider"
 import * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import * as Clock from "effect/Clock"
@@ -88,12 +88,9 @@ const checkVersion = (caller: Failures.Caller): Effect.Effect<void, AiError.AiEr
     )
 }
 
-/** Fails on an answer that would be read as a stream without events. */
-const checkAnswer = (
-  caller: Failures.Caller,
-  answer: LanguageModelV4StreamResult
-): Effect.Effect<void, AiError.AiError> =>
-  /^text\/html\b/.test(answer.response?.headers?.["content-type"] ?? "")
+/** Fails on an answer that would be read as a stream without events, whatever is in it. */
+const checkAnswer = (caller: Failures.Caller, contentType: string): Effect.Effect<void, AiError.AiError> =>
+  /^text\/html\b/.test(contentType)
     ? refuse(caller, (host) => `${host} answered with a web page instead of an event stream; check the base URL`)
     : Effect.void
 
@@ -133,11 +130,12 @@ export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effe
       try: async () => await model.doStream({ ...request, abortSignal: controller.signal }),
       catch: (cause) => new Failures.Broken("call", cause)
     }).pipe(Effect.catch(failing(caller)))
-    yield* checkAnswer(caller, answer)
+    const contentType = answer.response?.headers?.["content-type"] ?? ""
+    yield* checkAnswer(caller, contentType)
     const reader = answer.stream.getReader()
     // abort first: a cancelled stream may wait for a connection that only the abort closes
     yield* Effect.addFinalizer(() => Effect.andThen(abort, Effect.promise(() => reader.cancel().catch(() => {}))))
-    return Answer.parts(reader, caller, new Set(call.tools.map(({ name }) => name))).pipe(
+    return Answer.parts(reader, caller, contentType, new Set(call.tools.map(({ name }) => name))).pipe(
       Stream.catch((broken) => Stream.fromEffect(failing(caller)(broken)))
     )
   })

@@ -1,7 +1,7 @@
 /** What goes wrong with models of the AI SDK: statuses, errors inside a stream, bodies that are not streams, networks. */
 import { createAnthropic } from "@ai-sdk/anthropic"
 import { createOpenAI } from "@ai-sdk/openai"
-import { APICallError, type LanguageModelV4, LoadAPIKeyError } from "@ai-sdk/provider"
+import { APICallError, type LanguageModelV4, type LanguageModelV4StreamPart, LoadAPIKeyError } from "@ai-sdk/provider"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Logger, References } from "effect"
 import { type AiError, Prompt, Toolkit } from "effect/ai"
@@ -235,6 +235,52 @@ describe("without an answer", () => {
         assert.include(error.message, `${server.host} answered with a web page`)
       })
   )
+
+  const json = { "content-type": "application/json; charset=utf-8" }
+
+  it.effect.each<readonly [string, Sdk.Maker, object | string]>([
+    ["an error, to Anthropic's package", Sdk.anthropic, apiError("authentication_error", "invalid x-api-key")],
+    ["an error, to Google's", Sdk.google, googleError(401, "UNAUTHENTICATED", "no")],
+    ["an error, to OpenAI's", Sdk.responses, { error: { code: "insufficient_quota", message: "no" } }],
+    ["nothing", Sdk.anthropic, ""]
+  ])("JSON is not a stream, and asking again does not help: with %s", ([, make, body]) =>
+    Effect.gen(function*() {
+      const { error, server } = yield* failure(make, OpenAi.status(200, body, json))
+      assert.deepStrictEqual([tagOf(error), error.isRetryable], ["InvalidRequest", false])
+      assert.include(
+        error.message,
+        `${server.host} answered with application/json instead of an event stream, perhaps with an error`
+      )
+    }))
+
+  it.effect.each<readonly [string, OpenAi.Reply]>([
+    ["JSON that has begun", { ...OpenAi.events(named(begin())), headers: json }],
+    ["an event stream without an event", OpenAi.events("")]
+  ])("%s is a stream, which was cut", ([, reply]) =>
+    Effect.gen(function*() {
+      const { error } = yield* failure(Sdk.anthropic, reply)
+      assert.strictEqual(tagOf(error), "StreamTruncated")
+    }))
+
+  const finish = {
+    type: "finish",
+    finishReason: { unified: "stop", raw: "end" },
+    usage: { inputTokens: {}, outputTokens: {} }
+  }
+
+  it.effect.each<readonly [string, ReadonlyArray<object>, Record<string, string> | undefined]>([
+    ["JSON", [{ type: "stream-start", warnings: [] }, { type: "text-start", id: "1" }, finish], json],
+    ["JSON without a text", [finish], json],
+    ["an answer without headers", [finish], undefined]
+  ])("a stream that a package makes of a whole answer is heard: of %s", ([, parts, headers]) =>
+    Effect.gen(function*() {
+      const stream = ReadableStream.from(parts as ReadonlyArray<LanguageModelV4StreamPart>)
+      const response = headers === undefined ? {} : { headers }
+      const model = bedrock({ doStream: () => Promise.resolve({ stream, response }) })
+      const outcome = yield* Effect.provide(OpenAi.outcome(), LanguageModelAiSdk.layer(model))
+      assert.strictEqual(outcome.error, undefined)
+      assert.strictEqual(OpenAi.finishOf(outcome.parts)?.reason, "stop")
+    }))
 
   it.effect("a missing key is reported with what to set", () =>
     Effect.gen(function*() {

@@ -2,7 +2,7 @@
  * Reads the stream of a call to its end.
  *
  *   part* ── finish that the provider gave ──▶ the finish, and the end
- *     ├──── finish that it did not | end of the stream ──▶ fails as truncated
+ *     ├──── finish that it did not | end of the stream ──▶ fails as truncated; without a part of JSON, as no stream
  *     ├──── error part, then for a moment a finish, which has the usage ──▶ fails
  *     └──── broken stream ──▶ fails
  *
@@ -10,6 +10,7 @@
  * the parts are (`StreamParts`).
  */
 import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart } from "@ai-sdk/provider"
+import type * as AiError from "effect/ai/AiError"
 import type * as Response from "effect/ai/Response"
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
@@ -18,6 +19,7 @@ import * as Pull from "effect/Pull"
 import * as Stream from "effect/Stream"
 import * as AdapterErrors from "../provider/AdapterErrors.ts"
 import * as Closing from "../provider/Closing.ts"
+import type { Origin } from "../provider/Origin.ts"
 import * as UndeclaredResult from "../provider/UndeclaredResult.ts"
 import * as UsedSoFar from "../provider/UsedSoFar.ts"
 import * as Container from "./Container.ts"
@@ -36,6 +38,8 @@ interface Reader {
    */
   readonly read: (part: LanguageModelV4StreamPart, out: Array<Part>) => void
   readonly outcome: () => "finished" | Failures.Broken | undefined
+  /** Why an answer that ends here is none. */
+  readonly unfinished: () => AiError.AiError
   /** What the package has to say about the call. */
   readonly warnings: () => StreamStart["warnings"]
 }
@@ -46,6 +50,16 @@ interface Reader {
  */
 const isMadeUp = ({ raw, unified }: LanguageModelV4FinishReason): boolean =>
   unified === "interrupted" || (unified === "other" && !raw)
+
+/** JSON and no stream of it. A package that asked for a whole answer makes parts of it; others find no event in it. */
+const isJson = /^application\/(problem\+)?json\b/i
+
+const notAStream = (origin: Origin): AiError.AiError =>
+  AdapterErrors.notTheApi(
+    origin,
+    "answered with application/json instead of an event stream, perhaps with an error; check the base URL, the key and the "
+      + "account, and that the model can stream"
+  )
 
 /** Whether the next call goes on with the answer that ends so. */
 const goesOn = (reason: Response.FinishReason): boolean => reason === "pause" || reason === "tool-calls"
@@ -66,17 +80,23 @@ const used = ({ usage }: Finish, out: Array<Part>): void => {
   out.push(UsedSoFar.part(StreamParts.usage(usage ?? {})))
 }
 
-const makeReader = (caller: Failures.Caller, tools: ReadonlySet<string>): Reader => {
+const makeReader = (caller: Failures.Caller, contentType: string, tools: ReadonlySet<string>): Reader => {
   const model = Metadata.nameOf(caller.model)
   let warnings: StreamStart["warnings"] = []
   let outcome: ReturnType<Reader["outcome"]>
+  let hasBegun = false
+
+  const unfinished = () => {
+    const origin = Failures.originOf(caller)
+    return !hasBegun && isJson.test(contentType) ? notAStream(origin) : AdapterErrors.truncated(origin)
+  }
 
   const finish = (part: Finish, out: Array<Part>) => {
     const isCut = isMadeUp(part.finishReason)
     const reason = StreamParts.finishReason(part.finishReason)
     if (isCut || reason === "failed") {
-      const origin = Failures.originOf(caller)
-      outcome = new Failures.Broken("answer", isCut ? AdapterErrors.truncated(origin) : AdapterErrors.gaveUp(origin))
+      const error = isCut ? unfinished() : AdapterErrors.gaveUp(Failures.originOf(caller))
+      outcome = new Failures.Broken("answer", error)
       used(part, out)
     } else {
       outcome = "finished"
@@ -90,6 +110,7 @@ const makeReader = (caller: Failures.Caller, tools: ReadonlySet<string>): Reader
     else if (part.type === "finish") finish(part, out)
     else if (part.type === "stream-start") warnings = quiet(part.warnings ?? [], caller)
     else {
+      hasBegun = true
       const read = StreamParts.fromPart(part, model)
       if (read === undefined) return
       out.push(read.type === "tool-result" && !tools.has(read.name) ? UndeclaredResult.part(read) : read)
@@ -107,6 +128,7 @@ const makeReader = (caller: Failures.Caller, tools: ReadonlySet<string>): Reader
       }
     },
     outcome: () => outcome,
+    unfinished,
     warnings: () => warnings
   }
 }
@@ -122,14 +144,18 @@ const pullFrom = (
     ({ done, value }) => done ? Cause.done() : Effect.succeed(value)
   )
 
-/** The parts of a stream, as they arrive; results of other tools than `tools` in a form that effect/ai can read (`UndeclaredResult`). */
+/**
+ * The parts of a stream of this content type, as they arrive; results of other tools than `tools` in a form that effect/ai can read
+ * (`UndeclaredResult`).
+ */
 export const parts = (
   given: ReadableStreamDefaultReader<LanguageModelV4StreamPart>,
   caller: Failures.Caller,
+  contentType: string,
   tools: ReadonlySet<string>
 ): Stream.Stream<Part, Failures.Broken> => {
   const pull = pullFrom(given)
-  const reader = makeReader(caller, tools)
+  const reader = makeReader(caller, contentType, tools)
   const rest = (out: Array<Part>) => Effect.map(pull, (part) => reader.read(part, out))
   const handOut = (out: ReadonlyArray<Part>) =>
     Effect.suspend(() => Arr.isReadonlyArrayNonEmpty(out) ? Effect.succeed(out) : next)
@@ -146,7 +172,7 @@ export const parts = (
           ? Effect.andThen(logWarnings(reader.warnings(), caller), next)
           : handOut(out)
       },
-      onDone: () => Effect.fail(new Failures.Broken("answer", AdapterErrors.truncated(Failures.originOf(caller)))),
+      onDone: () => Effect.fail(new Failures.Broken("answer", reader.unfinished())),
       onFailure: Effect.failCause
     })
   })
