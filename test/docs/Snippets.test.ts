@@ -1,4 +1,5 @@
 /** What snippets on the pages do when they run, if no example shows it. */
+import { createAnthropic } from "@ai-sdk/anthropic"
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
@@ -40,8 +41,10 @@ import {
   StopWhen,
   UiMessages
 } from "../../src/index.ts"
+import * as ModelAiSdk from "../../src/layers/ModelAiSdk.ts"
 import { ScriptedModel } from "../../src/testing/index.ts"
 import * as Loopback from "../support/Loopback.ts"
+import * as OpenAi from "../support/OpenAiServer.ts"
 import * as Overloaded from "../support/Overloaded.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestStore from "../support/TestStore.ts"
@@ -499,6 +502,28 @@ describe("docs/providers.md", () => {
       ])
       for (const layer of [metered(model(said), report("one")), around, each]) yield* Effect.provide(ask, layer)
       assert.deepStrictEqual(reports, ["one 7", "second 7"])
+    }))
+
+  it.effect("a model of the AI SDK with a `fetch` that follows no redirects takes key and conversation nowhere else", () =>
+    Effect.gen(function*() {
+      const other = yield* OpenAi.make(OpenAi.status(401, {}))
+      const location = `${other.baseUrl}/messages`
+      const server = yield* OpenAi.make(OpenAi.status(307, "", { location }))
+      const anthropic = createAnthropic({
+        apiKey: "k",
+        baseURL: server.baseUrl,
+        fetch: (input, init) => fetch(input, { ...init, redirect: "manual" })
+      })
+      const { reason } = yield* Effect.gen(function*() {
+        const agent = yield* Agent.make({ instructions: "" })
+        return yield* Effect.flip(agent.run({ input: "Hello!" }))
+      }).pipe(Effect.provide([
+        Fiberloop.layer,
+        SessionStoreMemory.layer,
+        ModelAiSdk.layer({ model: anthropic("claude-sonnet-4-5") })
+      ]))
+      assert.deepStrictEqual([server.requests.length, other.requests.length], [1, 0])
+      assert.include(reason.message, `${server.host} redirects to ${location} (HTTP 307), which is not followed`)
     }))
 })
 
