@@ -187,18 +187,27 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         assert.notStrictEqual(given.result, "x".repeat(100))
       }))
 
+    /** Gives "yes" to a tool whose handler has the suffix "!". */
+    const answeredYes = Effect.gen(function*() {
+      const success = Schema.String.pipe(Schema.decodeTo(Schema.String, {
+        decode: SchemaGetter.transformEffect((text: string) => Effect.map(Suffix, (suffix) => text + suffix)),
+        encode: SchemaGetter.transform((text: string) => text)
+      }))
+      const asking = Toolkit.make(Tool.make("ask", { success }))
+      const layer = asking.toLayer({ ask: () => Effect.succeed("") })
+      const foundIn = yield* Layer.build(Layer.provide(layer, Layer.succeed(Suffix, "!")))
+      const handlers = { tools: asking.tools, foundIn } as unknown as ToolExecutor.Handlers
+      return yield* ToolExecutorToolkit.make.answeredWith(handlers, "ask", "yes")
+    })
+
     it.effect("is decoded with the services of the tool's handler", () =>
       Effect.gen(function*() {
-        const success = Schema.String.pipe(Schema.decodeTo(Schema.String, {
-          decode: SchemaGetter.transformEffect((text: string) => Effect.map(Suffix, (suffix) => text + suffix)),
-          encode: SchemaGetter.transform((text: string) => text)
-        }))
-        const asking = Toolkit.make(Tool.make("ask", { success }))
-        const layer = asking.toLayer({ ask: () => Effect.succeed("") })
-        const foundIn = yield* Layer.build(Layer.provide(layer, Layer.succeed(Suffix, "!")))
-        const handlers = { tools: asking.tools, foundIn } as unknown as ToolExecutor.Handlers
-        const given = yield* ToolExecutorToolkit.make.answeredWith(handlers, "ask", "yes")
-        assert.deepStrictEqual(given, { result: "yes!" })
+        assert.deepStrictEqual(yield* answeredYes, { result: "yes!" })
+      }))
+
+    it.effect("is decoded with the caller's services instead of them, as in a call", () =>
+      Effect.gen(function*() {
+        assert.deepStrictEqual(yield* Effect.provideService(answeredYes, Suffix, "?"), { result: "yes?" })
       }))
 
     it.effect("is needed when the tool says so, and then every call of it asks", () =>
