@@ -133,6 +133,14 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         }
       }))
 
+    it.effect("because its own model called a tool of the same name that it was not given settles Failed", () =>
+      Effect.gen(function*() {
+        const reason = new AiError.ToolNotFoundError({ toolName: "plain", availableTools: ["find"] })
+        const error = AiError.make({ module: "LanguageModel", method: "generateText", reason })
+        const { outcome } = yield* execute("plain", { plain: () => Effect.fail(error) })
+        assert.deepStrictEqual(outcome, ToolRun.failed(error.message))
+      }))
+
     const thrown: Array<[string, unknown, string]> = [
       ["an Error", new Error("boom"), "boom"],
       ["an Error without a message", new TypeError(), "TypeError"],
