@@ -292,4 +292,14 @@ describe("an application that knows better", () => {
       yield* over
       assert.strictEqual(RunLog.endOf(seen), "RunCompleted(stop)")
     }))
+
+  it.effect("leaves a provider the common policy, whatever its name", () =>
+    Effect.gen(function*() {
+      const { over, seen } = yield* Watch.started([Overloaded.fail(), ScriptedModel.text("ok")], {
+        agent: { retry: RetryPolicy.make({ base: 0 }) },
+        info: { provider: "constructor", name: "scripted" }
+      })
+      yield* over
+      assert.strictEqual(RunLog.endOf(seen), "RunCompleted(stop)")
+    }))
 })
