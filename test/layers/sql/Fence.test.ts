@@ -52,6 +52,15 @@ it.effect("a session that was written to since is not removed to free its id", (
     assert.strictEqual(yield* owner, "somebody")
   }))
 
+it.effect("a session is given back, and not removed, if its writer does not know that its first write was stored", () =>
+  Effect.gen(function*() {
+    const { claims, row, sql, statements } = yield* taken
+    yield* sql`UPDATE fiberloop_sessions SET head = 1`
+    yield* claims.release({ ...row, owner: "somebody", info: SessionRows.toInfo(row) }, 0)
+    const left = yield* statements.look("s", 0)
+    assert.deepStrictEqual([left?.owner, left?.head], [null, 1])
+  }))
+
 it.effect("the owner before renews no lease of the next one", () =>
   Effect.gen(function*() {
     const { row, statements } = yield* taken
