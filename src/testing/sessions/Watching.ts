@@ -121,6 +121,26 @@ export const watching = (name: string, test: Test): void => {
     )
 
     test(
+      "fails when the session is removed, and emits nothing of another that has its id by then",
+      Effect.gen(function*() {
+        const store = yield* SessionStore.SessionStore
+        const [seen, another] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+        yield* write("s", [started({ seq: 1 })])
+        const fiber = yield* store.watch("s").pipe(
+          Stream.tap(() => Effect.andThen(Deferred.succeed(seen, undefined), Deferred.await(another))),
+          Stream.take(2),
+          Stream.runCollect,
+          Effect.forkChild
+        )
+        yield* Deferred.await(seen)
+        yield* store.remove("s")
+        yield* write("s", notices(1, 2))
+        yield* Deferred.succeed(another, undefined)
+        assert.strictEqual(yield* tagOf(Fiber.join(fiber)), "SessionNotFound")
+      })
+    )
+
+    test(
       "ends when interrupted, and the session continues",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore
