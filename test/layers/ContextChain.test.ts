@@ -170,6 +170,16 @@ describe("a chain", () => {
     assert.match(passedOver[0]!, why)
   })
 
+  it("passes over one whose result keeps only a part of the latest message of the user", () => {
+    const [task, place] = [Message.text("go"), Message.text("to Oslo")]
+    const asked = Transcript.fromLog(Draft.log(Draft.started("", { messages: [Message.user([task, place])] })))
+    const half = giving({ strategy: "half", upTo: 1_000, replacement: [Message.user([task])] })
+    const plan = ContextChain.make([half]).plan(Views.view(asked, { force: "overflow" }))
+    assert(plan._tag === "Compact")
+    const { message } = Effect.runSync(Effect.flip(ContextChain.make([half]).compact(plan.request)))
+    assert.strictEqual(message, "the strategy \"half\" did not keep the latest message of the user")
+  })
+
   it("fails with all reasons when none helps, and counts what was spent", () => {
     const { ledger, noted } = noting()
     const result = compact(ContextChain.make([failing, growing]), { force: "overflow", ledger })
