@@ -109,6 +109,19 @@ describe("SQLite: an input sent to a run", () => {
       assert.deepStrictEqual(heard, [input("a")])
     }))
 
+  it.effect("that this version cannot read is passed over, and is then gone from the database", () =>
+    Effect.gen(function*() {
+      const file = yield* TwoStores.newFile
+      const [here, there] = yield* TwoStores.onFile(file)
+      const { heard } = yield* writer(there)
+      yield* here.send!("s", "run-1", input("a"))
+      sqlOn(file, (db) => db.exec("UPDATE fiberloop_sent SET body = '{}'"))
+      yield* here.send!("s", "run-1", input("b"))
+      yield* TwoStores.looked
+      assert.deepStrictEqual(heard, [input("b")])
+      assert.lengthOf(waitingIn(file), 0)
+    }))
+
   it.effect("that nobody took is deleted after some minutes, and with its session at once", () =>
     Effect.gen(function*() {
       const file = yield* TwoStores.newFile
