@@ -2,6 +2,10 @@
 import { assert, it } from "@effect/vitest"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Result from "effect/Result"
+import * as TestClock from "effect/testing/TestClock"
+import * as RunError from "../../src/run/RunError.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import { Observers } from "../../src/services/Observers.ts"
 import * as SubAgents from "../../src/services/SubAgents.ts"
@@ -64,4 +68,19 @@ it.effect("a new turn is reported from its first word on", () =>
     const begun = { ...Drafts.turnStarted(2), seq: 2, at: 0, runId: "own", version: 1 } as RunEvent.Durable
     const told = yield* reports([[saying("a long text")], [begun, saying("a longer text", 2)], [saying(" again", 2)]])
     assert.deepStrictEqual(told, ["a long text", "a longer text", "a longer text again"])
+  }))
+
+it.effect("a run is not waited for while its session has another run", () =>
+  Effect.gen(function*() {
+    let tries = 0
+    const run = () =>
+      Effect.suspend(() => {
+        tries++
+        return Effect.fail(RunError.sessionBusy("own", "another"))
+      })
+    const running = yield* Effect.forkChild(SubAgents.run({ run }, { input: "go" }, "own"))
+    yield* TestClock.adjust("1 minute")
+    const ended = yield* Fiber.join(running)
+    assert.strictEqual(Result.isFailure(ended) && ended.failure.reason._tag, "SessionBusy")
+    assert.strictEqual(tries, 1)
   }))
