@@ -37,3 +37,12 @@ it.effect("of sessions that changed together, only those whose id fits a notific
     for (const id of ["x".repeat(8_000), "s"]) signals.notify(id)
     assert.deepStrictEqual(yield* Deferred.await(sent), ["s"])
   }))
+
+it.effect("what changed last is notified even if the store closes right after it", () =>
+  Effect.gen(function*() {
+    const sent: Array<string> = []
+    const send = (sessionIds: ReadonlyArray<string>) => Effect.sync(() => sent.push(...sessionIds))
+    const made = PgSignals.make({ send, receive: Effect.never })
+    yield* Effect.scoped(Effect.map(made, (signals) => signals.notify("s")))
+    assert.deepStrictEqual(sent, ["s"])
+  }))
