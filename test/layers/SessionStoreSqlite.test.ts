@@ -279,6 +279,13 @@ describe("a path that cannot be a store", () => {
       assert.deepStrictEqual(readdirSync(folder), ["s.db"])
     }))
 
+  it.effect("a database of SQLite's own tables alone, whose others were dropped, is taken as an empty one", () =>
+    Effect.gen(function*() {
+      const file = join(yield* temporaryFolder, "s.db")
+      sqlOn(file, (db) => db.exec("CREATE TABLE customers (x INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE customers"))
+      assert.deepStrictEqual(yield* (yield* make(file)).list(), [])
+    }))
+
   it.effect("a text file is left unchanged", () =>
     Effect.gen(function*() {
       const folder = yield* temporaryFolder
