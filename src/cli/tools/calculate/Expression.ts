@@ -6,7 +6,7 @@
  *     product = unary (("*" | "/" | "mod" | "of" | "%" before a number or "(") unary)*
  *     unary   = ("+" | "-") unary | power
  *     power   = percent ("^" unary)?                      2^3^2 is 2^(3^2), -2^2 is -(2^2)
- *     percent = primary "%"*                              17% is 0.17
+ *     percent = primary "%"*                              17% is 0.17; 230 + 17% is refused, as it can mean 230 * 1.17
  *     primary = number | "(" sum ")"
  */
 import * as Result from "effect/Result"
@@ -27,6 +27,12 @@ export const evaluate = (text: string): Result.Result<Value.Value, Value.Problem
 }
 
 const wrong = (message: string): Value.NoValue => new Value.NoValue("Syntax", message)
+
+const ambiguous = (sign: string, share: string): Value.NoValue =>
+  wrong(
+    `"${sign} ${share}%" can mean ${share}% of what is before it, or ${share}/100: ` +
+      `write "${sign} ${share}% of" and the number, or "${sign} ${share}/100".`
+  )
 
 const token = /\s*(?:(\d[\d,]*(?:\.\d*)?(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?)|(\*\*|mod\b|of\b|[-+*/^%()×·÷−–]))/iy
 const sameAs: Record<string, string> = { "**": "^", "×": "*", "·": "*", "÷": "/", "−": "-", "–": "-", "of": "*" }
@@ -83,11 +89,22 @@ class Parser {
   }
 
   #sum(): Value.Value {
+    let from = this.#at
     let left = this.#product()
+    let isShare = this.#isShare(from)
     for (let sign = this.#take("+", "-"); sign !== undefined; sign = this.#take("+", "-")) {
-      left = (sign === "+" ? Value.add : Value.subtract)(left, this.#product())
+      from = this.#at
+      const right = this.#product()
+      if (!isShare && this.#isShare(from)) throw ambiguous(sign, this.#tokens[from]!)
+      isShare &&= this.#isShare(from)
+      left = (sign === "+" ? Value.add : Value.subtract)(left, right)
     }
     return left
+  }
+
+  /** Whether what was read from there on is a percentage and nothing else. */
+  #isShare(from: number): boolean {
+    return this.#at === from + 2 && this.#tokens[from + 1] === "%"
   }
 
   #product(): Value.Value {
