@@ -13,6 +13,7 @@ import { suite } from "../../src/testing/SessionStoreSuite.ts"
 import * as PgDatabases from "../support/PgDatabases.ts"
 import * as Traces from "../support/Traces.ts"
 import * as BegunForCalls from "./BegunForCalls.ts"
+import * as RowBehind from "./RowBehind.ts"
 
 const scope = Scope.makeUnsafe()
 let url: string
@@ -72,6 +73,15 @@ const many = Effect.gen(function*() {
   })
   return { store, plansOf }
 })
+
+it.live("a session whose row is behind its log is refused, and can be removed", () =>
+  Effect.gen(function*() {
+    const inSchema = yield* PgDatabases.schema(url)
+    yield* RowBehind.check(
+      yield* SessionStorePg.make({ url: inSchema }),
+      (head) => PgDatabases.query(inSchema, `UPDATE fiberloop_sessions SET head = ${head}`)
+    )
+  }))
 
 it.live("sessions with rare ends are found by an index, without scanning the others", () =>
   Effect.gen(function*() {

@@ -15,6 +15,7 @@ import { suite } from "../../src/testing/SessionStoreSuite.ts"
 import { temporaryFolder } from "../support/Processes.ts"
 import { assertOneLine, database, make, options, plansOf, reasonOf, sqlOn } from "../support/SqliteStores.ts"
 import * as Traces from "../support/Traces.ts"
+import * as RowBehind from "./RowBehind.ts"
 
 suite(
   "SessionStoreSqlite",
@@ -369,6 +370,16 @@ describe("a database in another state", () => {
       assertOneLine(reason.message)
     }))
 
+  it.effect("with a session whose row is behind its log refuses that session, and can remove it", () =>
+    Effect.gen(function*() {
+      const file = join(yield* temporaryFolder, "sessions.db")
+      const store = yield* make(file)
+      yield* RowBehind.check(
+        store,
+        (head) => Effect.sync(() => sqlOn(file, (db) => db.exec(`UPDATE fiberloop_sessions SET head = ${head}`)))
+      )
+    }))
+
   it.effect("that was cut short is refused", () =>
     Effect.gen(function*() {
       const { file, folder } = yield* database
@@ -397,15 +408,15 @@ describe("a database in another state", () => {
       }))
   }
 
-  it.effect("with an event beyond its head is not overwritten", () =>
+  it.effect("with an event that came beyond the head of an open session is not overwritten", () =>
     Effect.gen(function*() {
       const { file } = yield* database
+      const session = yield* (yield* make(file)).open("s", options)
       sqlOn(file, (db) =>
         db.exec(
           `INSERT INTO fiberloop_log (key, new_run, type, version, at, body)
             SELECT key + 1, new_run, type, version, at, body FROM fiberloop_log WHERE seq = 3`
         ))
-      const session = yield* (yield* make(file)).open("s", options)
       assert.strictEqual((yield* reasonOf(session.append([notice({ seq: 4 })])))._tag, "StaleWriter")
       assert.strictEqual(session.head(), 3)
     }))

@@ -31,7 +31,7 @@ interface ClaimStatements {
 }
 
 export const make = (sql: SqlClient.SqlClient, lease: Duration.Duration): ClaimStatements => {
-  const { caughtUp, leaseTime, sessions } = SessionDialect.make(sql)
+  const { caughtUp, isBehind, leaseTime, sessions } = SessionDialect.make(sql)
   const leaseFrom = (now: number) => sql`${leaseTime(now)} + ${Duration.toMillis(lease)}`
   // not `*`: in a transaction, Postgres refuses a prepared statement whose columns have become more, by a later version
   const columns = sql.literal(
@@ -42,7 +42,8 @@ export const make = (sql: SqlClient.SqlClient, lease: Duration.Duration): ClaimS
   return {
     look: (sessionId, now) =>
       first(sql<SessionRows.SeenRow>`
-        SELECT ${columns}, lease > ${leaseTime(now)} AS leased FROM ${sessions} WHERE id = ${sessionId}`),
+        SELECT ${columns}, lease > ${leaseTime(now)} AS leased, ${isBehind} AS behind
+        FROM ${sessions} WHERE id = ${sessionId}`),
     insert: (sessionId, owner, now) =>
       first(sql<Row>`
         INSERT INTO fiberloop_sessions (id, epoch, owner, lease, head, title, turns, created_at, updated_at)

@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
+import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Looking from "./Looking.ts"
 import type * as SessionClaims from "./SessionClaims.ts"
 import * as SessionRows from "./SessionRows.ts"
@@ -23,7 +24,10 @@ interface SessionAborts {
   /** Runs `onAsked` when a look finds that the owner is asked, until the scope closes; does not wait for it. */
   readonly listen: (owner: Owner, onAsked: Effect.Effect<void>) => Effect.Effect<void, never, Scope.Scope>
   /** `false` where nobody who can be asked holds the session for this run. */
-  readonly ask: (sessionId: string, runId: string) => Effect.Effect<boolean, SqlError.SqlError>
+  readonly ask: (
+    sessionId: string,
+    runId: string
+  ) => Effect.Effect<boolean, SqlError.SqlError | SessionStore.StoreError>
   /** Whether an owner of the session was asked to abort this run, and nobody has forgotten that since. */
   readonly isDue: (claim: Claim, runId: string) => Effect.Effect<boolean, SqlError.SqlError>
   /** Drops what was asked of the session's owners before this claim. */

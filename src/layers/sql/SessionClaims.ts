@@ -33,8 +33,10 @@ export interface Claim {
 type Fault = SqlError.SqlError | SessionStore.StoreError
 
 export interface SessionClaims {
-  /** The row of a session that has events. An id that the database would take for another finds none. */
-  readonly find: (sessionId: string) => Effect.Effect<SessionRows.SeenRow | undefined, SqlError.SqlError>
+  /** The row of a session that has events, whatever they are. An id that the database would take for another finds none. */
+  readonly look: (sessionId: string) => Effect.Effect<SessionRows.SeenRow | undefined, SqlError.SqlError>
+  /** The same; fails where the row is not that of the log. */
+  readonly find: (sessionId: string) => Effect.Effect<SessionRows.SeenRow | undefined, Fault>
   /** The row of a session that has events; fails where there is none. */
   readonly get: (sessionId: string) => Effect.Effect<SessionRows.SeenRow, Fault>
   /** The owner that keeps others from the session, if it has one. */
@@ -69,10 +71,15 @@ export const make = Effect.fnUntraced(function*(
   /** Claims of this store are live until they are released, even when it was too busy to renew a lease in time. */
   const held = new Set<string>()
 
-  const find = Effect.fnUntraced(function*(sessionId: string) {
+  const look = Effect.fnUntraced(function*(sessionId: string) {
     if (SessionErrors.checkIds(sessionId) !== undefined) return undefined
     const row = yield* statements.look(sessionId, yield* Clock.currentTimeMillis)
-    return row === undefined || row.head === 0 ? undefined : row
+    return row === undefined || (row.head === 0 && !row.behind) ? undefined : row
+  })
+
+  const find = Effect.fnUntraced(function*(sessionId: string) {
+    const row = yield* look(sessionId)
+    return row?.behind ? yield* SessionErrors.isBehind(row) : row
   })
 
   const ownerOf = (row: SessionRows.OwnedRow) => {
@@ -90,6 +97,7 @@ export const make = Effect.fnUntraced(function*(
     while (true) {
       const now = yield* Clock.currentTimeMillis
       const row = yield* statements.look(sessionId, now)
+      if (row?.behind) return yield* SessionErrors.isBehind(row)
       if (!options.create && (row === undefined || row.head === 0)) {
         return yield* SessionErrors.notFound(sessionId)
       }
@@ -148,6 +156,7 @@ export const make = Effect.fnUntraced(function*(
     })
 
   return {
+    look,
     find,
     get: (sessionId) =>
       Effect.flatMap(

@@ -18,6 +18,8 @@ interface SessionDialect {
   readonly leaseTime: (now: number) => Fragment
   /** What sessions are read from: rows that are up to date with each one's last event. */
   readonly sessions: Fragment
+  /** True of a row of `sessions` whose log goes on after its last event, as none does that only this code wrote. */
+  readonly isBehind: Fragment
   /** Assignments to append to others, in an UPDATE of `fiberloop_sessions`, that bring the row up to date. */
   readonly caughtUp: Fragment
   /** The table of events. */
@@ -42,6 +44,9 @@ export const make = (sql: SqlClient.SqlClient): SessionDialect =>
     pg: () => ({
       leaseTime: () => sql.literal("CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)"),
       sessions: sql.literal("fiberloop_sessions"),
+      isBehind: sql.literal(
+        "EXISTS (SELECT 1 FROM fiberloop_events AS log WHERE log.session = fiberloop_sessions.session AND log.seq > head)"
+      ),
       caughtUp: sql.literal(""),
       events: sql.literal("fiberloop_events"),
       run: sql.literal("run"),
@@ -54,6 +59,14 @@ export const make = (sql: SqlClient.SqlClient): SessionDialect =>
     orElse: () => ({
       leaseTime: (now: number) => sql`${now}`,
       sessions: sql.literal("fiberloop_sessions_current"),
+      // the row of a session in use is made from its last event
+      isBehind: sql.literal(
+        `owner IS NULL AND EXISTS (
+          SELECT 1 FROM fiberloop_log AS log
+          WHERE log.key > (fiberloop_sessions_current.session << 32 | head)
+            AND log.key < (fiberloop_sessions_current.session + 1 << 32)
+        )`
+      ),
       caughtUp: sql.literal(`,
         (head, turns, updated_at) = (
           SELECT head, turns, updated_at

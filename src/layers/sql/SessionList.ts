@@ -98,7 +98,8 @@ export const make = (sql: SqlClient.SqlClient, claims: SessionClaims.SessionClai
     Effect.map(claims.find(sessionId), (row) => row === undefined ? undefined : SessionRows.toInfo(row))
 
   const remove = Effect.fnUntraced(function*(sessionId: string) {
-    const row = yield* claims.get(sessionId)
+    const row = yield* claims.look(sessionId)
+    if (row === undefined) return yield* SessionErrors.notFound(sessionId)
     const owner = claims.ownerOf(row)
     if (owner !== undefined) return yield* SessionErrors.busy(sessionId, owner.runId)
     const removed = yield* sql`

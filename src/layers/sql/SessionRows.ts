@@ -39,7 +39,10 @@ export interface OwnedRow extends Pick<SessionRow, "owner"> {
 }
 
 /** A row with the state of its lease when it was looked at. */
-export interface SeenRow extends SessionRow, OwnedRow {}
+export interface SeenRow extends SessionRow, OwnedRow {
+  /** whether the log went on after `head` then: row and log do not belong together */
+  readonly behind: boolean | number
+}
 
 /** The same, as far as a list needs it. */
 export interface ListedRow extends InfoRow, OwnedRow {}

@@ -36,7 +36,7 @@ export const noPlace = (
 ): SessionStore.StoreError =>
   RunError.invalidInput(
     "at",
-    near.length === 0
+    at === undefined || near.length === 0
       ? `Session "${sessionId}" cannot be forked yet: none of its turns has ended. Wait for the first one.`
       : `Session "${sessionId}" cannot be forked at event ${at}, where neither a turn nor a run ends. ` +
         (near.length === 1
@@ -71,6 +71,10 @@ export const unreadable = (
 
 export const damaged = (sessionId: string, seq: number, how: string): SessionStore.StoreError =>
   refused(`Event ${seq} of session "${sessionId}" ${how}: its log is damaged. Nothing was changed; restore a backup.`)
+
+/** The log goes on after the event that the session's row names as its last, `head`. */
+export const isBehind = ({ head, id }: { readonly head: number; readonly id: string }): SessionStore.StoreError =>
+  damaged(id, head + 1, `comes after event ${head}, which its row in fiberloop_sessions has as the last`)
 
 /** An error for the first of `events` with more than `maxEventBytes` of JSON. */
 export const tooLarge = (events: Arr.NonEmptyReadonlyArray<RunEvent.Durable>): SessionStore.StoreError | undefined => {

@@ -73,7 +73,7 @@ it.effect("the owner before renews no lease of the next one", () =>
 it.effect("removing a session taken since fails with SessionBusy", () =>
   Effect.gen(function*() {
     const { claims, owner, row, sql } = yield* taken
-    const { remove } = SessionList.make(sql, { ...claims, get: () => Effect.succeed(row) })
+    const { remove } = SessionList.make(sql, { ...claims, look: () => Effect.succeed(row) })
     assert.strictEqual((yield* Effect.flip(remove("s"))).reason._tag, "SessionBusy")
     assert.strictEqual(yield* owner, "somebody")
   }))

@@ -8,3 +8,10 @@ it.each(["a\0b", "a\ud800b"])("an id that databases cannot store is quoted, and 
     `The id ${JSON.stringify(id)} holds NUL or half a surrogate pair, which databases cannot store. Use another id.`
   )
 })
+
+it.each([[[]], [[9]]])("a fork at no event of a log in which no turn has ended names no event: %j", (near) => {
+  assert.strictEqual(
+    SessionErrors.noPlace("s", undefined, near).message,
+    "Session \"s\" cannot be forked yet: none of its turns has ended. Wait for the first one."
+  )
+})
