@@ -334,20 +334,43 @@ describe("lines that are not a session are refused by line number, and leave not
       ["none at all", () => [], "There are no lines"],
       ["a file that is something else", at(1, () => "# Notes"), "Line 1 is not a JSON object"],
       ["JSON that is something else", at(1, () => "{\"name\":\"x\"}"), "Line 1 is not the header"],
-      ["a header without an id", replaced(1, "\"s\"", "\"\""), "Line 1 is an incomplete header"],
-      ["a header without a count", replaced(1, /,"events":\d+/, ""), "Line 1 is an incomplete header"],
+      [
+        "a header without an id",
+        replaced(1, "\"s\"", "\"\""),
+        "Line 1 is a header whose \"sessionId\" is missing or wrong"
+      ],
+      [
+        "a header with an id that no database keeps",
+        replaced(1, "\"s\"", "\"a\\u0000\""),
+        "Line 1 is a header whose \"sessionId\" is missing or wrong"
+      ],
+      [
+        "a header of no version",
+        replaced(1, "\"version\":1,", ""),
+        "Line 1 is a header whose \"version\" is missing or wrong"
+      ],
+      [
+        "a header without a count",
+        replaced(1, /,"events":\d+/, ""),
+        "Line 1 is a header whose \"events\" is missing or wrong"
+      ],
       [
         "a header of no events",
         (lines: Lines) => [lines[0]!.replace(/"events":\d+/, "\"events\":0")],
-        "Line 1 is an incomplete header"
+        "Line 1 is a header whose \"events\" is missing or wrong"
       ],
       ["no header", (lines: Lines) => lines.slice(1), "Line 1 is not the header"],
       ["a line that was cut", at(3, (text) => text.slice(0, -5)), "Line 3 is not a JSON object"],
       ["a list", at(3, () => "[]"), "Line 3 is not a JSON object"],
       ["an empty line", (lines: Lines) => [...lines.slice(0, 2), "", ...lines.slice(2)], "Line 3 is empty"],
-      ["an event without a type", replaced(3, "\"FromTomorrow\"", "null"), "Line 3 is not an event"],
-      ["a time that is none", replaced(3, "\"at\":20", "\"at\":2.5"), "Line 3 is not an event"],
-      ["a run that no database keeps", replaced(3, "\"run-1\"", "\"a\\u0000\""), "Line 3 is not an event"],
+      ["an event without a type", replaced(3, "\"FromTomorrow\"", "null"), "Line 3 holds an event whose \"_tag\" is"],
+      ["a number that is a text", replaced(3, "\"seq\":2", "\"seq\":\"2\""), "Line 3 holds an event whose \"seq\" is"],
+      ["a time that is none", replaced(3, "\"at\":20", "\"at\":2.5"), "Line 3 holds an event whose \"at\" is"],
+      [
+        "a run that no database keeps",
+        replaced(3, "\"run-1\"", "\"a\\u0000\""),
+        "Line 3 holds an event whose \"runId\" is"
+      ],
       ["a missing event", (lines: Lines) => lines.toSpliced(2, 1), "Line 3 holds event 3, but event 2 is next"],
       ["an event twice", (lines: Lines) => lines.toSpliced(2, 0, lines[1]!), "Line 3 holds event 1"],
       [
@@ -412,7 +435,7 @@ describe("lines that are not a session are refused by line number, and leave not
       assert.strictEqual(
         message,
         "Line 7 holds a ContextCompacted whose \"snapshot.state.openCalls.0.phase\" does not follow from the lines before it; " +
-          "nothing was imported. Export the session again."
+          "nothing was imported. Export the session again, or correct the lines if they were edited."
       )
       assert.strictEqual((yield* imported(yield* SessionStoreMemory.make, lines)).head, 6)
     }))

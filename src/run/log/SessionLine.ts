@@ -44,12 +44,11 @@ export const fromEvent = (event: RunEvent.Durable): string => {
 /** The header, from line 1; refuses a line that is not one, or that a newer version made. */
 export const toHeader = (line: string): Read<Header> =>
   Result.flatMap(object(1, line), (header) => {
-    const { events, sessionId } = header
     if (header["format"] !== format) return damaged(1, "is not the header of a session that fiberloop exported")
     if (isCount(header["version"]) && header["version"] > version) return newer(1, header["version"], version)
-    return header["version"] === version && isText(sessionId) && isCount(events)
-      ? Result.succeed({ sessionId, events })
-      : damaged(1, "is an incomplete header")
+    return isHeader(header)
+      ? Result.succeed({ sessionId: header.sessionId, events: header.events })
+      : damaged(1, `is a header ${firstWrong(header, headerFields)}`)
   })
 
 /**
@@ -59,7 +58,7 @@ export const toHeader = (line: string): Read<Header> =>
 export const toEvent = (line: string, seq: number, steps: EventMigrations.Steps): Read<RunEvent.Durable> => {
   const at = seq + 1
   return Result.flatMap(object(at, line), (stored) => {
-    if (!isEvent(stored)) return damaged(at, "is not an event")
+    if (!isEvent(stored)) return damaged(at, `holds an event ${firstWrong(stored, eventFields)}`)
     if (stored.seq !== seq) return damaged(at, `holds event ${stored.seq}, but event ${seq} is next`)
     if (stored.version > RunEvent.version) return newer(at, stored.version, RunEvent.version)
     const event = EventMigrations.migrate(stored, steps)
@@ -93,7 +92,7 @@ export const invalid = (what: string): LineError =>
   new RunError.NonRetryableError<Refusal>({
     _tag: "InvalidInput",
     field: "lines",
-    message: `${what}; nothing was imported. Export the session again.`
+    message: `${what}; nothing was imported. Export the session again, or correct the lines if they were edited.`
   })
 
 const damaged = (line: number, what: string): Read<never> => Result.fail(invalid(`Line ${line} ${what}`))
@@ -108,7 +107,7 @@ const newer = (line: number, found: number, known: number): Read<never> =>
     })
   )
 
-const object = (line: number, text: string): Read<Readonly<Record<string, unknown>>> => {
+const object = (line: number, text: string): Read<Line> => {
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return Result.succeed({ ...value })
@@ -118,15 +117,36 @@ const object = (line: number, text: string): Read<Readonly<Record<string, unknow
   return damaged(line, text.trim() === "" ? "is empty" : "is not a JSON object")
 }
 
-/** Databases keep these fields in their own columns: integers, and text without NUL and lone surrogates. */
-const isEvent = (value: Readonly<Record<string, unknown>>): value is EventMigrations.Stored & typeof value =>
-  isText(value["_tag"]) && isText(value["runId"]) && isCount(value["seq"]) && Number.isSafeInteger(value["at"]) &&
-  Number.isSafeInteger(value["version"])
+type Line = Readonly<Record<string, unknown>>
+type Fields = Readonly<Record<string, (value: unknown) => boolean>>
+
+const isHeader = (value: Line): value is Header & Line => firstWrong(value, headerFields) === undefined
+
+const isEvent = (value: Line): value is EventMigrations.Stored & Line => firstWrong(value, eventFields) === undefined
+
+/** Names the first field that is not as it has to be, in the order in which they are written. */
+const firstWrong = (value: Line, fields: Fields): string | undefined => {
+  for (const name in fields) if (!fields[name]!(value[name])) return wrongAt(name)
+  return undefined
+}
+
+const wrongAt = (path: string): string => `whose "${path}" is missing or wrong`
 
 const isText = (value: unknown): value is string =>
   typeof value === "string" && value !== "" && value.isWellFormed() && !value.includes("\0")
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0
+
+const headerFields: Fields = { version: (value) => value === version, sessionId: isText, events: isCount }
+
+/** Databases keep these fields in their own columns: integers, and text without NUL and lone surrogates. */
+const eventFields: Fields = {
+  _tag: isText,
+  seq: isCount,
+  at: Number.isSafeInteger,
+  runId: isText,
+  version: Number.isSafeInteger
+}
 
 const checks = new Map<string, (event: unknown) => Result.Result<unknown, SchemaIssue.Issue>>(
   RunEvent.Durable.members.map((
@@ -143,7 +163,7 @@ const wrongIn = (event: RunEvent.Durable): string | undefined => {
     const result = checks.get(event._tag)?.(event)
     if (result === undefined || Result.isSuccess(result)) return undefined
     const path = pathsOf(result.failure).issues[0]?.path ?? []
-    return `whose "${path.map(String).join(".")}" is missing or wrong`
+    return wrongAt(path.map(String).join("."))
   } catch {
     return "that is nested too deeply"
   }
