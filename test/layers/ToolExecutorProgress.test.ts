@@ -4,6 +4,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
+import * as ToolExecutorToolkit from "../../src/layers/ToolExecutorToolkit.ts"
 import * as ToolRun from "../support/ToolRun.ts"
 
 describe.each(ToolRun.ways)("handlers that are %s", (way) => {
@@ -18,6 +19,19 @@ describe.each(ToolRun.ways)("handlers that are %s", (way) => {
         })
         assert.deepStrictEqual(progress, [1, 2, 3, 4])
         assert.deepStrictEqual(outcome, { _tag: "Succeeded", result: "done" })
+      }))
+
+    it.effect("that is a text is cut like a result, and any other value is whole", () =>
+      Effect.gen(function*() {
+        const text = "y".repeat(1000)
+        const { outcome, progress } = yield* execute("plain", {
+          plain: (_: unknown, { preliminary }: { preliminary: (value: unknown) => Effect.Effect<void> }) =>
+            Effect.as(Effect.forEach(["short", text, { text }], preliminary), text)
+        }).pipe(Effect.provideService(ToolExecutorToolkit.ResultLimit, 100))
+        assert.deepStrictEqual(progress.slice(0, 1), ["short"])
+        assert.deepStrictEqual<unknown>(outcome, { _tag: "Succeeded", result: progress[1] })
+        assert.include(progress[1], "[900 of 1000 characters left out]")
+        assert.deepStrictEqual<unknown>(progress.slice(2), [{ text }])
       }))
 
     it.effect("that does not fit the schema settles NotEncodable", () =>

@@ -12,6 +12,7 @@ import type * as Fiber from "effect/Fiber"
 import type * as Schema from "effect/Schema"
 import * as Tracer from "effect/Tracer"
 import * as Detached from "../../services/fibers/Detached.ts"
+import { ResultLimit } from "../../services/ResultLimit.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import * as BehindHandle from "./BehindHandle.ts"
 import * as JsonForm from "./JsonForm.ts"
@@ -20,6 +21,7 @@ import * as NoHandler from "./NoHandler.ts"
 import * as PlainJson from "./PlainJson.ts"
 import type * as Settling from "./Settling.ts"
 import type * as ToolCodecs from "./ToolCodecs.ts"
+import { truncate } from "./Truncation.ts"
 
 type Running = Fiber.Fiber<ToolCodecs.Result | undefined, unknown>
 
@@ -36,7 +38,7 @@ export const start = (
 ): Settling.Exited | Running => {
   const progress = (encoded: unknown) => {
     const json = JsonForm.of(tool.successSchema as Schema.Top, encoded)
-    return json._tag === "Json" ? observer.progress(PlainJson.value(json)) : Effect.void
+    return json._tag === "Json" ? observer.progress(shown(json, Context.get(context, ResultLimit))) : Effect.void
   }
   let fiber: Running | undefined
   const handler = KnownHandler.find(handlers, tool)
@@ -52,6 +54,10 @@ export const start = (
   }
   return fiber.pollUnsafe() ?? fiber
 }
+
+/** A text is cut like a result; any other value stays what its readers expect. */
+const shown = (json: PlainJson.Json, limit: number): Schema.Json =>
+  json.isText ? truncate(json.text, limit).text : PlainJson.value(json)
 
 const isExit = (running: Effect.Effect<ToolCodecs.Result, unknown>): running is Exit.Exit<ToolCodecs.Result, unknown> =>
   Exit.isExit(running)
