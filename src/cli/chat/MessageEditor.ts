@@ -47,7 +47,7 @@ const edited = (streams: LineStreams.Streams, past: Past): Effect.Effect<Typed> 
       terminal: true
     })
     if (!isDumb) yield* unmarkedAtTheShell(input, output)
-    const paste = yield* pasting(input, editor)
+    const paste = yield* pasting(input)
     yield* endingAhead(input, editor)
     return yield* Effect.callback<Typed>((resume) => {
       let isOver = false
@@ -138,30 +138,12 @@ const remember = (history: Array<string>, text: string): void => {
   history.splice(0, history.length, ...[text, ...history.filter((it) => it !== text)].slice(0, mostRemembered))
 }
 
-/**
- * Whether the keys that come now are a paste, for terminals that mark it. What stands after the cursor is put aside until the paste has
- * ended, because its line feeds end the line where they are pasted.
- */
-const pasting = (input: Readable, editor: Readline.Interface) => {
+/** Whether the keys that come now are a paste, for terminals that mark it. */
+const pasting = (input: Readable) => {
   const paste = { isOpen: false }
-  let after = ""
-  editor.on("close", () => after = "")
   const onKey = (_: string | undefined, key: { readonly name?: string } | undefined) => {
-    if (key?.name === "paste-start") {
-      paste.isOpen = true
-      const rest = editor.line.slice(editor.cursor)
-      // a message from the history with several lines stays one that can be edited
-      if (rest === "" || rest.includes("\n")) return
-      after = rest
-      editor.write(null, { ctrl: true, name: "k" })
-    }
-    if (key?.name === "paste-end") {
-      paste.isOpen = false
-      if (after === "") return
-      editor.write(after)
-      for (const _ of after) editor.write(null, { name: "left" })
-      after = ""
-    }
+    if (key?.name === "paste-start") paste.isOpen = true
+    if (key?.name === "paste-end") paste.isOpen = false
   }
   return Effect.acquireRelease(
     Effect.sync(() => {

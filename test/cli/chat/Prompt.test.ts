@@ -1,19 +1,14 @@
 /** The prompt of a chat in a real terminal. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import * as OpenAiServer from "../../support/OpenAiServer.ts"
-import * as Replies from "../Replies.ts"
 import * as Terminal from "../Terminal.ts"
 import { sandbox } from "../tools/files/Sandbox.ts"
 
-const keys = { home: "\x01", ctrlC: "\x03", ctrlD: "\x04", left: "\x1b[D" }
-
-/** What a terminal sends that marks what is pasted. */
-const paste = (text: string) => `\x1b[200~${text}\x1b[201~`
+const keys = { home: "\x01", ctrlC: "\x03", ctrlD: "\x04" }
 
 /** A chat that waits for its first message. */
 const chat = Effect.fnUntraced(function*(options: Partial<Terminal.Options> = {}) {
-  const terminal = yield* Terminal.start(["chat"], { cwd: yield* sandbox(), ...options })
+  const terminal = yield* Terminal.start(["chat", "--model", "offline"], { cwd: yield* sandbox(), ...options })
   yield* terminal.sees("›")
   return terminal
 })
@@ -46,25 +41,5 @@ describe("Ctrl-C at the prompt", () => {
       yield* sees("again to leave.\n›")
       yield* type(keys.ctrlD)
       assert.include((yield* ended).screen, "› words that take more than one row\nPress Ctrl-C again")
-    }))
-})
-
-describe("what is pasted into the middle of a line", () => {
-  it.live("stands there in the message, with several lines, too", () =>
-    Effect.gen(function*() {
-      const model = yield* OpenAiServer.make(Replies.says("One."), Replies.says("Two."))
-      const { ended, sees, type } = yield* chat({ env: { ...Replies.env(model), FIBERLOOP_MODEL: "m" } })
-      for (const text of ["x\ny", "x"]) {
-        yield* type("before after")
-        yield* type(keys.left.repeat(5) + paste(text))
-        yield* sees("x")
-        yield* type("\r")
-        yield* sees("completed")
-        yield* sees("\n›")
-      }
-      yield* type(keys.ctrlD)
-      assert.include((yield* ended).screen, "› before x\n… yafter\nOne.")
-      const typed = model.requests.map(({ body }) => body.messages.at(-1).content)
-      assert.deepStrictEqual(typed, ["before x\nyafter", "before xafter"])
     }))
 })
