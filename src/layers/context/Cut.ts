@@ -27,9 +27,9 @@ export interface Cut {
 }
 
 /**
- * The cut; undefined where it would leave nothing out. What the run was given stays too where that fits beside the latest message.
- * Where the cut is not enough, because the rest is still too much to send or by the strategy's own measure, whatever had no
- * answer before the latest message goes too.
+ * The cut; undefined where it would leave nothing out. What the run was given stays too where there is room for it. Where the cut is
+ * not enough, because the rest is still too much to send or by the strategy's own measure, whatever had no answer before the latest
+ * message goes too.
  */
 export const make = (
   view: ContextManager.View,
@@ -38,50 +38,66 @@ export const make = (
 ): Cut | undefined => {
   const entries = Transcript.entries(view.transcript)
   const latest = Said.latest(entries)
+  const cut = keeping(view, entries, latest === undefined ? [] : [latest], keep, isEnough)
   const input = Said.input(entries, view.input, latest)
-  const isMade = (cut: Cut | undefined) => cut !== undefined && isEnough(cut)
-  if (latest !== undefined && input !== undefined) {
-    const mayStay = view.force !== "overflow" && fits(view, undefined)
-    const both = [input, latest]
-    const beside = keeping(view, entries, both, endOf(view, entries, keep, both), (cut) => mayStay || isMade(cut))
-    if (beside.fits) return beside.cut
-  }
-  const said = latest === undefined ? [] : [latest]
-  // in a manual compaction, what may be sent may stay
-  const mayStay = view.force === "manual"
-  return keeping(view, entries, said, endOf(view, entries, keep), (cut) => mayStay || isMade(cut)).cut
+  if (cut === undefined || latest === undefined || input === undefined) return cut
+  const room = roomIn(view)
+  if (2 * view.size.of(Said.message(entries, input)) > room) return cut
+  const both = [input, latest]
+  const beside = keeping(view, entries, both, within(view, entries, both, keep, room), isEnough)
+  return beside !== undefined && isEnough(beside) && fits(view, beside, room) ? beside : cut
 }
 
-/** Where the older part ends; what was said and is `reserved` takes its room from the tokens that stay. */
-const endOf = (
-  { size, transcript }: ContextManager.View,
+/**
+ * Tokens that are left with what the run was given: some of those that may be sent stay free for the turns to come, and a context that
+ * was refused becomes clearly smaller.
+ */
+const roomIn = ({ force, size: { limit = Infinity, tokens } }: ContextManager.View): number =>
+  Math.min(share * (force === undefined ? limit : Math.min(limit, tokens)), tokens - 1)
+
+const share = 0.7
+
+/** How much of the newest part stays if what was said stays besides, of which one message is not of that part. */
+const within = (
+  { size: { fixed, of } }: ContextManager.View,
   entries: Said.Entries,
+  said: ReadonlyArray<Said.Said>,
   keep: Keep,
-  reserved: ReadonlyArray<Said.Said> = []
-): number => {
-  const mayGo = Math.max(entries.length - keep.messages, fitting(entries, keep.tokens, size.of, reserved))
-  let at = Math.min(mayGo, lastExchange(entries))
-  // results stay with their calls: a cut between them moves past them
-  while (entries[at]?.message.role === "tool") at++
-  return Math.min(at, openAt(entries, transcript))
+  room: number
+): Keep => {
+  const stays = Said.whole(entries, said).filter(({ entry, isKept }) => isKept || entry.memory !== undefined)
+  const taken = stays.reduce((sum, { entry }) => sum + of(entry.message), fixed)
+  return { messages: keep.messages - 1, tokens: Math.min(keep.tokens, room - taken) }
 }
 
-/** The cut at `end` that keeps what was said, if need be without the unanswered words beside it; and whether it is one to make. */
+/** The cut that keeps the newest part and what was said, if need be without the unanswered words beside it. */
 const keeping = (
   view: ContextManager.View,
   entries: Said.Entries,
   said: ReadonlyArray<Said.Said>,
-  end: number,
-  isEnough: (cut: Cut | undefined) => boolean
-): { readonly cut: Cut | undefined; readonly fits: boolean } => {
-  const result = (cut: Cut | undefined) => ({ cut, fits: isEnough(cut) && fits(view, cut) })
-  const whole = result(cutAt(Said.whole(entries.slice(0, end), said), entries.slice(end)))
+  keep: Keep,
+  isEnough: (cut: Cut) => boolean
+): Cut | undefined => {
   const open = openAt(entries, view.transcript)
+  const end = Math.min(endOf(entries, keep, view.size.of), open)
+  const whole = cutAt(Said.whole(entries.slice(0, end), said), entries.slice(end))
   const beside = said.filter((one) => one.at < open && !Said.isWhole(entries, one))
-  if (whole.fits || beside.length === 0) return whole
+  if (beside.length === 0) return whole
+  // in a manual compaction, what may be sent may stay
+  const mayStay = view.force === "manual" || (whole !== undefined && isEnough(whole))
+  if (mayStay && fits(view, whole)) return whole
   // else one message that is too much for the model would stay so for ever, whatever is said after it
   const after = Math.max(end, ...beside.map(({ at }) => at + 1))
-  return result(cutAt(Said.apart(entries.slice(0, after), said), entries.slice(after)))
+  return cutAt(Said.apart(entries.slice(0, after), said), entries.slice(after))
+}
+
+/** Where the older part ends, if no calls are open. */
+const endOf = (entries: Said.Entries, keep: Keep, of: ContextManager.Size["of"]): number => {
+  const mayGo = Math.max(entries.length - keep.messages, fitting(entries, keep.tokens, of))
+  let at = Math.min(mayGo, lastExchange(entries))
+  // results stay with their calls: a cut between them moves past them
+  while (entries[at]?.message.role === "tool") at++
+  return at
 }
 
 /** The index of the message whose calls are open. */
@@ -91,14 +107,17 @@ const openAt = (entries: Said.Entries, transcript: Transcript.Transcript): numbe
   return at < 0 ? Infinity : at
 }
 
-/** Whether what stays may be sent, as far as that is known; without a cut, everything stays. */
-const fits = ({ size, transcript }: ContextManager.View, cut: Cut | undefined): boolean => {
+/** Whether what stays takes at most so many tokens, as far as a limit is known; without a cut, everything stays. */
+const fits = (
+  { size: { fixed, limit, of }, transcript }: ContextManager.View,
+  cut: Cut | undefined,
+  most = limit ?? Infinity
+): boolean => {
   const { replacement, upTo } = cut ?? { replacement: [], upTo: 0 }
-  const { fixed, limit } = size
-  if (limit === undefined) return true
+  if (most === Infinity) return true
   const kept = Transcript.entries(transcript).filter(({ memory, seq }) => seq > upTo || memory !== undefined)
   const messages = [...replacement, ...kept.map(({ message }) => message)]
-  return messages.reduce((sum, message) => sum + size.of(message), fixed) <= limit
+  return messages.reduce((sum, message) => sum + of(message), fixed) <= most
 }
 
 /** The index of the last message that is not the results of calls. */
@@ -106,18 +125,11 @@ const lastExchange = (entries: Said.Entries): number =>
   Math.max(0, entries.findLastIndex(({ message }) => message.role !== "tool"))
 
 /** The index of the first of the newest messages that fit. */
-const fitting = (
-  entries: Said.Entries,
-  tokens: number,
-  of: ContextManager.Size["of"],
-  reserved: ReadonlyArray<Said.Said>
-): number => {
+const fitting = (entries: Said.Entries, tokens: number, of: ContextManager.Size["of"]): number => {
   if (tokens === Infinity) return 0
-  const places = new Set(reserved.map(({ at }) => at))
   let left = tokens
-  for (const at of places) left -= of(entries[at]!.message)
   for (let at = entries.length - 1; at >= 0; at--) {
-    if (!places.has(at)) left -= of(entries[at]!.message)
+    left -= of(entries[at]!.message)
     if (left < 0) return at + 1
   }
   return 0

@@ -4,6 +4,7 @@
  * Does not own where the conversation is cut (`Cut`).
  */
 import * as Canonical from "../../run/Canonical.ts"
+import type * as Message from "../../run/Message.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import * as Legality from "../../run/transcript/Legality.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
@@ -43,9 +44,17 @@ export const input = (
 
 /** The index of the part with which the words begin in a message; -1 where they are not in it. */
 const placeOf = (entry: Entry, words: ReadonlyArray<string>): number => {
-  if (!Transcript.isSaid(entry) || entry.message.role !== "user") return -1
+  if (!Transcript.isSaid(entry) || entry.message.role !== "user" || entry.message.content.length < words.length) {
+    return -1
+  }
   const parts = entry.message.content.map(Canonical.canonical)
   return parts.findLastIndex((_, from) => words.every((word, i) => word === parts[from + i]))
+}
+
+/** As a message of its own. */
+export const message = (entries: Entries, { at, from, to }: Said): Message.Message => {
+  const { message } = entries[at]!
+  return message.role === "user" ? { ...message, content: message.content.slice(from, to) } : message
 }
 
 /** A message, or a part of one. */

@@ -5,6 +5,7 @@ import * as Message from "../../../src/run/Message.ts"
 import type * as RunEvent from "../../../src/run/RunEvent.ts"
 import * as Transcript from "../../../src/run/Transcript.ts"
 import * as Usage from "../../../src/run/Usage.ts"
+import type * as ContextManager from "../../../src/services/ContextManager.ts"
 import * as Draft from "../../support/Drafts.ts"
 import * as Views from "../../support/Views.ts"
 
@@ -107,17 +108,128 @@ describe("what the run was given", () => {
 
   it("takes its room from what stays of the rest", () => {
     const transcript = Transcript.fromLog(Draft.log(
-      Draft.started("x".repeat(1_600)),
+      Draft.started("x".repeat(1_200)),
       ...turns(1, 6),
       Draft.input("please hurry"),
       ...turns(7, 8)
     ))
-    const input = [Message.user("x".repeat(1_600))]
+    const input = [Message.user("x".repeat(1_200))]
     const view = Views.view(transcript, { input, limit: 1_000 })
     const cut = Cut.make(view, { messages: 100, tokens: 700 })
     const after = Views.after(transcript, { strategy: "s", usage: Usage.zero, ...cut! })
     assert.deepStrictEqual(saidIn(after), [...input[0]!.content, ...hurry.content])
     assert.isAtMost(Views.tokens(after), 1_000)
+  })
+
+  it("goes where it would take more than half of the room, and the newest part stays as it was", () => {
+    const transcript = Transcript.fromLog(Draft.log(
+      Draft.started("x".repeat(1_600)),
+      ...turns(1, 6),
+      Draft.input("please hurry"),
+      ...turns(7, 8)
+    ))
+    const keep = { messages: 100, tokens: 700 }
+    const cut = (input?: ReadonlyArray<Message.UserMessage>) =>
+      Cut.make(Views.view(transcript, { input, limit: 1_000 }), keep)
+    assert.deepStrictEqual(cut([Message.user("x".repeat(1_600))]), cut())
+  })
+
+  it("leaves room for turns to come, so that each of them does not need a cut of its own", () => {
+    const transcript = Transcript.fromLog(Draft.log(
+      Draft.started("x".repeat(1_200)),
+      ...turns(1, 6),
+      Draft.input("please hurry"),
+      ...turns(7, 8)
+    ))
+    const view = Views.view(transcript, { input: [Message.user("x".repeat(1_200))], limit: 1_000 })
+    const cut = Cut.make(view, { messages: 100, tokens: 990 })
+    assert.isAtMost(Views.tokens(Views.after(transcript, { strategy: "s", usage: Usage.zero, ...cut! })), 700)
+  })
+
+  it("goes where the last exchange leaves too little room for turns to come", () => {
+    const transcript = Transcript.fromLog(Draft.log(
+      Draft.started("x".repeat(1_200)),
+      ...turns(1, 3),
+      Draft.input("please hurry"),
+      Draft.turnStarted(4),
+      Draft.assistant([Draft.call("work", {})], { turn: 4 }),
+      Draft.settled("4.0", "x".repeat(1_800))
+    ))
+    const keep = { messages: 100, tokens: 700 }
+    const cut = (input?: ReadonlyArray<Message.UserMessage>) =>
+      Cut.make(Views.view(transcript, { input, limit: 1_000 }), keep)
+    assert.deepStrictEqual(cut([Message.user("x".repeat(1_200))]), cut())
+    assert.notDeepEqual(cut([Message.user("x")]), undefined)
+  })
+
+  it("goes where it is a large part of what a provider refused, and no window is known", () => {
+    const transcript = Transcript.fromLog(Draft.log(
+      Draft.started("x".repeat(1_600)),
+      ...turns(1, 4),
+      Draft.input("please hurry"),
+      ...turns(5, 5)
+    ))
+    const input = [Message.user("x".repeat(1_600))]
+    const isLeft = (force?: ContextManager.Force) =>
+      Cut.make(Views.view(transcript, { input, force }), { messages: 6, tokens: Infinity })!.left.some(({ content }) =>
+        JSON.stringify(content) === JSON.stringify(input[0]!.content)
+      )
+    assert.deepStrictEqual([isLeft(), isLeft("overflow")], [false, true])
+  })
+
+  it("goes where it would be a message more, and the context no smaller", () => {
+    const long = "x".repeat(4_000)
+    const transcript = Transcript.fromLog(
+      Draft.log(Draft.started("task"), Draft.input("y"), Draft.input(long))
+    )
+    const keep = { messages: 100, tokens: Infinity }
+    const cut = Cut.make(Views.view(transcript, { input: [Message.user("task")] }), keep)
+    assert.deepStrictEqual(cut?.replacement, [Message.user(long)])
+  })
+
+  it("goes, and no answer whose calls are open does for what was said beside it", () => {
+    const transcript = Transcript.fromLog(Draft.log(
+      Draft.started("compare all pages"),
+      Draft.turnStarted(1),
+      Draft.assistant([Draft.call("work", {})], { turn: 1 }),
+      Draft.input("x".repeat(4_000)),
+      Draft.input("please hurry")
+    ))
+    const view = Views.view(transcript, { input: [task], limit: 500 })
+    assert.strictEqual(Cut.make(view, { messages: 100, tokens: 300 })?.upTo, 1)
+  })
+
+  it("goes where the strategy needs more to be left out", () => {
+    const transcript = Transcript.fromLog(Draft.log(
+      Draft.started("compare all pages"),
+      ...turns(1, 1),
+      Draft.input("please hurry"),
+      ...turns(2, 2)
+    ))
+    const left = (least: number) =>
+      Cut.make(
+        Views.view(transcript, { input: [task] }),
+        { messages: 3, tokens: Infinity },
+        ({ left }) => left.length >= least
+      )?.left.length
+    assert.deepStrictEqual([left(1), left(3)], [2, 3])
+  })
+
+  it("counts as one of the messages that stay", () => {
+    const transcript = Transcript.fromLog(Draft.log(
+      Draft.started("compare all pages"),
+      ...turns(1, 3),
+      Draft.input("please hurry"),
+      ...turns(4, 9)
+    ))
+    const keep = { messages: 8, tokens: Infinity }
+    const left = (input?: ReadonlyArray<Message.UserMessage>) =>
+      Transcript.size(Views.after(transcript, {
+        strategy: "s",
+        usage: Usage.zero,
+        ...Cut.make(Views.view(transcript, { input }), keep)!
+      }))
+    assert.isAtMost(left([task]), left())
   })
 
   it("goes where it does not fit beside what was said last, which stays", () => {
@@ -132,12 +244,13 @@ describe("what the run was given", () => {
     assert.notDeepInclude(cut!.left, hurry)
   })
 
-  it("goes where the provider refuses it beside what was said last, and no window is known", () => {
+  it("goes where nothing else can, though the context must become smaller and no window is known", () => {
     const transcript = Transcript.fromLog(Draft.log(Draft.started("compare all pages"), Draft.input("please hurry")))
     const keep = { messages: 100, tokens: Infinity }
-    const cut = Cut.make(Views.view(transcript, { force: "overflow", input: [task] }), keep)
-    assert.deepStrictEqual([cut?.left, cut?.replacement], [[task], [hurry]])
-    assert.isUndefined(Cut.make(Views.view(transcript, { force: "length", input: [task] }), keep))
+    for (const force of ["overflow", "length"] as const) {
+      const cut = Cut.make(Views.view(transcript, { force, input: [task] }), keep)
+      assert.deepStrictEqual([cut?.left, cut?.replacement], [[task], [hurry]])
+    }
   })
 
   it("stays where unanswered words around it do not fit", () => {
