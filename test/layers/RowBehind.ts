@@ -1,6 +1,6 @@
 /** A session whose row was damaged: its log goes on after the event that the row has as the last. */
 import { assert } from "@effect/vitest"
-import * as Arr from "effect/Array"
+import type * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type * as SessionStore from "../../src/services/SessionStore.ts"
