@@ -134,6 +134,30 @@ describe("a 429 that speaks of a quota", () => {
     ["anyone, of 86400 seconds", quota("50 requests per 86400s"), "QuotaExhausted"],
     ["anyone, of money", quota("Add a payment method; without one you have 0 requests per minute"), "QuotaExhausted"],
     ["anyone, of money by a name", says("3 requests per minute", "insufficient_balance"), "QuotaExhausted"],
+    ["anyone, of tokens a second", quota("Quota of 900 tokens/s exceeded"), "RateLimited"],
+    ["anyone, of 5 a second", quota("Quota: 5/s"), "RateLimited"],
+    [
+      "anyone, of no time, with an address",
+      quota("Quota exceeded. Raise it at https://example.com/us-east/per-minute or example.com/us-east/quotas"),
+      "QuotaExhausted"
+    ],
+    ["anyone, of money, with an address", quota("insufficient funds, see https://x.y/docs/js#quota"), "QuotaExhausted"],
+    ["anyone, of money, and a minute", quota("Insufficient funds. 60 requests per minute"), "QuotaExhausted"],
+    [
+      "anyone, of a trial",
+      quota("Trial quota is exhausted. Paid accounts have 60 requests per minute."),
+      "QuotaExhausted"
+    ],
+    ["anyone, of a trial by a name", says("Allowed: 60 RPM", "trial_quota_exceeded"), "QuotaExhausted"],
+    ["anyone, of a plan", quota("The quota of your plan is used up. Allowed: 30 RPM."), "QuotaExhausted"],
+    ["anyone, of a free tier", quota("Your free-tier quota is used up. Others have 60 RPM."), "QuotaExhausted"],
+    ["anyone, of 5 hours", quota("Quota is used up for 5 hours. Allowed: 30 RPM."), "QuotaExhausted"],
+    [
+      "anyone, of an hour and a minute",
+      quota("Quota of 100 requests per hour exceeded; 10 requests per minute allowed"),
+      "QuotaExhausted"
+    ],
+    ["anyone, of a year", quota("Yearly quota exceeded; 10 requests per minute allowed"), "QuotaExhausted"],
     ["anyone, of no time", quota("Quota exceeded"), "QuotaExhausted"]
   ])("is a rate where it is over in a moment, as an answer and in a stream: %s", (_, body, reason) => {
     assert.strictEqual(ModelErrors.fromAnswer({ status: 429, body }).reason._tag, reason)

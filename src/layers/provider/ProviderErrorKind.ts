@@ -4,6 +4,7 @@
  *
  * Does not own the shapes of errors (`ProviderError`), nor which kind may be tried again (`ModelErrors`).
  */
+import * as LimitPeriod from "./LimitPeriod.ts"
 import type * as ProviderError from "./ProviderError.ts"
 
 export type Kind =
@@ -57,25 +58,6 @@ const kindOfName = (name: string | undefined): Kind | undefined => {
 
 /** One request has more tokens than a minute allows (OpenAI, Groq): waiting does not help, a shorter request does. */
 const moreThanAMinuteAllows = /request too large.*tokens per min|tokens must be reduced/is
-
-/** A limit that is over in a moment: `per minute`, `/min`, `per 10 seconds`, `RPM`. */
-const ofAMoment = new RegExp(
-  [
-    "(per|each|every|/).?(\\d\\d?.?)?(minute|second|(min|sec)(?![a-z]))|\\b(a|one) minute",
-    "(/|per.?\\d\\d?).?s(?![a-z/]|\\.\\w)",
-    "(?<![a-z])[qrt]p[ms](?![a-z])"
-  ].join("|"),
-  "i"
-)
-
-/** A limit that is not: of a day or more, or of money, unless that is only in an address. */
-const ofLonger =
-  /(per|a|each|every|\/).?(day|week|month)|daily|weekly|monthly|(?<![a-z])[qrt]pd(?![a-z])|(?<!\/)(billing|payment|balance|credits?\b)/i
-
-const isOfAMoment = (text: string): boolean => ofAMoment.test(text) && !ofLonger.test(text)
-
-/** A daily limit that does not say when it is over. */
-const forToday = /(per.day|daily)(?!.*try again in)/is
 
 /** The words of servers without a name for it. */
 const words: Table = [
@@ -207,7 +189,7 @@ const ofStatus = (status: number, said: string, named: Kind | undefined, worded:
     case 499: // Gemini: cancelled
       return "server"
     case 429:
-      return named === "quota" || forToday.test(said) || (worded === "quota" && named !== "rateLimit")
+      return named === "quota" || LimitPeriod.isForToday(said) || (worded === "quota" && named !== "rateLimit")
         ? "quota"
         : "rateLimit"
     case 501:
@@ -231,7 +213,7 @@ const ofStatus = (status: number, said: string, named: Kind | undefined, worded:
 export const kind = (error: ProviderError.ProviderError, status: number | undefined): Kind => {
   const said = [error.message, error.raw].join("\n").trim()
   const given = [...error.names ?? [], error.code, error.type]
-  const isRate = (status === undefined || status === 429) && isOfAMoment([said, ...given].join("\n"))
+  const isRate = (status === undefined || status === 429) && LimitPeriod.isOfAMoment([said, ...given].join("\n"))
   const all = given.flatMap((name) => kindOfName(name) ?? [])
     .map((kind) => isRate && kind === "quota" ? "rateLimit" : kind)
   if (all.includes("overflow") || moreThanAMinuteAllows.test(said)) return "overflow"
