@@ -4,6 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as ModelAiSdk from "../../src/layers/ModelAiSdk.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
+import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 
 const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } }
@@ -78,4 +79,15 @@ it.live("a source with an address that is none is left out", () =>
     const source = { type: "source", sourceType: "url", id: "s", url: "section 3" }
     const { asked, result } = yield* ask([...text("Hi"), source, finish])
     assert.deepStrictEqual([result.text, asked], ["Hi", 1])
+  }))
+
+it.live("a file that the model made is no page that its answer rests on, also where it is only an address", () =>
+  Effect.gen(function*() {
+    const file = { type: "file", mediaType: "image/png", data: { type: "url", url: new URL("https://a.test/cat.png") } }
+    const { made } = model([...text("Your cat."), file, finish])
+    const { agent, store } = yield* TestAgent.make([], { model: ModelAiSdk.layer({ model: made }) })
+    const result = yield* agent.run({ input: "go", sessionId: "s" })
+    const said = RunLog.only(yield* store.log("s"), "AssistantMessage")
+    assert.strictEqual(result.text, "Your cat.")
+    assert.deepStrictEqual(said.map(({ sources }) => sources), [undefined])
   }))

@@ -2,7 +2,7 @@
  * Turns the parts of the AI SDK into those of effect/ai, one for one. Owns neither their order nor the end (`Answer`).
  *
  * What effect/ai has no place for is left out: images of the reasoning, a provider's own kinds of content, its requests for
- * approval. A file that is only an address becomes a source.
+ * approval, a file that is only an address.
  */
 import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart, LanguageModelV4Usage } from "@ai-sdk/provider"
 import type * as Response from "effect/ai/Response"
@@ -17,14 +17,10 @@ type Part<Type> = Extract<LanguageModelV4StreamPart, { type: Type }>
 const file = (
   { data: given, mediaType, providerMetadata }: Part<"file">,
   model: string
-): Response.StreamPartEncoded => {
-  const metadata = Metadata.received(providerMetadata, model)
-  if (given.type === "url") {
-    const url = given.url.href
-    return { type: "source", sourceType: "url", id: url, url, title: mediaType, ...metadata }
-  }
+): Response.StreamPartEncoded | undefined => {
+  if (given.type === "url") return undefined
   const data = typeof given.data === "string" ? given.data : Base64.encode(given.data)
-  return { type: "file", mediaType, data, ...metadata }
+  return { type: "file", mediaType, data, ...Metadata.received(providerMetadata, model) }
 }
 
 /** Without an address that is none, over which effect/ai would lose the answer. */
