@@ -7,6 +7,7 @@ import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 import * as RunError from "../../src/run/RunError.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
+import * as UiContent from "../../src/run/ui/UiContent.ts"
 import * as UiMessages from "../../src/run/UiMessages.ts"
 import { NeedsResult } from "../../src/services/NeedsResult.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
@@ -337,13 +338,13 @@ describe("a run on a page", () => {
         "step-start",
         "text: Let me see.",
         `tool-work {"n":1} output-available "done 1"`,
-        "source-url 1:https://a.test/ https://a.test/ A",
+        "source-url 1:url https://a.test/ https://a.test/ A",
         "step-start",
         "text: It rains.",
-        "source-url 2:https://a.test/ https://a.test/ A",
-        "source-url 2:https://b.test/ https://b.test/",
-        "source-document 2:d application/pdf Rain",
-        "source-document 2:e application/pdf Rain rain.pdf"
+        "source-url 2:url https://a.test/ https://a.test/ A",
+        "source-url 2:url https://b.test/ https://b.test/",
+        "source-document 2:document d application/pdf Rain",
+        "source-document 2:document e application/pdf Rain rain.pdf"
       ])
       const [, answer] = yield* UiPage.opened(yield* store.log("s"))
       assert.deepStrictEqual(UiPage.brief(answer), UiPage.brief(last))
@@ -356,6 +357,13 @@ describe("a run on a page", () => {
       })
       assert.strictEqual(request._tag, "Ask")
     }))
+
+  it("gives a page and a document ids of their own, also where the document's is the page's address", () => {
+    const page = { type: "url", url: "https://a.test/" } as const
+    const document = { type: "document", id: page.url, title: "Rain", mediaType: "text/html" } as const
+    const ids = UiContent.sources(1, [page, document]).map(({ sourceId }) => sourceId)
+    assert.deepStrictEqual(ids, ["1:url https://a.test/", "1:document https://a.test/"])
+  })
 
   it.effect("shows what the message says if that differs from what was streamed", () =>
     Effect.gen(function*() {

@@ -4,7 +4,7 @@
  * Does not own how much of an answer a page has been shown already (`UiAttempt`).
  */
 import * as Message from "../Message.ts"
-import type * as Source from "../Source.ts"
+import * as Source from "../Source.ts"
 import * as OpenCall from "../state/OpenCall.ts"
 import type { Chunk, SourcePart, UserPart } from "./UiChunk.ts"
 
@@ -83,18 +83,18 @@ const by = ({ providerExecuted }: Message.ToolCallPart | Message.ToolResultPart)
   providerExecuted === true ? { providerExecuted } : {}
 
 /**
- * What a turn's answer rests on; none where it names nothing. The ids are those of documents, and the addresses of pages, after the turn: the
- * same source may be that of several turns, and ids are unique in a message.
+ * What a turn's answer rests on; none where it names nothing. Ids are unique in a message: the same source may be that of several turns.
  */
 export const sources = (turn: number, all: ReadonlyArray<Source.Source> = []): Array<SourcePart> =>
   all.map((source) => {
+    const sourceId = `${turn}:${Source.key(source)}`
     if (source.type === "url") {
       const { title, url } = source
-      return { type: "source-url", sourceId: `${turn}:${url}`, url, ...(title === undefined ? {} : { title }) }
+      return { type: "source-url", sourceId, url, ...(title === undefined ? {} : { title }) }
     }
-    const { fileName, id, mediaType, title } = source
+    const { fileName, mediaType, title } = source
     const filename = fileName === undefined ? {} : { filename: fileName }
-    return { type: "source-document", sourceId: `${turn}:${id}`, mediaType, title, ...filename }
+    return { type: "source-document", sourceId, mediaType, title, ...filename }
   })
 
 /** The texts of an answer that was cut off. */
