@@ -89,6 +89,17 @@ describe("ModelOpenAi", () => {
       assert.match(answer.text, /^(It rains\.)+$/)
     }))
 
+  it.live("pages are counted, not what is none or is named again, up to as many as are kept", () =>
+    Effect.gen(function*() {
+      const others = Array.from({ length: 300 }, (_, n) => [{ type: "file" }, cited(`javascript:f(${n})`, "no")])
+      const again = Array.from({ length: 300 }, () => cited(a, "A"))
+      const { baseUrl } = yield* OpenAi.make(
+        sent(says, delta({ annotations: [...others.flat(), ...again, cited(b, "B")] }))
+      )
+      const answer = yield* answerOf(ModelOpenAi.layer({ model: "m", baseUrl, apiKey: OpenAi.key }).pipe(Layer.orDie))
+      assert.deepStrictEqual(answer.sources, [url(a, "A"), url(b, "B")])
+    }))
+
   it.live.each<readonly [string, object]>([
     ["null", { annotations: null }],
     ["an object", { annotations: {} }],
