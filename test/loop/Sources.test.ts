@@ -69,6 +69,27 @@ describe("the sources of an answer", () => {
       assert.deepStrictEqual(yield* keptOf([text("Hi"), sources(page(url))]), [undefined])
     }))
 
+  const revoked = () => {
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    return proxy
+  }
+
+  it.effect.each<readonly [string, unknown]>([
+    ["that is missing", undefined],
+    ["that is null", null],
+    ["without an address", { type: "url", title: "A" }],
+    ["whose address is a URL", { type: "url", url: new URL("https://a.test/") }],
+    ["whose title is a number", { type: "url", url: "https://a.test/", title: 7 }],
+    ["that is a document without a title", { type: "document", id: "1", mediaType: "text/html" }],
+    ["of another kind", { ...report, type: "book" }],
+    ["that cannot be looked at", revoked()]
+  ])("end no run, and are left out, where a model of untyped code gives one %s", ([, given]) =>
+    Effect.gen(function*() {
+      const kept = yield* keptOf([sources(given as never, page("https://b.test/")), text("Hi")])
+      assert.deepStrictEqual(kept, [[page("https://b.test/")]])
+    }))
+
   it.effect("are at most 256, with texts of at most 1,000 characters", () =>
     Effect.gen(function*() {
       const many = Array.from({ length: 1000 }, (_, n) => page(`https://a.test/${n}`, "é".repeat(2000)))
