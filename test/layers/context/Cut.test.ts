@@ -5,7 +5,6 @@ import * as Message from "../../../src/run/Message.ts"
 import type * as RunEvent from "../../../src/run/RunEvent.ts"
 import * as Transcript from "../../../src/run/Transcript.ts"
 import * as Usage from "../../../src/run/Usage.ts"
-import type * as ContextManager from "../../../src/services/ContextManager.ts"
 import * as Draft from "../../support/Drafts.ts"
 import * as Views from "../../support/Views.ts"
 
@@ -170,11 +169,11 @@ describe("what the run was given", () => {
       ...turns(5, 5)
     ))
     const input = [Message.user("x".repeat(1_600))]
-    const isLeft = (force?: ContextManager.Force) =>
-      Cut.make(Views.view(transcript, { input, force }), { messages: 6, tokens: Infinity })!.left.some(({ content }) =>
-        JSON.stringify(content) === JSON.stringify(input[0]!.content)
-      )
-    assert.deepStrictEqual([isLeft(), isLeft("overflow")], [false, true])
+    const isLeft = (options: Views.Options = {}) =>
+      Cut.make(Views.view(transcript, { input, ...options }), { messages: 6, tokens: Infinity })!.left.some((
+        { content }
+      ) => JSON.stringify(content) === JSON.stringify(input[0]!.content))
+    assert.deepStrictEqual([isLeft(), isLeft({ force: "overflow" })], [false, true])
   })
 
   it("goes where it would be a message more, and the context no smaller", () => {
