@@ -3,6 +3,7 @@ import { count } from "../../run/Quantity.ts"
 import type { Exchange } from "../LastExchange.ts"
 import * as InputLines from "./InputLines.ts"
 import type { Paint } from "./Paint.ts"
+import * as SourceLines from "./SourceLines.ts"
 import * as TerminalText from "./TerminalText.ts"
 import * as ToolResult from "./ToolResult.ts"
 
@@ -17,8 +18,8 @@ interface Look {
 /** At most so many rows of the terminal. */
 const most = { question: 4, answer: 12 }
 
-/** The beginning of the question and the end of the answer, with how much of each is left out, between blank lines. */
-export const lines = ({ answer, isCutOff, question }: Exchange, { columns, paint, show }: Look): string => {
+/** The beginning of the question and the end of the answer, with how much of each is left out, and what that rests on, between blank lines. */
+export const lines = ({ answer, isCutOff, question, sources }: Exchange, { columns, paint, show }: Look): string => {
   const asked = beginning(InputLines.lines(question).map(untabbed), most.question, columns)
   const said = answer === "" ? nothing : end(ToolResult.whole(answer).map(untabbed), most.answer, columns)
   const parts = [
@@ -27,6 +28,7 @@ export const lines = ({ answer, isCutOff, question }: Exchange, { columns, paint
       ...said.left.map((left) => paint.dim(`… ${left} before`)),
       ...said.shown,
       ...isCutOff ? [paint.dim("· cut off there")] : [],
+      ...SourceLines.few(sources).map((line) => paint.dim(line)),
       ...asked.left.length + said.left.length === 0 ? [] : [paint.dim(`Read it all with: ${show}`)]
     ]
   ]

@@ -45,6 +45,18 @@ describe("a chat that comes back to a session", () => {
       assert.match(screen, /\nsay 30\nRead it all with: fiberloop show \S+\n\n/)
     }))
 
+  it.live("says where an answer that was ended with Ctrl-C was cut off", () =>
+    Effect.gen(function*() {
+      const begun = OpenAiServer.data(OpenAiServer.delta({ content: "Once upon" }))
+      const model = yield* OpenAiServer.make(OpenAiServer.open(begun))
+      const options = { cwd: yield* sandbox(), env: Replies.env(model) }
+      const terminal = yield* Terminal.start(["run", "--model", "m", "tell me"], options)
+      yield* terminal.sees("Once upon")
+      yield* terminal.type("\x03")
+      yield* terminal.ended
+      assert.include((yield* cameBack(options)).screen, "\n\n> tell me\n\nOnce upon\n· cut off there\n\n")
+    }))
+
   it.live("does nothing of what a stored text would have a terminal do", () =>
     Effect.gen(function*() {
       const { bytes, screen } = yield* cameBack(yield* session(["wipe\x1b[2J it", "So \x1b]0;title\x07 be it."]))

@@ -1,10 +1,17 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Paint from "../../../src/cli/render/Paint.ts"
 import * as RenderExchange from "../../../src/cli/render/RenderExchange.ts"
+import type * as Source from "../../../src/run/Source.ts"
 
-const lines = (question: string, answer: string, { columns = 20, isCutOff = false } = {}) =>
+interface Said {
+  readonly columns?: number
+  readonly isCutOff?: boolean
+  readonly sources?: ReadonlyArray<Source.Source>
+}
+
+const lines = (question: string, answer: string, { columns = 20, isCutOff = false, sources = [] }: Said = {}) =>
   RenderExchange.lines(
-    { question: [{ role: "user", content: [{ type: "text", text: question }] }], answer, isCutOff },
+    { question: [{ role: "user", content: [{ type: "text", text: question }] }], answer, isCutOff, sources },
     { paint: Paint.plain, columns, show: "fiberloop show x" }
   )
 
@@ -19,6 +26,13 @@ describe("the last exchange", () => {
 
   it("says where an answer was cut off", () => {
     assert.include(lines("why?", "Becau", { isCutOff: true }), "\nBecau\n· cut off there\n")
+  })
+
+  it("shows what an answer rests on beneath it, the first few of many", () => {
+    const sources = Array.from({ length: 12 }, (_, at) => ({ type: "url", url: `https://a.test/${at}` } as const))
+    const shown = lines("why?", "Because.", { sources })
+    assert.include(shown, "\nBecause.\n· https://a.test/0\n· https://a.test/1\n")
+    assert.match(shown, /\n· https:\/\/a\.test\/9\n· 2 more sources\n\n$/)
   })
 
   it("has the beginning of a question in one long line, and the end of such an answer", () => {
