@@ -6,7 +6,7 @@ import * as InputCheck from "../run/InputCheck.ts"
 import type * as SessionStore from "../services/SessionStore.ts"
 import * as Database from "./Database.ts"
 import * as ErrorWords from "./ErrorWords.ts"
-import { badInput, type Refusal } from "./Refusal.ts"
+import { badInput, badValue, type Refusal } from "./Refusal.ts"
 import type { Settings } from "./Settings.ts"
 
 export interface Kept {
@@ -25,6 +25,10 @@ export const newId = (named: string, id: string, instead: string): Effect.Effect
   id === last
     ? badInput(`${named} is "${last}", which means the session that was changed last; ${instead}`)
     : Effect.mapError(Effect.fromResult(InputCheck.id(named, id, instead)), ErrorWords.refusal)
+
+/** `newId` of what was typed for a flag, where it is a bad value. */
+export const typedId = (flag: string, id: string, instead: string): Effect.Effect<string, Refusal> =>
+  Effect.mapError(newId(flag, id, instead), ({ line }) => badValue(line))
 
 /** The session, in a database to write to. */
 export const find = (place: Pick<Settings, "db">, typed: string) => findIn(Database.existing, place, typed)

@@ -95,10 +95,11 @@ export const whole = Effect.fnUntraced(function*(
 
 export const check = Effect.fnUntraced(function*(typed: Typed): Effect.fn.Return<Settings, Refusal> {
   for (const key of ["task", "session", "root", "db", "model"] as const) {
-    if (typed[key]?.trim() === "") return yield* badInput(missing[key]!)
+    // a task may come from standard input
+    if (typed[key]?.trim() === "") return yield* (key === "task" ? badInput : badValue)(missing[key]!)
   }
-  if (typed.db !== undefined && isOtherUrl(typed.db)) return yield* badInput(noUrl(typed.db))
-  if (typed.db === ":memory:") return yield* badInput(inMemory)
+  if (typed.db !== undefined && isOtherUrl(typed.db)) return yield* badValue(noUrl(typed.db))
+  if (typed.db === ":memory:") return yield* badValue(inMemory)
   const { asFiberloop = false, db, json, isPlain, maxTurns, model, root, session, task, yes = false } = typed
   const contextWindow = yield* whole("--context-window (FIBERLOOP_CONTEXT_WINDOW)", typed.contextWindow)
   return {

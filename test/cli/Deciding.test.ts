@@ -404,7 +404,10 @@ describe("fiberloop approve", () => {
       )
       assert.match(yield* refused("--result", "done"), /^2 fiberloop: --result is not JSON: put a string in quotes/)
       const both = yield* refused("--result", JSON.stringify(written), "--params", JSON.stringify(write("b")))
-      assert.match(both, /^1 fiberloop: --result cannot be combined with params/)
+      assert.match(
+        both,
+        /^2 fiberloop: --result cannot be combined with --params: with a result, nothing runs; leave one of them out/
+      )
       assert.deepStrictEqual(yield* place.answers, [])
     }))
 

@@ -83,7 +83,7 @@ describe("fiberloop export", () => {
       const missing = yield* on("export", [id, "--to", join(folder, "no", "s.jsonl")])
       const empty = yield* on("export", [id, "--to", " "])
       const there = yield* on("export", [id, "--to", folder])
-      assert.deepStrictEqual([missing.code, empty.code, there.code], [1, 1, 1])
+      assert.deepStrictEqual([missing.code, empty.code, there.code], [1, 2, 1])
       assert.match(
         missing.stderr,
         /^fiberloop: the file "[^"]+" cannot be written \(its folder does not exist\): name a file elsewhere\n$/
@@ -175,8 +175,9 @@ describe("fiberloop import", () => {
   it.effect("refuses the id last, by which no command would find the session, unless given another", () =>
     Effect.gen(function*() {
       const { db, importing } = yield* named("last")
-      for (const { code, stderr, stdout } of [yield* importing(), yield* importing("--to", "last")]) {
-        assert.deepStrictEqual([code, stdout], [1, ""])
+      for (const [exit, args] of [[1, []], [2, ["--to", "last"]]] as const) {
+        const { code, stderr, stdout } = yield* importing(...args)
+        assert.deepStrictEqual([code, stdout], [exit, ""])
         assert.include(stderr, "is \"last\", which means the session that was changed last")
       }
       assert.isFalse(existsSync(db))
@@ -199,7 +200,7 @@ describe("fiberloop import", () => {
       const { file } = yield* withFile(text)
       const taken = yield* on("import", [file])
       const bad = yield* on("import", [file, "--to", " "])
-      assert.deepStrictEqual([taken.code, bad.code], [1, 1])
+      assert.deepStrictEqual([taken.code, bad.code], [1, 2])
       assert.strictEqual(
         taken.stderr,
         `fiberloop: session "${id}" already exists, and nothing was changed; import it under another id: ` +

@@ -39,10 +39,17 @@ const refusals: Record<string, readonly [args: ReadonlyArray<string>, code: numb
     2,
     "--context-window (FIBERLOOP_CONTEXT_WINDOW) takes a whole number of at least 1, not \"1e9\""
   ],
-  "a database in memory": [["x", "--db", ":memory:"], 1, "no other could go on with them: name a file"],
-  "an empty session id": [["x", "--session", ""], 1, "--session is empty"],
-  "a blank session id": [["x", "--session", "  "], 1, "--session is empty"],
-  "an empty model": [["x", "--model", ""], 1, "--model is empty"],
+  "a database in memory": [["x", "--db", ":memory:"], 2, "no other could go on with them: name a file"],
+  "an empty session id": [["x", "--session", ""], 2, "--session is empty"],
+  "a blank session id": [["x", "--session", "  "], 2, "--session is empty"],
+  "an empty model": [["x", "--model", ""], 2, "--model is empty"],
+  "an empty root": [["x", "--root", ""], 2, "--root is empty"],
+  "an empty database": [["x", "--db", ""], 2, "--db is empty"],
+  "another database's address": [
+    ["x", "--db", "mysql://h/x"],
+    2,
+    "a URL that begins with postgres://, not with mysql://"
+  ],
   "a model without a key": [["x", "--model", "gpt"], 1, "the model \"gpt\" needs a key: set OPENAI_API_KEY"]
 }
 

@@ -376,7 +376,7 @@ describe("fiberloop fork", () => {
       const { id, on } = yield* withSession()
       const taken = yield* on("fork", [id, "--to", id])
       const bad = yield* on("fork", [id, "--to", " "])
-      assert.deepStrictEqual([taken.code, bad.code], [1, 1])
+      assert.deepStrictEqual([taken.code, bad.code], [1, 2])
       assert.include(taken.stderr, `session "${id}" already exists`)
       assert.include(bad.stderr, "--to is empty; leave it out for a new one")
     }))
@@ -385,7 +385,7 @@ describe("fiberloop fork", () => {
     Effect.gen(function*() {
       const { id, on } = yield* withSession()
       const { code, stderr, stdout } = yield* on("fork", [id, "--to", "last"])
-      assert.deepStrictEqual([code, stdout], [1, ""])
+      assert.deepStrictEqual([code, stdout], [2, ""])
       assert.include(
         stderr,
         "--to is \"last\", which means the session that was changed last; leave it out for a new one"

@@ -17,6 +17,7 @@ const nothing: Settings.Typed = {
 
 const check = (typed: Partial<Settings.Typed>) => Settings.check({ ...nothing, ...typed })
 const refused = (typed: Partial<Settings.Typed>) => Effect.map(Effect.flip(check(typed)), ({ line }) => line)
+const codeOf = (typed: Partial<Settings.Typed>) => Effect.map(Effect.flip(check(typed)), ({ code }) => code)
 
 it.effect("nothing typed means the current folder, its own database, and nothing allowed", () =>
   Effect.gen(function*() {
@@ -93,6 +94,13 @@ describe("is refused", () => {
         assert.include(yield* refused({ [field]: " " }), says)
       }))
   }
+
+  it.effect("with code 2 where a flag has a bad value, and with 1 where the task, which may be piped, is empty", () =>
+    Effect.gen(function*() {
+      for (const db of ["", ":memory:", "mysql://host/app", "file:y.db"]) assert.strictEqual(yield* codeOf({ db }), 2)
+      for (const flag of ["session", "root", "model"]) assert.strictEqual(yield* codeOf({ [flag]: " " }), 2)
+      assert.strictEqual(yield* codeOf({ task: " " }), 1)
+    }))
 
   it.effect("a database at an address other than Postgres, without showing its password", () =>
     Effect.gen(function*() {

@@ -293,7 +293,7 @@ describe("counting that cannot finish", () => {
         ] as const
       ) {
         const { code, stderr, stdout } = yield* invoke(["stats", ...args])
-        assert.deepStrictEqual([code, stdout], [args[0] === "--since" ? 2 : 1, ""], args.join(" "))
+        assert.deepStrictEqual([code, stdout], [args[0] === "--db" ? 1 : 2, ""], args.join(" "))
         assert.match(stderr, /^fiberloop: [^\n]+\n$/)
         assert.match(stderr, words)
       }

@@ -78,6 +78,7 @@ const saidIn = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Said, Refusal> {
   const params = yield* json(typedParams, notParams)
   const result = yield* json(typedResult, notResult)
+  if (params !== undefined && result !== undefined) return yield* badValue(both)
   return {
     by,
     ...(reason === undefined ? {} : { reason }),
@@ -160,6 +161,8 @@ const json = (typed: string | undefined, problem: string): Effect.Effect<Json | 
 const notParams = "--params is not JSON: give the arguments as one object, such as '{\"path\":\"a.txt\"}'"
 
 const notResult = "--result is not JSON: put a string in quotes, such as '\"done by hand\"'"
+
+const both = "--result cannot be combined with --params: with a result, nothing runs; leave one of them out"
 
 const unknownTools = (owner: string, flag: "params" | "result", what: string): Refusal =>
   badInput(

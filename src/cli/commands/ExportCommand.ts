@@ -9,7 +9,7 @@ import * as ErrorWords from "../ErrorWords.ts"
 import * as KeptSession from "../KeptSession.ts"
 import * as LineFile from "../LineFile.ts"
 import { Output } from "../Output.ts"
-import { badInput, type Ended, type Refusal } from "../Refusal.ts"
+import { badValue, type Ended, type Refusal } from "../Refusal.ts"
 import * as Invocation from "../render/Invocation.ts"
 import * as Print from "../render/Print.ts"
 import * as TerminalText from "../render/TerminalText.ts"
@@ -28,7 +28,7 @@ const exportLines = Effect.fnUntraced(function*(
   { place, session, to }: Options
 ): Effect.fn.Return<void, Ended | Refusal, Output | Scope.Scope> {
   const { stderr, stdout } = yield* Output
-  if (to?.trim() === "") return yield* badInput("--to is empty: name a file, or leave it out for standard output")
+  if (to?.trim() === "") return yield* badValue("--to is empty: name a file, or leave it out for standard output")
   const { info, store } = yield* KeptSession.toRead(place, session)
   const eachPage = <R>(write: (text: string) => Effect.Effect<void, Ended | Refusal, R>) =>
     SessionLines.toLines(info.sessionId).pipe(

@@ -35,7 +35,7 @@ const fork = Effect.fnUntraced(function*(
   const seq = yield* Settings.whole("--at", at)
   const id = to === undefined
     ? yield* (yield* Ids.Ids).next
-    : yield* KeptSession.newId("--to", to, InputCheck.orNew)
+    : yield* KeptSession.typedId("--to", to, InputCheck.orNew)
   const { info, store } = yield* KeptSession.find(place, session)
   const model = yield* SessionModel.flagsOf({ store, info })
   const made = yield* store.fork(info.sessionId, { to: id, ...(seq === undefined ? {} : { at: seq }) }).pipe(

@@ -53,7 +53,7 @@ const importLines = Effect.fnUntraced(function*(
 /** The session of a file, whole, under the id that it is to have. */
 const read = Effect.fnUntraced(function*(file: string, to: string | undefined) {
   if (file.trim() === "") return yield* badInput("the file is empty: name one that fiberloop export made")
-  if (to !== undefined) yield* KeptSession.newId("--to", to, "leave it out for the one that the session had")
+  if (to !== undefined) yield* KeptSession.typedId("--to", to, "leave it out for the one that the session had")
   const session = yield* Effect.mapError(
     SessionLines.decode(LineFile.read(file), { to }),
     (error) => error instanceof Refusal ? error : unusable(file, ErrorWords.ofRun(error))

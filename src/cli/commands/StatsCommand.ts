@@ -11,7 +11,7 @@ import * as Database from "../Database.ts"
 import * as ErrorWords from "../ErrorWords.ts"
 import * as KeptSession from "../KeptSession.ts"
 import { Output } from "../Output.ts"
-import { badInput, codes, Ended, type Refusal } from "../Refusal.ts"
+import { badValue, codes, Ended, type Refusal } from "../Refusal.ts"
 import * as Print from "../render/Print.ts"
 import * as RenderStats from "../render/RenderStats.ts"
 import type { Settings } from "../Settings.ts"
@@ -30,7 +30,7 @@ const stats = Effect.fnUntraced(function*(
   { agent, place, session, since: typed }: Options
 ): Effect.fn.Return<void, Ended | Refusal, Output | Scope.Scope> {
   const { stderr } = yield* Output
-  if (agent?.trim() === "") return yield* badInput("--agent is empty: name an agent, or leave it out for all of them")
+  if (agent?.trim() === "") return yield* badValue("--agent is empty: name an agent, or leave it out for all of them")
   const now = yield* Clock.currentTimeMillis
   const since = typed === undefined ? undefined : yield* Since.check("--since", typed, now)
   const filter = { agent, since }
