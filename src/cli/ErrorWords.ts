@@ -98,6 +98,14 @@ export const ofAttempt = ({ message }: RunError.ProviderReason): string =>
 export const ofRun = (error: RunError.RunError, flags: ReadonlyArray<string> = []): string =>
   ofReason(error.reason, flags)
 
+/** `ofRun` in a conversation in this session, which is unknown only once somebody has deleted it. */
+export const inChat = (error: RunError.RunError, sessionId: string, flags: ReadonlyArray<string>): string =>
+  error.reason._tag === "SessionNotFound" && error.reason.sessionId === sessionId
+    ? `session ${JSON.stringify(sessionId)} was deleted meanwhile: leave with Ctrl-D, and begin another with ${
+      Invocation.of("chat", [], flags)
+    }`
+    : ofRun(error, flags)
+
 /** What ended a run before it could say so itself, when the command ends with it. */
 export const refusal = (error: RunError.RunError): Refusal => badInput(ofRun(error))
 

@@ -181,8 +181,10 @@ const codeOf = Effect.fnUntraced(function*(
       return codes.failed
     }
     if (!("_tag" in error)) yield* screen.say(ErrorWords.line(ErrorWords.ofDefect(error)))
-    else if (end?._tag !== "RunFailed") yield* screen.say(ErrorWords.line(ErrorWords.ofRun(error, flags)))
-    else {
+    else if (end?._tag !== "RunFailed") {
+      const words = isChat ? ErrorWords.inChat(error, sessionId, flags) : ErrorWords.ofRun(error, flags)
+      yield* screen.say(ErrorWords.line(words))
+    } else {
       const hint = yield* ProxyHint.of(end.error)
       if (hint !== undefined) yield* screen.say(ErrorWords.line(hint))
     }

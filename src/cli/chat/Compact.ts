@@ -1,10 +1,11 @@
 /** `/compact` in a conversation: makes its context smaller before the next message. */
 import * as Effect from "effect/Effect"
 import type * as Agent from "../../Agent.ts"
+import type * as RunError from "../../run/RunError.ts"
 import * as Compaction from "../Compaction.ts"
 import * as ErrorWords from "../ErrorWords.ts"
 import { Output } from "../Output.ts"
-import { codes } from "../Refusal.ts"
+import { badInput, codes } from "../Refusal.ts"
 import type { Settings } from "../Settings.ts"
 import { type Signal, Signals } from "../Signals.ts"
 
@@ -25,7 +26,8 @@ export const run = Effect.fnUntraced(function*(
   const { first, forget } = yield* Signals
   const end = (text: string, code: number, signal?: Signal) => Effect.as(stderr.write(text), { code, signal })
   if (sessionId === undefined) return yield* end("Nothing has been said yet.\n", codes.failed)
-  const shortened = Effect.match(Compaction.compact(client, sessionId, settings), {
+  const other = (error: RunError.RunError) => badInput(ErrorWords.inChat(error, sessionId, settings.flags))
+  const shortened = Effect.match(Compaction.compact(client, sessionId, settings, other), {
     onSuccess: (compacted) => end(Compaction.text(compacted), codes.completed),
     onFailure: ({ line }) => end(`${ErrorWords.line(line)}\n`, codes.failed)
   })

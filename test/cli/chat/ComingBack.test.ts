@@ -101,7 +101,24 @@ describe("a chat whose session is deleted meanwhile", () => {
       yield* type("and now?\r")
       yield* sees("\n›")
       yield* type(ctrlD)
-      assert.match((yield* ended).screen, /› and now\?\nfiberloop: [^\n]*there is no session/)
+      assert.match((yield* ended).screen, /› and now\?\nfiberloop: [^\n]*was deleted meanwhile/)
       assert.strictEqual(model.requests.length, 1)
     }))
+
+  it.live.each(["and now?", "/compact"])(
+    "says how to begin another where it cannot go on: %s",
+    (words) =>
+      Effect.gen(function*() {
+        const { ended, sees, type } = yield* deleted
+        yield* type(`${words}\r`)
+        yield* sees("\n›")
+        yield* type(ctrlD)
+        const { screen } = yield* ended
+        assert.match(
+          screen,
+          /\nfiberloop: session "[^"]+" was deleted meanwhile: leave with Ctrl-D, and begin another with fiberloop chat --model m\n/
+        )
+        assert.notInclude(screen, "--session")
+      })
+  )
 })
