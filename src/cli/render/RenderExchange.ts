@@ -23,9 +23,9 @@ export const lines = ({ answer, isCutOff, question, sources }: Exchange, { colum
   const asked = beginning(InputLines.lines(question).map(untabbed), most.question, columns)
   const said = answer === "" ? nothing : end(ToolResult.whole(answer).map(untabbed), most.answer, columns)
   const parts = [
-    [...asked.shown, ...asked.left.map((left) => paint.dim(`… ${left} more`))],
+    [...asked.shown, ...asked.left.map(({ amount, noun }) => paint.dim(`… ${count(amount, `more ${noun}`)}`))],
     [
-      ...said.left.map((left) => paint.dim(`… ${left} before`)),
+      ...said.left.map(({ amount, noun }) => paint.dim(`… ${count(amount, noun)} before`)),
       ...said.shown,
       ...isCutOff ? [paint.dim("· cut off there")] : [],
       ...SourceLines.few(sources).map((line) => paint.dim(line)),
@@ -39,8 +39,8 @@ const untabbed = (line: string): string => line.replaceAll("\t", "  ")
 
 interface Excerpt {
   readonly shown: ReadonlyArray<string>
-  /** how much is left out, in words; none if nothing is */
-  readonly left: ReadonlyArray<string>
+  /** how much is left out; none if nothing is */
+  readonly left: ReadonlyArray<{ readonly amount: number; readonly noun: "character" | "line" }>
 }
 
 const nothing: Excerpt = { shown: [], left: [] }
@@ -50,9 +50,9 @@ const beginning = (lines: ReadonlyArray<string>, rows: number, columns: number):
   let used = 0
   const fitting = lines.findIndex((line) => (used += Math.max(1, Math.ceil(TerminalText.width(line) / columns))) > rows)
   if (fitting === -1) return { shown: lines, left: [] }
-  if (fitting > 0) return { shown: lines.slice(0, fitting), left: [count(lines.length - fitting, "line")] }
+  if (fitting > 0) return { shown: lines.slice(0, fitting), left: [{ amount: lines.length - fitting, noun: "line" }] }
   const cut = TerminalText.cut(lines[0]!, rows * columns)
-  return { shown: [cut], left: [count(lines.join("\n").length - cut.length + 1, "character")] }
+  return { shown: [cut], left: [{ amount: lines.join("\n").length - cut.length + 1, noun: "character" }] }
 }
 
 /** As `beginning`, from the other end. */

@@ -41,7 +41,7 @@ describe("a chat that comes back to a session", () => {
       const numbered = (word: string, to: number) => Array.from({ length: to }, (_, at) => `${word} ${at + 1}`)
       const options = yield* session([numbered("ask", 9).join("\n"), numbered("say", 30).join("\n")])
       const { screen } = yield* cameBack(options)
-      assert.match(screen, /\n\n> ask 1\n> ask 2\n> ask 3\n> ask 4\n… 5 lines more\n\n… 18 lines before\nsay 19\n/)
+      assert.match(screen, /\n\n> ask 1\n> ask 2\n> ask 3\n> ask 4\n… 5 more lines\n\n… 18 lines before\nsay 19\n/)
       assert.match(screen, /\nsay 30\nRead it all with: fiberloop show \S+\n\n/)
     }))
 

@@ -38,7 +38,7 @@ describe("the last exchange", () => {
   it("has the beginning of a question in one long line, and the end of such an answer", () => {
     assert.strictEqual(
       lines("q".repeat(100), `${"a".repeat(300)}!`),
-      `\n> ${"q".repeat(77)}…\n… 23 characters more\n\n… 62 characters before\n…${"a".repeat(238)}!\n` +
+      `\n> ${"q".repeat(77)}…\n… 23 more characters\n\n… 62 characters before\n…${"a".repeat(238)}!\n` +
         "Read it all with: fiberloop show x\n\n"
     )
   })
