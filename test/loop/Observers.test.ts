@@ -37,6 +37,25 @@ const seenBy = (name: string) => {
   }
 }
 
+/** What is warned of in a run whose observer gives this when a tool has started, once it has seen the run's end all the same. */
+const warningsAbout = Effect.fnUntraced(function*(odd: ReturnType<Observer["observe"]>) {
+  const seen = seenBy("odd")
+  const warnings: Array<string> = []
+  const observer: Observer = {
+    name: "odd",
+    observe: (batch) => batch.events.some(({ _tag }) => _tag === "ToolStarted") ? odd : seen.observer.observe(batch)
+  }
+  const { agent } = yield* TestAgent.make([TestAgent.work(1), TestAgent.work(2), ScriptedModel.text("done")])
+  const result = yield* agent.run({ input: "go" }).pipe(
+    Effect.provideService(Observers, [observer]),
+    Effect.provide(Logger.layer([Logger.make(({ message }) => void warnings.push(String(message)))]))
+  )
+  yield* seen.ended
+  assert.strictEqual(result._tag, "Completed")
+  assert.strictEqual(warnings.length, 1)
+  return warnings
+})
+
 /** Takes one batch and holds it until it is released; then it sees the rest. */
 const slow = (name: string) => {
   const seen = seenBy(name)
@@ -174,21 +193,7 @@ describe("an observer", () => {
         [Effect.interrupt, /the observer "odd" interrupted itself;/]
       ] as const
       for (const [failure, said] of failures) {
-        const seen = seenBy("odd")
-        const warnings: Array<unknown> = []
-        const observer: Observer = {
-          name: "odd",
-          observe: (batch) =>
-            batch.events.some(({ _tag }) => _tag === "ToolStarted") ? failure : seen.observer.observe(batch)
-        }
-        const { agent } = yield* TestAgent.make([TestAgent.work(1), TestAgent.work(2), ScriptedModel.text("done")])
-        const result = yield* agent.run({ input: "go" }).pipe(
-          Effect.provideService(Observers, [observer]),
-          Effect.provide(Logger.layer([Logger.make(({ message }) => void warnings.push(String(message)))]))
-        )
-        yield* seen.ended
-        assert.strictEqual(result._tag, "Completed")
-        assert.strictEqual(warnings.length, 1)
+        const warnings = yield* warningsAbout(failure)
         assert.match(String(warnings), said)
         assert.notMatch(String(warnings), /SECRET/)
       }
@@ -198,22 +203,7 @@ describe("an observer", () => {
     "that returns no effect but %s is named in one warning and stays; the run does not notice",
     (name) =>
       Effect.gen(function*() {
-        const seen = seenBy("odd")
-        const warnings: Array<unknown> = []
-        const odd = unreadable[name]?.() ?? "a text" as never
-        const observer: Observer = {
-          name: "odd",
-          observe: (batch) =>
-            batch.events.some(({ _tag }) => _tag === "ToolStarted") ? odd : seen.observer.observe(batch)
-        }
-        const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("done")])
-        const result = yield* agent.run({ input: "go" }).pipe(
-          Effect.provideService(Observers, [observer]),
-          Effect.provide(Logger.layer([Logger.make(({ message }) => void warnings.push(String(message)))]))
-        )
-        yield* seen.ended
-        assert.strictEqual(result._tag, "Completed")
-        assert.strictEqual(warnings.length, 1)
+        const warnings = yield* warningsAbout(unreadable[name]?.() ?? "a text" as never)
         assert.match(String(warnings), /the observer "odd" failed;/)
       })
   )
