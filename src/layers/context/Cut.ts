@@ -45,7 +45,9 @@ export const make = (
   if (2 * view.size.of(Said.message(entries, input)) > room) return cut
   const both = [input, latest]
   const beside = keeping(view, entries, both, within(view, entries, both, keep, room), isEnough)
-  return beside !== undefined && isEnough(beside) && fits(view, beside, room) ? beside : cut
+  // two messages in place of one may take more than they did
+  const most = Math.min(room, view.size.tokens - 1)
+  return beside !== undefined && isEnough(beside) && fits(view, beside, most) ? beside : cut
 }
 
 /**
@@ -53,11 +55,11 @@ export const make = (
  * was refused becomes clearly smaller.
  */
 const roomIn = ({ force, size: { limit = Infinity, tokens } }: ContextManager.View): number =>
-  Math.min(share * (force === undefined ? limit : Math.min(limit, tokens)), tokens - 1)
+  share * (force === undefined ? limit : Math.min(limit, tokens))
 
 const share = 0.7
 
-/** How much of the newest part stays if what was said stays besides, of which one message is not of that part. */
+/** What stays of the newest part beside what was said: one message less, and no more tokens than the room leaves. */
 const within = (
   { size: { fixed, of } }: ContextManager.View,
   entries: Said.Entries,

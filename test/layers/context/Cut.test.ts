@@ -214,6 +214,20 @@ describe("what the run was given", () => {
     assert.deepStrictEqual([left(1), left(3)], [2, 3])
   })
 
+  it("stays though it is most of what was said, where messages are too many and not too long", () => {
+    const input = [Message.user("x".repeat(4_000))]
+    const transcript = Transcript.fromLog(Draft.log(
+      Draft.started("x".repeat(4_000)),
+      ...turns(1, 3),
+      Draft.input("please hurry"),
+      ...turns(4, 6)
+    ))
+    for (const limit of [{}, { limit: 100_000 }]) {
+      const cut = Cut.make(Views.view(transcript, { input, ...limit }), { messages: 6, tokens: Infinity })
+      assert.deepStrictEqual(cut?.replacement, [...input, hurry])
+    }
+  })
+
   it("counts as one of the messages that stay", () => {
     const transcript = Transcript.fromLog(Draft.log(
       Draft.started("compare all pages"),
