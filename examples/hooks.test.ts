@@ -2,7 +2,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Stream } from "effect"
 import { SessionStore, SessionStoreMemory } from "fiberloop"
 import { ScriptedModel } from "fiberloop/testing"
-import { ask, Clerk, ClerkLive } from "./hooks.ts"
+import { ask, Clerk, ClerkLive, masksCards } from "./hooks.ts"
 
 const Test = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
   ClerkLive.pipe(Layer.provideMerge([SessionStoreMemory.layer, ScriptedModel.layer(turns)]))
@@ -23,6 +23,21 @@ it.effect("a card number is neither sent to the model nor stored", () =>
     const log = yield* Stream.runCollect((yield* SessionStore).read("desk"))
     assert.notInclude(JSON.stringify(log), "4111 1111")
   }).pipe(Effect.provide(Test(ScriptedModel.call("get_order", { id: 7 }), ScriptedModel.text("Paid by card.")))))
+
+it.effect("digits of a number are no card number", () =>
+  Effect.gen(function*() {
+    const result = [2 / 3, 4111111111111111, "Paid by\n4111111111111111", { "card 4111111111111111": null }]
+    const call = { sessionId: "desk", runId: "run", turn: 1, data: null, callId: "1.0", tool: "get_order", params: {} }
+    const outcome = { _tag: "Succeeded" as const, result }
+    const given = { ...call, idempotencyKey: "key", outcome, duration: 1, isPreliminary: false }
+    const changed = yield* masksCards.afterToolCall!(given)
+    assert.deepStrictEqual(changed, {
+      outcome: {
+        _tag: "Succeeded",
+        result: [2 / 3, 4111111111111111, "Paid by\n**** 1111", { "card 4111111111111111": null }]
+      }
+    })
+  }))
 
 it.effect("a refund above this person's allowance is denied, and the model reads why", () =>
   Effect.gen(function*() {

@@ -29,11 +29,13 @@ export const ShopLive = Shop.toLayer({
 
 const cardNumber = /\b(?:\d[ -]?){12,15}(\d{4})\b/g
 
-/** Outcomes are plain JSON, including failures. */
+const masked = (value: unknown) => typeof value === "string" ? value.replace(cardNumber, "**** $1") : value
+
+/** Outcomes are plain JSON, including failures: this masks each text in them, and leaves numbers and the names of fields alone. */
 export const masksCards: Hook = {
   name: "masks-cards",
   afterToolCall: ({ outcome }) =>
-    Effect.sync(() => ({ outcome: JSON.parse(JSON.stringify(outcome).replace(cardNumber, "**** $1")) }))
+    Effect.sync(() => ({ outcome: JSON.parse(JSON.stringify(outcome), (_, value) => masked(value)) }))
 }
 
 const Refund = Schema.Struct({ euros: Schema.Finite })

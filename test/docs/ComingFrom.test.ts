@@ -227,7 +227,7 @@ describe("docs/approvals.md, a question in a handler", () => {
           book: Effect.fnUntraced(function*() {
             const { idempotencyKey } = yield* ToolCall
             const where = yield* ToolCall.runAgent(asker, { input: "Where?" })
-            const runId = `${idempotencyKey}/second`
+            const runId = `${idempotencyKey}/2`
             return `${where}, ${yield* ToolCall.runAgent(asker, { runId, input: "When?" })}`
           })
         })
@@ -324,7 +324,7 @@ describe("docs/hooks.md, other words than the model's", () => {
   type Text = Extract<ModelPart, { readonly type: "text-delta" }>
   const rewritten = <E, R>(model: Layer.Layer<Model, E, R>, rewrite: (text: string) => string) => {
     const step = (held: Text | undefined, part: ModelPart): readonly [Text | undefined, ReadonlyArray<ModelPart>] => {
-      if (part.type === "response") return [held, [part]]
+      if (part.type === "response" || part.type === "source") return [held, [part]]
       const goesOn = part.type === "text-delta" && held?.block === part.block
       const before = held && !goesOn ? [{ ...held, delta: rewrite(held.delta) }] : []
       if (part.type !== "text-delta") return [undefined, [...before, part]]
@@ -342,6 +342,7 @@ describe("docs/hooks.md, other words than the model's", () => {
     { type: "text-delta", block: "0", delta: "Ask a" },
     { type: "response", id: "r" },
     { type: "text-delta", block: "0", delta: "nn@x.com,\nor b" },
+    { type: "source", source: { type: "url", url: "https://x.com/" } },
     { type: "text-delta", block: "0", delta: "ob@x.com." },
     { type: "text-delta", block: "1", delta: "Or nobody." }
   ]
