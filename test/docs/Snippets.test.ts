@@ -194,13 +194,13 @@ describe("docs/limits.md", () => {
   it.effect("a job with the rest of a budget around it may be sent again, however much is left; one that names it may not", () =>
     Effect.gen(function*() {
       const agent = yield* Agent.make({ instructions: "Be brief." })
-      const job = (maxCost: number) =>
+      const job = (left: number) =>
         agent.start({ runId: "job", input: "go" }).pipe(
-          Effect.provideService(Limits, { maxCost }),
+          Effect.provideService(Limits, { maxCost: Math.max(left, 1e-9) }),
           Effect.flatMap((run) => run.result)
         )
       assert.strictEqual((yield* job(1))._tag, "Limited")
-      assert.strictEqual((yield* job(0.5))._tag, "Limited")
+      for (const left of [0.5, 0, -1]) assert.strictEqual((yield* job(left))._tag, "Limited")
       const naming = (maxCost: number) => agent.run({ runId: "named", input: "go", limits: { maxCost } })
       assert.strictEqual((yield* naming(100))._tag, "Completed")
       assert.strictEqual((yield* Effect.flip(naming(50))).reason._tag, "RunConflict")
@@ -610,10 +610,14 @@ describe("docs/tools.md", () => {
       const Kit = Toolkit.make(Tool.make("who_am_i", { success: Schema.String, dependencies: [CurrentUser] }))
       const handlers = Kit.toLayer({ who_am_i: () => Effect.map(CurrentUser, ({ id }) => id) })
       const ask = (user: CurrentUser["Service"], input: string) =>
-        Effect.scoped(Effect.flatMap(
-          Effect.provideService(Agent.make({ instructions: "", toolkit: Kit }), CurrentUser, user),
+        Effect.flatMap(
+          Effect.provideService(
+            Agent.make({ name: `ask/${user.id}`, instructions: "", toolkit: Kit }),
+            CurrentUser,
+            user
+          ),
           (agent) => agent.run({ sessionId: user.id, input })
-        ))
+        )
       const ids = ["ada", "bob"]
       yield* Effect.forEach(ids, (id) => ask({ id }, "Who am I?"), { concurrency: 2 }).pipe(Effect.provide(handlers))
       const store = yield* SessionStore
