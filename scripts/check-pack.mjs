@@ -60,11 +60,25 @@ const converse = async (command, args, options) => {
   return { ...output, requests: server.requests.slice(asked) }
 }
 
-const tarball = await step("npm pack", async () => {
-  const pack = folder("pack", {})
-  await npm(["pack", source, "--pack-destination", pack], { cwd: source, bin: [join(repository, "node_modules/.bin")] })
-  return join(pack, FileSystem.readdirSync(pack).find((_) => _.endsWith(".tgz")))
-})
+const packed = () =>
+  step("npm pack", async () => {
+    const pack = folder("pack", {})
+    const bin = [join(repository, "node_modules/.bin")]
+    await npm(["pack", source, "--pack-destination", pack], { cwd: source, bin })
+    return join(pack, FileSystem.readdirSync(pack).find((_) => _.endsWith(".tgz")))
+  })
+
+const installedNode = (version) =>
+  step(`Node ${version}: npm install node@${version}`, async () => {
+    const cwd = folder(`node-${version}`, { "package.json": { private: true, allowScripts: { node: true } } })
+    await npm(["install", `node@${version}`], { cwd })
+    const bin = join(cwd, "node_modules/.bin")
+    const { stdout } = await run("node", ["--version"], { cwd, bin: [bin] })
+    expect(stdout.trim() === `v${version}`, `node --version says ${stdout}`)
+    return { version, bin }
+  })
+
+const [tarball, ...installed] = await Promise.all([packed(), ...nodes.map(installedNode)])
 
 await step("what is packed", async () => {
   const { stdout } = await run("tar", ["-tzf", tarball], { cwd: source })
@@ -108,17 +122,8 @@ const names = [
 const exported = (modules) => modules.map((_, index) => `export * as _${index} from "${_}"\n`).join("")
 const tsc = join(repository, "node_modules/typescript/bin/tsc")
 
-for (const version of nodes) {
-  const bin = await step(`Node ${version}: npm install node@${version}`, async () => {
-    const cwd = folder(`node-${version}`, { "package.json": { private: true, allowScripts: { node: true } } })
-    await npm(["install", `node@${version}`], { cwd })
-    const bin = join(cwd, "node_modules/.bin")
-    const { stdout } = await run("node", ["--version"], { cwd, bin: [bin] })
-    expect(stdout.trim() === `v${version}`, `node --version says ${stdout}`)
-    return bin
-  })
-
-  const app = await step(`Node ${version}: npm install fiberloop`, async () => {
+const installedApp = ({ bin, version }) =>
+  step(`Node ${version}: npm install fiberloop`, async () => {
     const cwd = folder(`app-${version}`, {
       "package.json": { name: "app", private: true, type: "module" },
       "program.ts": hello,
@@ -148,9 +153,10 @@ for (const version of nodes) {
     for (const path of ["node", "fiberloop/node_modules"]) {
       expect(!FileSystem.existsSync(join(cwd, "node_modules", path)), `node_modules/${path} was installed`)
     }
-    return cwd
+    return { version, bin, app: cwd }
   })
 
+for (const { app, bin, version } of await Promise.all(installed.map(installedApp))) {
   if (version === nodes[0]) {
     await step("the program and every entry point against the published types", async () => {
       const { devDependencies } = read(repository)
