@@ -15,6 +15,7 @@ import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
+import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
@@ -469,6 +470,38 @@ describe("docs/http.md", () => {
 })
 
 describe("docs/providers.md", () => {
+  const bounded = <E, R>(model: Layer.Layer<Model, E, R>, calls: number) =>
+    Layer.provide(
+      Layer.effect(
+        Model,
+        Effect.map(Effect.all([Model, Semaphore.make(calls)]), ([inner, slots]) => ({
+          ...inner,
+          stream: (request) => Stream.unwrap(Effect.as(Semaphore.takeScoped(slots, 1), inner.stream(request)))
+        }))
+      ),
+      model
+    )
+
+  it.effect("a model with slots is asked by as many runs at once, and a run that is aborted leaves the queue", () => {
+    const asked: Array<string> = []
+    const scripted = ScriptedModel.layer(({ metadata }) => {
+      asked.push(metadata.sessionId)
+      return [ScriptedModel.delay("1 second"), ScriptedModel.text("Hi.")]
+    })
+    return Effect.gen(function*() {
+      const agent = yield* Agent.make({ instructions: "" })
+      const ask = (sessionId: string) => Effect.forkChild(agent.run({ sessionId, input: "Hello!" }))
+      const [first, second, third, fourth] = yield* Effect.forEach(["a", "b", "c", "d"], ask)
+      yield* TestClock.adjust(999)
+      assert.deepStrictEqual(asked, ["a", "b"])
+      yield* Fiber.interrupt(third!)
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(asked, ["a", "b", "d"])
+      yield* TestClock.adjust(1000)
+      for (const fiber of [first, second, fourth]) assert.strictEqual((yield* Fiber.join(fiber!))._tag, "Completed")
+    }).pipe(Effect.provide([Fiberloop.layer, SessionStoreMemory.layer, bounded(scripted, 2)]))
+  })
+
   const metered = <E, R>(model: Layer.Layer<Model, E, R>, report: (tokens: number) => Effect.Effect<void>) =>
     Layer.provide(
       Layer.effect(
