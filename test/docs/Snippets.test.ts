@@ -5,7 +5,9 @@ import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
+import * as DateTime from "effect/DateTime"
 import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -37,6 +39,7 @@ import {
   RunError,
   RunEvent,
   RunEvents,
+  Sessions,
   SessionStore,
   SessionStoreMemory,
   StopWhen,
@@ -467,6 +470,52 @@ describe("docs/http.md", () => {
       SessionStoreMemory.layer,
       ScriptedModel.layer(() => ScriptedModel.text("Hi."))
     ))))
+})
+
+describe("docs/stores.md", () => {
+  const removeOlder = Effect.fnUntraced(function*(age: Duration.Input) {
+    const before = (yield* DateTime.now).epochMilliseconds - Duration.toMillis(age)
+    const ended = Sessions.list({
+      parents: [undefined],
+      ends: ["RunCompleted", "RunAborted", "RunLimited", "RunFailed"]
+    })
+    yield* ended.pipe(
+      Stream.filter(({ updatedAt }) => updatedAt < before),
+      Stream.runForEach(({ sessionId }) =>
+        Effect.asVoid(Sessions.remove(sessionId)).pipe(
+          Effect.catchReason("RetryableError", "SessionBusy", () => Effect.logInfo(`${sessionId} is in use`)),
+          Effect.catchReason("NonRetryableError", "SessionNotFound", () => Effect.void)
+        )
+      )
+    )
+  })
+  const asks = Tool.make("pay", { success: Schema.String, needsApproval: true })
+
+  it.effect("what nobody wrote to for long enough is removed, but for what waits for people or is in use", () =>
+    Effect.gen(function*() {
+      const toolkit = Toolkit.make(asks)
+      const agent = yield* Effect.provide(
+        Agent.make({ instructions: "", toolkit }),
+        toolkit.toLayer({ pay: () => Effect.succeed("paid") })
+      )
+      for (const sessionId of ["pay", "old", "used"]) yield* agent.run({ sessionId, input: sessionId })
+      yield* TestClock.adjust("20 days")
+      yield* agent.run({ sessionId: "young", input: "Hello!" })
+      yield* TestClock.adjust("10 days")
+      const store = yield* SessionStore
+      yield* store.open("used", { runId: "other", create: false })
+      yield* removeOlder("15 days")
+      assert.sameMembers((yield* store.list()).map(({ sessionId }) => sessionId), ["pay", "used", "young"])
+    }).pipe(
+      Effect.scoped,
+      Effect.provide([
+        Fiberloop.layer,
+        SessionStoreMemory.layer,
+        ScriptedModel.layer(({ metadata }) =>
+          metadata.sessionId === "pay" ? ScriptedModel.call("pay", {}) : ScriptedModel.text("Hi.")
+        )
+      ])
+    ))
 })
 
 describe("docs/providers.md", () => {
