@@ -45,6 +45,8 @@ export const finish = (
   release: Effect.Effect<void>
 ): Effect.Effect<void> => {
   live.env = undefined
+  // an answer that is still checked by now belongs after the end
+  env.waitingCalls.close()
   record(env, live, ending)
   // a session given back before the store has answered would no longer take this end
   const sealing = Detached.startHere(seal(env, live, release))

@@ -96,8 +96,8 @@ const pastOf = Effect.fnUntraced(function*(
 })
 
 /**
- * Records a checked answer through the writer of `env`; durable when it returns. `false`, with nothing recorded, where the turns
- * of that drive are over. Where the store does not take the answer, its call is not told, and `onFailure` is run with the error, except
+ * Records a checked answer through the writer of `env`; durable when it returns. `false`, with nothing recorded, where that drive takes
+ * up no more answers. Where the store does not take the answer, its call is not told, and `onFailure` is run with the error, except
  * `EventTooLarge`, which leaves the question open.
  */
 export const record = (
