@@ -1,5 +1,5 @@
 /** An abort that was asked of a drive which died before it heard of that, and what comes before somebody carries it out. */
-import { assert, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -120,6 +120,63 @@ it.effect("its end waits for a reconciler as long as a call may take, and other 
     assert.lengthOf(RunLog.only(log, "AbortRequested"), 1)
     assert.strictEqual(RunLog.endOf(log), "RunAborted(requested)")
   }))
+
+describe("once its dead drive had accepted it", () => {
+  const accepted = askedInTools({ _tag: "AbortRequested", reason: "requested" })
+
+  /** A process that asks a reconciler about the dead drive's call, which takes longer than the grace period. */
+  const carriedOut = Effect.fnUntraced(function*(takenUp: "by recovery" | "by its request sent again") {
+    const store = yield* accepted
+    const { agent, close } = yield* TestAgent.make([], { store })
+    const [reached, known] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+    const reconcile = () =>
+      Deferred.succeed(reached, undefined).pipe(
+        Effect.andThen(Deferred.await(known)),
+        Effect.as({ _tag: "Done", result: "paid" } as const)
+      )
+    const taking = takenUp === "by recovery"
+      ? Effect.map(agent.recover(), ({ runs }) => runs[0]!)
+      : agent.start({ sessionId: "s", runId: "run-1", input: "go" })
+    const result = yield* taking.pipe(
+      Effect.flatMap((run) => run.result),
+      Effect.provideService(Reconciler.Reconciler, { reconcile }),
+      Effect.forkChild
+    )
+    yield* Deferred.await(reached)
+    const again = yield* Effect.forkChild(agent.abort("s"), { startImmediately: true })
+    yield* TestClock.adjust("1 minute")
+    return { again, close, know: Deferred.succeed(known, undefined), result, store }
+  })
+
+  it.effect.each(["by recovery", "by its request sent again"] as const)(
+    "it is carried out %s, however long a reconciler takes, and another abort waits for that",
+    (takenUp) =>
+      Effect.gen(function*() {
+        const { again, know, result, store } = yield* carriedOut(takenUp)
+        assert.isUndefined(again.pollUnsafe())
+        yield* know
+        assert.strictEqual((yield* Fiber.join(result))._tag, "Aborted")
+        yield* Fiber.join(again)
+        const log = yield* store.log("s")
+        assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Succeeded", "1.1 Interrupted"])
+        assert.lengthOf(RunLog.only(log, "AbortRequested"), 1)
+        assert.strictEqual(RunLog.endOf(log), "RunAborted(requested)")
+        assert.deepStrictEqual(RunLog.violations(log), [])
+      })
+  )
+
+  it.effect("a shutdown leaves it to the next process", () =>
+    Effect.gen(function*() {
+      const { close, result, store } = yield* carriedOut("by recovery")
+      yield* close
+      assert.strictEqual((yield* Effect.flip(Fiber.join(result))).reason._tag, "ShuttingDown")
+      assert.strictEqual((yield* store.log("s")).at(-1)?._tag, "AbortRequested")
+      const { agent } = yield* TestAgent.make([], { store })
+      const { runs } = yield* agent.recover()
+      yield* runs[0]!.result
+      assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunAborted(requested)")
+    }))
+})
 
 it.effect("the reconciler is not asked where the run has died twice in a row", () =>
   Effect.gen(function*() {

@@ -142,21 +142,21 @@ const work = (driving: Driving): Working => {
 
 /** What was found; by now the run is tied to its kin, its cost can be known, and a drive that died before this one has its end. */
 const prepared = (
-  { live: { aborting, budget }, request, services }: Driving,
+  { live, request, services }: Driving,
   found: Opening.Opened
 ): Preparing =>
   Effect.flatMapEager(
-    Effect.flatMapEager(Kin.tie(services.store, request, budget, found), () =>
-      Cost.check(services, request.settings.prices, found, budget)),
+    Effect.flatMapEager(Kin.tie(services.store, request, live.budget, found), () =>
+      Cost.check(services, request.settings.prices, found, live.budget)),
     (): Preparing => {
       if (found._tag !== "Ready" || !RunState.isOpen(found.state)) {
         return Effect.succeed(found)
       }
-      const { abortRequested, openCalls } = found.state
-      if (aborting !== undefined && abortRequested !== undefined && openCalls.length > 0) {
-        Deferred.doneUnsafe(aborting, Exit.void)
+      live.isAborting = AfterCrash.onlyAborts(request, found)
+      if (live.isAborting && live.aborting !== undefined && found.state.openCalls.length > 0) {
+        Deferred.doneUnsafe(live.aborting, Exit.void)
       }
-      return AfterCrash.recovered(services, request, found, budget)
+      return AfterCrash.recovered(services, request, found, live.budget)
     }
   )
 

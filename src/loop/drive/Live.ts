@@ -55,7 +55,7 @@ export class Live implements Runs.LiveRun {
   readonly budget: Budget.Budget
   /** completes once the drive's first event is stored, or fails with why there is none */
   readonly firstEvent = Deferred.makeUnsafe<void, RunError.RunError>()
-  /** of a run that was found: completes once its session is taken, where a dead drive had accepted an abort and left calls open */
+  /** of a run that was found, and of no other: completes once `isAborting` is set, where calls were left open */
   readonly aborting: Deferred.Deferred<void> | undefined
   readonly ended = Deferred.makeUnsafe<RunResult.RunResult<unknown>, RunError.RunError>()
   /** hold the run until its end is told */
@@ -74,12 +74,13 @@ export class Live implements Runs.LiveRun {
   stopped: Stop | undefined
   /** set where an abort waits for the first event: no turn begins after that; completes once the abort is announced */
   abortDue: Deferred.Deferred<void> | undefined
+  /** an abort that a dead drive had accepted is all that this one carries out, without an event of its own */
+  isAborting = false
   /** the state of a run that is suspended with calls that wait for other runs */
   waiting: RunState.RunState | undefined
   /** interrupts the part of the drive under way */
   interrupt: (() => void) | undefined
   readonly #store: SessionStore.Store
-  readonly #isFound: boolean
   #isAnnounced = false
   /** set once something is sent from elsewhere */
   #hearing: Hearing.Hearing | undefined
@@ -100,8 +101,7 @@ export class Live implements Runs.LiveRun {
     this.caller = settings.callAround?.call
     this.agent = brief.agent
     this.input = begin.input
-    this.#isFound = DriveRequest.isFound(begin)
-    this.aborting = this.#isFound ? Deferred.makeUnsafe() : undefined
+    this.aborting = DriveRequest.isFound(begin) ? Deferred.makeUnsafe() : undefined
   }
 
   get begun() {
@@ -175,7 +175,7 @@ export class Live implements Runs.LiveRun {
    * store that does not take it does not hold it up. All other reasons cut off at once.
    */
   abort(reason: RunEvent.AbortedReason): Effect.Effect<void> {
-    return reason === "requested" ? this.#request(this.#isFound) : Effect.suspend(() => this.end(reason))
+    return reason === "requested" ? this.#request(this.aborting !== undefined) : Effect.suspend(() => this.end(reason))
   }
 
   /** Somebody who knows the run from its log wants it aborted. */
@@ -196,6 +196,8 @@ export class Live implements Runs.LiveRun {
 
   /** Announces a requested abort, and cuts the run off, or leaves that to its drive. */
   #carryOut(): Effect.Effect<void> {
+    // the application may take its time to say what became of calls: cut off here, the next drive would only ask it again
+    if (this.isAborting) return Effect.void
     const cut = () => cutOff(this, requested)
     const isStopped = this.stopped !== undefined && !goesOn(this.stopped)
     if (this.env === undefined || isStopped) return Effect.sync(cut)

@@ -4,7 +4,6 @@
  * Does not own what that end is (`Recovery`), nor what the next drive begins with (`FirstEvent`).
  */
 import * as Effect from "effect/Effect"
-import * as RunEvent from "../../run/RunEvent.ts"
 import * as RunDrive from "../../run/state/RunDrive.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Budget from "../env/Budget.ts"
@@ -15,6 +14,13 @@ import * as Deaths from "./Deaths.ts"
 import * as HeldBack from "./HeldBack.ts"
 import type * as Opening from "./Opening.ts"
 import * as Recovery from "./Recovery.ts"
+
+/**
+ * Whether a drive that died had accepted an abort with which the run is over: only who resumes it by hand, or has something new to say,
+ * goes on after that.
+ */
+export const onlyAborts = ({ begin: asked }: DriveRequest.DriveRequest, { begin, state }: Opening.Ready): boolean =>
+  state.abortRequested !== undefined && begin._tag === "Resume" && !DriveRequest.isByHand(asked)
 
 /**
  * Ends a drive that died. If something follows, the end is stored together with the first event of that, so that nobody finds one
@@ -35,9 +41,7 @@ export const recovered = Effect.fnUntraced(function*(
   const isResumed = opened.begin._tag === "Resume"
   yield* Recovery.recover(env, store, isResumed && (yield* Deaths.areTooMany(store, sessionId, opened.state)))
   const state = env.journal.state
-  const wasAborted = state.end?._tag === "RunAborted" && !RunEvent.isCrash(state.end)
-  const isOver = isResumed &&
-    (state.end?._tag === "RunLimited" || (wasAborted && !DriveRequest.isByHand(request.begin)))
+  const isOver = onlyAborts(request, opened) || (isResumed && state.end?._tag === "RunLimited")
   if (!isOver) return { ...opened, session: second, state, transcript: env.journal.transcript }
   yield* flush
   return { _tag: "Replay", past: { from: opened.from, to: state.seq, state } }
