@@ -32,7 +32,8 @@ export interface LiveRun {
   readonly result: Effect.Effect<RunResult.RunResult<unknown>, RunError.RunError>
   /**
    * Answers one of the run's questions through its own writer; durable when it returns. `false`, with nothing recorded,
-   * when the run's turns are over: the answer then belongs after its end. An answer that another process sent is recorded with its `id`.
+   * when the run's turns are over or being cut off: the answer then belongs after its end. An answer that another process sent is
+   * recorded with its `id`.
    */
   readonly decide: (decision: RunInput.DecideInput, id?: string) => Effect.Effect<boolean, RunError.RunError>
   /**

@@ -11,7 +11,7 @@ import * as Reconciler from "../../src/services/Reconciler.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import { notice } from "../../src/testing/sessions/Fixtures.ts"
 import * as DeadRun from "../support/DeadRun.ts"
-import type * as Drafts from "../support/Drafts.ts"
+import * as Drafts from "../support/Drafts.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
@@ -177,6 +177,38 @@ describe("once its dead drive had accepted it", () => {
       assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunAborted(requested)")
     }))
 })
+
+it.effect("no answer is taken while it is carried out, and whoever gave it hears so: it would not count", () =>
+  Effect.gen(function*() {
+    const calls = [Drafts.call("work", { n: 0 }), Drafts.call("work", { n: 1 })]
+    const drafts: ReadonlyArray<Drafts.Placed> = [
+      { ...Drafts.started("go"), agent: "test/Tested" },
+      Drafts.turnStarted(1),
+      Drafts.assistant(calls),
+      { ...Drafts.toolStarted("1.0", { n: 0 }), tool: "work" },
+      { ...Drafts.approvalRequested("1.1"), tool: "work", params: { n: 1 } }
+    ]
+    const store = yield* toAbort(drafts, "run-1")
+    const { agent } = yield* TestAgent.make([], { store })
+    const [reached, known] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+    const reconcile = () =>
+      Deferred.succeed(reached, undefined).pipe(
+        Effect.andThen(Deferred.await(known)),
+        Effect.as({ _tag: "Done", result: "paid" } as const)
+      )
+    const { runs } = yield* Effect.provideService(agent.recover(), Reconciler.Reconciler, { reconcile })
+    yield* Deferred.await(reached)
+    const decision = { sessionId: "s", approvalId: "1.1", approved: false }
+    const deciding = yield* Effect.forkChild(Effect.flip(agent.decide(decision)), { startImmediately: true })
+    yield* TestClock.adjust("1 second")
+    yield* Deferred.succeed(known, undefined)
+    yield* runs[0]!.result
+    assert.strictEqual((yield* Fiber.join(deciding)).reason._tag, "ApprovalNotOpen")
+    const log = yield* store.log("s")
+    assert.lengthOf(RunLog.only(log, "ApprovalResolved"), 0)
+    assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Succeeded", "1.1 NotExecuted(aborted)"])
+    assert.strictEqual(RunLog.endOf(log), "RunAborted(requested)")
+  }))
 
 it.effect("the reconciler is not asked where the run has died twice in a row", () =>
   Effect.gen(function*() {

@@ -5,6 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as DeadRun from "../support/DeadRun.ts"
+import * as Drafts from "../support/Drafts.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
@@ -45,3 +46,28 @@ it.effect.each<readonly [string, boolean]>([["by hand", true], ["as it is found"
       assert.lengthOf(yield* script.requests, 0)
     })
 )
+
+it.effect("an answer that waits for the run to begin does not count where an abort was asked before that, and its giver hears so", () =>
+  Effect.gen(function*() {
+    const store = yield* DeadRun.of([
+      { ...Drafts.started("go"), agent: "test/Tested" },
+      Drafts.turnStarted(1),
+      Drafts.assistant([Drafts.call("work", { n: 0 })]),
+      { ...Drafts.approvalRequested("1.0"), tool: "work", params: { n: 0 } }
+    ])
+    const first = TestStore.holding(() => true)
+    store.onAppend = first.onAppend
+    const { agent } = yield* TestAgent.make([], { store })
+    const recovering = yield* Effect.forkChild(agent.recover())
+    yield* first.reached
+    const decision = { sessionId: "s", approvalId: "1.0", approved: true }
+    const deciding = yield* Effect.forkChild(Effect.flip(agent.decide(decision)), { startImmediately: true })
+    assert.isTrue(yield* store.service.askToAbort!("s", "run-1"))
+    yield* first.release
+    yield* Fiber.join(recovering)
+    assert.strictEqual((yield* Fiber.join(deciding)).reason._tag, "ApprovalNotOpen")
+    const log = yield* store.log("s")
+    assert.lengthOf(RunLog.only(log, "ApprovalResolved"), 0)
+    assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 NotExecuted(aborted)"])
+    assert.strictEqual(RunLog.endOf(log), "RunAborted(requested)")
+  }))

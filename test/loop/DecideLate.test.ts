@@ -88,4 +88,30 @@ describe("an answer that is still checked", () => {
         assert.deepStrictEqual(RunLog.violations(log), [])
       })
   )
+
+  it.effect.each(
+    [
+      ["an abort", {}, "aborted"],
+      ["a limit", { maxDuration: "1 minute" }, "limit"]
+    ] as const
+  )(
+    "once %s has told the run to stop does not count, and whoever gave it hears so",
+    ([, limits, reason]) =>
+      Effect.gen(function*() {
+        const made = yield* checking({ limits })
+        const stopped = yield* Effect.forkChild(
+          reason === "aborted" ? made.run.abort : TestClock.adjust("1 minute"),
+          { startImmediately: true }
+        )
+        yield* made.stopping
+        yield* made.check
+        yield* made.stop
+        yield* Fiber.join(stopped)
+        assert.strictEqual((yield* Effect.flip(Fiber.join(made.deciding))).reason._tag, "ApprovalNotOpen")
+        const log = yield* made.log
+        assert.deepStrictEqual(RunLog.only(log, "ApprovalResolved"), [])
+        assert.deepStrictEqual(RunLog.outcomes(log), [`1.0 NotExecuted(${reason})`, "1.1 Interrupted"])
+        assert.deepStrictEqual(RunLog.violations(log), [])
+      })
+  )
 })

@@ -66,6 +66,20 @@ describe("while the approver here is asked", () => {
       yield* made.run.result
     }))
 
+  it.effect("no answer is taken once an abort is being stored, and whoever gave it hears so", () =>
+    Effect.gen(function*() {
+      const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "AbortRequested"))
+      const made = yield* asked(work(1), { store: yield* TestStore.make(held.onAppend) })
+      const aborting = yield* Effect.forkChild(made.run.abort)
+      yield* held.reached
+      const deciding = yield* Effect.forkChild(Effect.flip(made.decide("1.0")), { startImmediately: true })
+      yield* held.release
+      yield* Fiber.join(aborting)
+      assert.strictEqual((yield* Fiber.join(deciding)).reason._tag, "ApprovalNotOpen")
+      assert.deepStrictEqual(RunLog.only(yield* made.log, "ApprovalResolved"), [])
+      assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.0 NotExecuted(aborted)"])
+    }))
+
   it.effect("the first of two answers counts", () =>
     Effect.gen(function*() {
       const made = yield* asked()

@@ -185,6 +185,8 @@ const underWay = (
   )
   driving.taken = { env, found }
   return Effect.flatMap(FirstEvent.write(env, found.begin, request.brief), () => {
+    // those who wait for the first event go on within this: what they answer would not count
+    if (live.abortDue !== undefined) env.waitingCalls.close()
     live.began(env, isParked)
     if (live.stopped !== undefined) return Effect.interrupt
     if (live.abortDue !== undefined) return abortAsDue(driving, env, live.abortDue, found.state)

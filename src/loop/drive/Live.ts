@@ -215,10 +215,11 @@ export class Live implements Runs.LiveRun {
     return this.#over()
   }
 
-  /** Stores that an abort was accepted. */
+  /** Stores that an abort was accepted. Answers after that would not count. */
   #announce(): Effect.Effect<void> {
     if (this.env === undefined) return Effect.void
-    const { journal } = this.env
+    const { journal, waitingCalls } = this.env
+    waitingCalls.close()
     journal.record({ _tag: "AbortRequested", reason: "requested" })
     return Effect.ignore(journal.commit)
   }
@@ -241,8 +242,9 @@ export const goesOn = (stop: Stop): boolean =>
 export const wanted = (stop: Stop | undefined): RunEvent.AbortedReason | undefined =>
   stop?._tag === "Abort" && !isShutdown(stop) ? stop.reason : undefined
 
-/** Cuts the run off, whatever it is doing; the first reason counts. */
-export const cutOff = (live: Pick<Live, "stopped" | "interrupt">, stop: Stop): void => {
+/** Cuts the run off, whatever it is doing, and takes no more answers; the first reason counts. */
+export const cutOff = (live: Pick<Live, "stopped" | "interrupt"> & Partial<Pick<Live, "env">>, stop: Stop): void => {
   live.stopped ??= stop
+  live.env?.waitingCalls.close()
   live.interrupt?.()
 }
