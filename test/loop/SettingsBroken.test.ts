@@ -8,6 +8,7 @@ import { Ids } from "../../src/services/Ids.ts"
 import { Observers } from "../../src/services/Observers.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Approvals from "../support/Approvals.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 
 type Run = Effect.Effect<unknown, RunError.RunError>
@@ -68,6 +69,39 @@ describe("a run", () => {
         assert.strictEqual((yield* agent.run({ input: "go" }))._tag, "Completed")
       }))
   }
+})
+
+describe("what is said to a run that lives elsewhere", () => {
+  it.effect.each(
+    [
+      ["die", Effect.die(new Error("SECRET")), { _tag: "Unknown" }],
+      ["interrupt themselves", Effect.interrupt, { _tag: "Unknown" }],
+      ["are empty", Effect.succeed(""), { _tag: "InvalidInput", field: "id" }],
+      ["are no text", Effect.succeed(7 as never), { _tag: "InvalidInput", field: "id" }]
+    ] as const
+  )(
+    "fails with a typed error, and nothing of it is stored, where the ids that it is to be sent under %s",
+    ([, next, reason]) =>
+      Effect.gen(function*() {
+        const approver = Approvals.desk()
+        const there = yield* Approvals.make([TestAgent.work(1)], { approver })
+        const run = yield* there.agent.start({ sessionId: "s", runId: "r", input: "go" })
+        yield* approver.asked("1.0")
+        const { agent } = yield* Approvals.make([], { store: there.store })
+        const before = yield* there.store.log("s")
+        const said: ReadonlyArray<Run> = [
+          agent.decide({ sessionId: "s", approvalId: "r/1.0", approved: true }),
+          agent.steer("s", "shorter")
+        ]
+        for (const each of said) {
+          const error = yield* Effect.flip(Effect.provideService(each, Ids, { next }))
+          assert.deepInclude(error.reason, reason)
+          assert.notInclude(error.message, "SECRET")
+        }
+        assert.deepStrictEqual(yield* there.store.log("s"), before)
+        yield* run.abort
+      })
+  )
 })
 
 describe("a run of an agent made where", () => {

@@ -19,6 +19,7 @@ import * as Fold from "../log/Fold.ts"
 import * as Questions from "../log/Questions.ts"
 import * as Answering from "../round/Answering.ts"
 import * as Elsewhere from "./Elsewhere.ts"
+import * as Identity from "./Identity.ts"
 import type * as SessionLocks from "./SessionLocks.ts"
 import * as Visit from "./Visit.ts"
 
@@ -52,7 +53,7 @@ export const decide = Effect.fnUntraced(function*(
       continue
     }
     sending ??= {
-      sent: { _tag: "Answer", id: yield* settings.ids.next, after: recorded.state.seq, decision },
+      sent: { _tag: "Answer", id: yield* Identity.next(settings.ids), after: recorded.state.seq, decision },
       elapsed: Stopwatch.start(settings.clock)
     }
     const became = yield* passOn(store, sending.sent, recorded.state)

@@ -1,5 +1,5 @@
 /**
- * Under which ids a run begins: those that its input gives, or new ones.
+ * Under which ids a run begins, and what is said to it elsewhere is sent: those that a caller gives, or new ones.
  *
  * Does not own what ids may be (`InputCheck`), nor how they are made (`Ids`).
  */
@@ -27,17 +27,22 @@ export const of = (input: RunInput.RunInput, ids: Maker): Effect.Effect<Identity
       Effect.flatMapEager(given(input?.sessionId ?? input?.runId, ids), (sessionId) => checked(runId, sessionId))
   )
 
-/** Fails with `Unknown` where what makes ids breaks, or interrupts itself. */
 const given = (id: string | undefined, ids: Maker): Effect.Effect<string, RunError.RunError> =>
-  id === undefined
-    ? Effect.catchCause(ids.next, (cause) => Effect.fail(RunError.fromCause(cause)))
-    : Effect.succeed(id)
+  id === undefined ? made(ids) : Effect.succeed(id)
+
+/** Fails with `Unknown` where what makes ids breaks, or interrupts itself. */
+const made = (ids: Maker): Effect.Effect<string, RunError.RunError> =>
+  Effect.catchCause(ids.next, (cause) => Effect.fail(RunError.fromCause(cause)))
 
 const checked = (runId: string, sessionId: string): Effect.Effect<Identity, RunError.RunError> => {
   const bad = InputCheck.badId("runId", runId, InputCheck.orNew) ??
     InputCheck.badId("sessionId", sessionId, InputCheck.orNew)
   return bad === undefined ? Effect.succeed({ runId, sessionId }) : Effect.fail(bad)
 }
+
+/** A new id for what is sent to a run, as a log can hold it. */
+export const next = (ids: Maker): Effect.Effect<string, RunError.RunError> =>
+  Effect.flatMap(made(ids), (id) => Effect.fromResult(InputCheck.id("id", id, "have Ids make one")))
 
 /** The id of a session that is there already. */
 export const ofSession = (sessionId: string): Effect.Effect<string, RunError.RunError> =>

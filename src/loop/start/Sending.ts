@@ -17,6 +17,7 @@ import * as Fold from "../log/Fold.ts"
 import * as SentInput from "../log/SentInput.ts"
 import * as TooLarge from "../log/TooLarge.ts"
 import * as Elsewhere from "./Elsewhere.ts"
+import * as Identity from "./Identity.ts"
 import * as Visit from "./Visit.ts"
 
 /** Awaits what becomes of an input. */
@@ -52,7 +53,7 @@ export const send = Effect.fnUntraced(function*(
   const sent: SessionStore.SentInput = {
     ...input,
     _tag: "Input",
-    id: input.id ?? (yield* settings.ids.next),
+    id: input.id ?? (yield* Identity.next(settings.ids)),
     after: state.seq
   }
   const fate = yield* sendElsewhere(store, sessionId, runId, sent)
