@@ -46,7 +46,11 @@ export interface Run<A> {
     kind: "steer" | "followUp",
     message: RunInput.RunInput["input"]
   ) => Effect.Effect<Effect.Effect<Delivery.Delivery, RunError.RunError>, RunError.RunError>
-  /** Ends the run and returns when it has ended. The session takes a new message at once. */
+  /**
+   * Ends the run and returns when it has ended. The session takes a new message at once. A run whose end is being written by then keeps
+   * that end: one that ends with its process, or since its store does not answer, goes on by itself later. `abort` of the agent, by
+   * the session, ends that too.
+   */
   readonly abort: Effect.Effect<void>
 }
 

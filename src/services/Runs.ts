@@ -45,7 +45,7 @@ export interface LiveRun {
   ) => Effect.Effect<Effect.Effect<Delivery.Delivery, RunError.RunError>, RunError.RunError>
   /** Its end has been shown; the session may still be taken while a store does not answer. */
   readonly isOver: () => boolean
-  /** Ends the run and returns when it has ended; does nothing to one that has. */
+  /** Ends the run and returns when it has ended; does nothing to one that has, and one whose end is being written keeps it. */
   readonly abort: (reason: RunEvent.AbortedReason) => Effect.Effect<void>
 }
 

@@ -4,6 +4,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
+import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Aborted from "../support/Aborted.ts"
 import * as Approvals from "../support/Approvals.ts"
@@ -78,6 +79,32 @@ it.effect.each(
       assert.deepStrictEqual(RunLog.violations(log), [])
     })
 )
+
+it.effect("an abort of the session ends a run for good whose end, since its store was away, is being written by then", () =>
+  Effect.gen(function*() {
+    const gate = yield* ScriptedModel.makeGate
+    const { agent, store } = yield* TestAgent.make([[ScriptedModel.gate(gate), TestAgent.work(1)]])
+    yield* agent.start({ sessionId: "s", input: "go" })
+    yield* gate.started
+    const end = TestStore.holding((_, events) => events.some(RunEvent.isEnd))
+    let isAway = true
+    store.onAppend = (append) => {
+      isAway &&= !append.events.some(RunEvent.isEnd)
+      return isAway ? Effect.fail(TestStore.unavailable) : end.onAppend(append)
+    }
+    yield* gate.release
+    yield* end.reached
+    const aborting = yield* Effect.forkChild(agent.abort("s"), { startImmediately: true })
+    yield* end.release
+    yield* Fiber.join(aborting)
+    const log = yield* store.log("s")
+    assert.deepStrictEqual(log.filter(RunEvent.isEnd).map((event) => RunLog.endOf([event])), [
+      "RunFailed(StoreUnavailable)",
+      "RunAborted(requested)"
+    ])
+    assert.deepStrictEqual(RunLog.violations(log), [])
+    assert.deepStrictEqual((yield* agent.recover()).runs, [])
+  }))
 
 describe("a shutdown that waits for a call", () => {
   /** The call takes a second to be interrupted. */

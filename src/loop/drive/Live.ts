@@ -171,8 +171,8 @@ export class Live implements Runs.LiveRun {
   }
 
   /**
-   * A requested abort is stored once, before it is carried out, also where a shutdown or a failing store is cutting the run off; a
-   * store that does not take it does not hold it up. All other reasons cut off at once.
+   * A requested abort is stored once, before it is carried out, also where a shutdown or a failing store is cutting the run off, as
+   * long as no end is being written; a store that does not take it does not hold it up. All other reasons cut off at once.
    */
   abort(reason: RunEvent.AbortedReason): Effect.Effect<void> {
     return reason === "requested" ? this.#request(this.aborting !== undefined) : Effect.suspend(() => this.end(reason))
