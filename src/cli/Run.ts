@@ -71,14 +71,16 @@ export const show = (
 const screenOf = Effect.fnUntraced(function*(
   settings: Settings,
   { isChat = false, sessionId }: Shown,
-  { params: calls }: Worker.OpenCalls
+  { asked, params: calls }: Worker.OpenCalls
 ) {
   const { stderr, stdout } = yield* Output
   const isAnimated = stderr.isTerminal && !settings.isPlain
   const paint = Paint.of(stderr, settings.isPlain)
-  const look = { isTerminal: stdout.isTerminal, paint, sessionId, flags: settings.flags, isChat }
-  if (settings.json) return yield* Screen.json(look)
-  return yield* Screen.text({ ...look, calls, isAnimated })
+  const known = asked === undefined ? { calls } : { calls, asked }
+  const look = { isTerminal: stdout.isTerminal, paint, sessionId, flags: settings.flags, isChat, ...known }
+  const screen = yield* settings.json ? Screen.json(look) : Screen.text({ ...look, isAnimated })
+  // where it is unknown which questions have an event to come, none waits for its own
+  return asked === undefined ? { ...screen, asked: () => Effect.void } : screen
 })
 
 const eventsOf = (

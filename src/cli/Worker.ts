@@ -40,7 +40,7 @@ export interface Worker {
   /** lines to show once a run has begun */
   readonly notices: ReadonlyArray<string>
   readonly approver: (screen: Screen.Screen) => Approver.Approver
-  /** What is open in a session's last run; nothing where that cannot be read. */
+  /** What is open in a session's last run; `unknown` where that cannot be read. */
   readonly openCalls: (sessionId: string) => Effect.Effect<OpenCalls>
 }
 
@@ -49,9 +49,13 @@ export interface OpenCalls {
   readonly params: ReadonlyMap<string, Schema.Json>
   /** those that going on makes without a question */
   readonly allowed: ReadonlyArray<AllowedCalls.AllowedCall>
+  /** the tools of those that were asked about and have not begun, by the ids of the questions; `undefined`: unknown */
+  readonly asked: ReadonlyMap<string, string> | undefined
 }
 
-export const nothingOpen: OpenCalls = { params: new Map(), allowed: [] }
+export const nothingOpen: OpenCalls = { params: new Map(), allowed: [], asked: new Map() }
+
+export const unknown: OpenCalls = { ...nothingOpen, asked: undefined }
 
 /** Makes the agent, unless a signal comes first. */
 export const open = (
@@ -101,9 +105,13 @@ const openCalls = (store: SessionStore.Store, canChange: boolean): Worker["openC
     const { state } = yield* Effect.provideService(Sessions.current(sessionId), SessionStore.SessionStore, store)
     return {
       params: new Map(state.openCalls.map((call) => [call.callId, OpenCall.final(call)])),
-      allowed: canChange ? yield* AllowedCalls.of(store, sessionId, state) : []
+      allowed: canChange ? yield* AllowedCalls.of(store, sessionId, state) : [],
+      asked: new Map(state.openCalls.flatMap(askedIn))
     }
-  }).pipe(Effect.orElseSucceed(() => nothingOpen))
+  }).pipe(Effect.orElseSucceed(() => unknown))
+
+const askedIn = (call: OpenCall.OpenCall): ReadonlyArray<readonly [approvalId: string, tool: string]> =>
+  call.approvalId === undefined || OpenCall.hasStarted(call) ? [] : [[call.approvalId, call.tool]]
 
 const allowed = "--yes allows every change of a file and every command without asking"
 

@@ -1,7 +1,7 @@
 /** A conversation in a real terminal, and what can be done with it afterwards: the command as a person sees it. */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
-import { readFileSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import * as OpenAiServer from "../support/OpenAiServer.ts"
@@ -187,6 +187,23 @@ describe("Ctrl-C at an answer", () => {
       const { code, screen } = yield* chat.ended
       assert.strictEqual(code, 129)
       assert.include(screen, "✗ aborted")
+    }))
+})
+
+describe("a question that was open when its process was killed", () => {
+  it.live("is asked again by fiberloop resume, and its answer counts", () =>
+    Effect.gen(function*() {
+      const { cwd, start } = yield* place(Replies.calls(remove), Replies.says("It is gone."))
+      const killed = yield* start("run", "--model", "m", "delete the list")
+      yield* killed.sees("Allow?")
+      yield* killed.kill("SIGKILL")
+      yield* killed.ended
+      const resumed = yield* start("resume", "last", "--model", "m")
+      yield* resumed.sees("Allow?")
+      yield* resumed.type("y\r")
+      const { code, screen } = yield* resumed.ended
+      assert.deepStrictEqual([code, existsSync(join(cwd, "list.md"))], [0, false])
+      assert.include(screen, "It is gone.")
     }))
 })
 

@@ -475,6 +475,47 @@ describe("fiberloop approve", () => {
     }))
 })
 
+describe("a question that is open when its run goes on at a terminal", () => {
+  it.effect.each(
+    [
+      ["resume", "its process died", true],
+      ["recover", "its process died", true],
+      ["run", "its process died", true],
+      ["resume", "the run was suspended", undefined]
+    ] as const
+  )(
+    "is asked there, with text or JSON on standard output: %s, after %s",
+    ([command, _, isLeft]) =>
+      Effect.gen(function*() {
+        for (const more of [[], ["--json"]]) {
+          const place = yield* waiting(["a"], isLeft ? { isLeft } : {})
+          const session = command === "recover" ? [] : command === "run" ? ["--session", place.id] : [place.id]
+          const model = yield* OpenAiServer.make(Replies.says("Done."))
+          const { code, tape } = yield* place.on(
+            command,
+            ["--root", place.root, "--model", "m", ...session, ...more],
+            { isTerminal: true, input: ["y"], env: Replies.env(model) }
+          )
+          assert.deepStrictEqual([code, existsSync(join(place.root, "a.txt"))], [0, true])
+          assert.include(tape, "Allow?")
+        }
+      })
+  )
+
+  it.effect("is asked after the calls that somebody has allowed meanwhile were named", () =>
+    Effect.gen(function*() {
+      const place = yield* waiting(["a", "b"])
+      yield* place.on("approve", [place.id, "1.1"])
+      const model = yield* OpenAiServer.make(Replies.says("Done."))
+      const { tape } = yield* place.on("resume", ["--root", place.root, "--model", "m", place.id], {
+        isTerminal: true,
+        input: ["n"],
+        env: Replies.env(model)
+      })
+      assert.match(tape, /1\.1 {2}write_file [^\n]* will run, approved by command\n[^]*write_file a\.txt[^]*Allow\?/)
+    }))
+})
+
 describe("fiberloop deny", () => {
   it.effect("without naming one of several questions says how to name one", () =>
     Effect.gen(function*() {

@@ -15,6 +15,8 @@ export const turn: RunEvent.RunEvent = {
   inputDigest: ""
 }
 
+export const resumed: RunEvent.RunEvent = { ...durable, _tag: "RunResumed", drive: 2, cause: "resume" }
+
 /** The deltas of a text, numbered from `index`. */
 export const deltas = (index: number, ...pieces: ReadonlyArray<string>): ReadonlyArray<RunEvent.RunEvent> =>
   pieces.map((delta, at) => ({
@@ -64,6 +66,15 @@ export const asked = (approvalId: string): RunEvent.RunEvent => ({
   approvalId,
   params: {},
   digest: ""
+})
+
+export const answered = (approvalId: string, by: string): RunEvent.RunEvent => ({
+  ...durable,
+  _tag: "ApprovalResolved",
+  callId: "1.0",
+  approvalId,
+  approved: true,
+  by
 })
 
 export const settled = (

@@ -38,6 +38,8 @@ export interface Look {
   readonly isChat?: boolean
   /** arguments of the calls that were open before the first event, by the calls' ids */
   readonly calls?: ReadonlyMap<string, Schema.Json>
+  /** the tools that were asked about before the first event, by the ids of the questions */
+  readonly asked?: ReadonlyMap<string, string>
 }
 
 interface State {

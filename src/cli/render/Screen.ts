@@ -22,12 +22,12 @@ export interface Screen {
   readonly hold: <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /** Ends on standard error what it would write a line after; for a line that cannot wait. */
   readonly lineEnd: () => string
-  /** Waits until everything before the question with this id was shown. */
+  /** Waits until everything before the question with this id was shown; for one from before a resume, until that was. */
   readonly asked: (approvalId: string) => Effect.Effect<void>
 }
 
-/** Which questions have been reached while showing events. */
-const makeAsked = () => {
+/** Which questions have been reached while showing events; those from `before` have no event of their own any more. */
+const makeAsked = (before: Render.Look["asked"] = new Map()) => {
   const reached = new Map<string, Deferred.Deferred<void>>()
   const of = (approvalId: string) => {
     const known = reached.get(approvalId) ?? Deferred.makeUnsafe<void>()
@@ -38,7 +38,12 @@ const makeAsked = () => {
     asked: (approvalId: string) => Deferred.await(of(approvalId)),
     reach: (events: ReadonlyArray<RunEvent.RunEvent>) => {
       for (const event of events) {
-        if (event._tag === "ApprovalRequested") Deferred.doneUnsafe(of(event.approvalId), Effect.void)
+        const ids = event._tag === "ApprovalRequested"
+          ? [event.approvalId]
+          : event._tag === "RunResumed"
+          ? before.keys()
+          : []
+        for (const id of ids) Deferred.doneUnsafe(of(id), Effect.void)
       }
     }
   }
@@ -47,7 +52,7 @@ const makeAsked = () => {
 /** Every event as a line of JSON on standard output; how the run ended, with its session, on standard error. */
 export const json = (look: Render.Look): Effect.Effect<Screen, never, Output> =>
   Effect.map(Output, ({ stderr, stdout }) => {
-    const { asked, reach } = makeAsked()
+    const { asked, reach } = makeAsked(look.asked)
     return {
       show: (events) =>
         Effect.gen(function*() {
@@ -69,9 +74,13 @@ export const text = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Screen, never, Output | Scope.Scope> {
   const { stderr, stdout } = yield* Output
   const permit = yield* Semaphore.make(1)
-  const { asked, reach } = makeAsked()
+  const { asked, reach } = makeAsked(look.asked)
   const startedAt = yield* Clock.currentTimeMillis
-  let state = { ...Render.initial, calls: look.calls ?? Render.initial.calls }
+  let state = {
+    ...Render.initial,
+    calls: look.calls ?? Render.initial.calls,
+    asked: look.asked ?? Render.initial.asked
+  }
   let since = startedAt
   let isSpinning = false
 

@@ -7,7 +7,13 @@ import * as Spinner from "../../../src/cli/render/Spinner.ts"
 import * as Events from "../Events.ts"
 import { Recorder, screenOf } from "../Recorder.ts"
 
-const look = { isTerminal: true, isAnimated: true, paint: Paint.plain, sessionId: "s", flags: [] }
+const look: Parameters<typeof Screen.text>[0] = {
+  isTerminal: true,
+  isAnimated: true,
+  paint: Paint.plain,
+  sessionId: "s",
+  flags: []
+}
 
 /** A screen in a scope of its own, and what it writes. */
 const using = <A, E>(use: (screen: Screen.Screen, recorder: Recorder) => Effect.Effect<A, E>, options = look) => {
@@ -122,6 +128,33 @@ describe("a question", () => {
         assert.strictEqual(yield* Fiber.join(asking), "May I?")
       })
     ))
+
+  it.effect.each(["text", "json"] as const)(
+    "from before a resume is asked once the run goes on: %s",
+    (kind) =>
+      Effect.gen(function*() {
+        const screen = yield* Screen[kind]({ ...look, asked: new Map([["old", "pay"]]) })
+        const order: Array<string> = []
+        const asking = yield* Effect.forkChild(
+          Effect.andThen(screen.asked("old"), Effect.sync(() => order.push("asked"))),
+          { startImmediately: true }
+        )
+        yield* screen.show([Events.settled("t", { _tag: "Succeeded", result: 1 })])
+        order.push("settled")
+        yield* screen.show([Events.resumed])
+        yield* Fiber.join(asking)
+        assert.deepStrictEqual(order, ["settled", "asked"])
+      }).pipe(Effect.scoped, Effect.provide(new Recorder({ isTerminal: true }).layer))
+  )
+
+  it.effect("from before a resume that somebody answers elsewhere is named with its tool", () =>
+    Effect.gen(function*() {
+      const { stderr } = yield* using(
+        (screen) => screen.show([Events.resumed, Events.answered("old", "alice")]),
+        { ...look, asked: new Map([["old", "pay"]]) }
+      )
+      assert.include(stderr, "✓ pay approved by alice\n")
+    }))
 
   it.effect("is on a line of its own, and nothing is written until it is answered", () =>
     Effect.gen(function*() {
