@@ -31,8 +31,7 @@ export const find = Effect.fnUntraced(function*(
   const kept = yield* KeptSession.find(settings, typed)
   const admitted = yield* SessionAgent.admit(settings, kept, call)
   const adopted = yield* adopt(admitted, kept)
-  const isSuspended = kept.info.end === "RunSuspended"
-  return { settings: { ...adopted, isSuspended, session: kept.info.sessionId }, info: kept.info }
+  return { settings: { ...adopted, session: kept.info.sessionId }, info: kept.info }
 }, Effect.scoped)
 
 /** The settings with what the session knows: its folder and its model, where nobody names others. */

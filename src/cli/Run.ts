@@ -65,7 +65,7 @@ export const show = (
     const open = settings.task === undefined ? yield* worker.openCalls(shown.sessionId) : Worker.nothingOpen
     const screen = yield* screenOf(settings, shown, open)
     const notices = [...worker.notices, ...open.allowed.flatMap(RenderApprovals.allowed)]
-    return yield* drive({ ...worker, notices }, settings, shown, screen)
+    return yield* drive({ ...worker, notices, approver: worker.approver(screen, open) }, settings, shown, screen)
   }))
 
 const screenOf = Effect.fnUntraced(function*(
@@ -94,9 +94,13 @@ const eventsOf = (
     : client.stream({ input: task, sessionId, createSession: session === undefined, data, ...limits })
 }
 
+interface Work extends Pick<Worker.Worker, "client" | "data" | "notices"> {
+  readonly approver: Approver.Approver
+}
+
 /** Shows the run to its end. The first signal aborts it; its end is then shown like any other. */
 export const drive = Effect.fnUntraced(function*(
-  { approver, client, data, notices }: Worker.Worker,
+  { approver, client, data, notices }: Work,
   settings: Pick<Settings, "task" | "session" | "maxTurns" | "flags">,
   { isChat = false, isKept = settings.session !== undefined, sessionId }: Shown,
   screen: Screen.Screen
@@ -118,7 +122,7 @@ export const drive = Effect.fnUntraced(function*(
       const notice = isFirst ? Effect.forEach(notices, screen.say, { discard: true }) : Effect.void
       return Effect.andThen(notice, screen.show(events))
     }),
-    Effect.provideService(Approver.Approver, approver(screen)),
+    Effect.provideService(Approver.Approver, approver),
     Effect.forkChild
   )
   const abort = Effect.gen(function*() {

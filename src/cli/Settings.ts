@@ -39,8 +39,6 @@ export interface Settings {
   /** tokens that the model takes, question and answer; absent: unknown */
   readonly contextWindow: number | undefined
   readonly session: string | undefined
-  /** whether the session's last run waits for people: where nobody can be asked, it keeps waiting */
-  readonly isSuspended: boolean
   readonly json: boolean
   /** whether there are no colours, no spinner, no control codes */
   readonly isPlain: boolean
@@ -114,7 +112,6 @@ export const check = Effect.fnUntraced(function*(typed: Typed): Effect.fn.Return
     maxTurns: yield* whole("--max-turns", maxTurns),
     contextWindow,
     session,
-    isSuspended: false,
     json,
     isPlain,
     allowsAll: yes,

@@ -39,7 +39,8 @@ export interface Worker {
   readonly data: Schema.Json
   /** lines to show once a run has begun */
   readonly notices: ReadonlyArray<string>
-  readonly approver: (screen: Screen.Screen) => Approver.Approver
+  /** Who answers in a drive that begins with these open calls. */
+  readonly approver: (screen: Screen.Screen, open: OpenCalls) => Approver.Approver
   /** What is open in a session's last run; `unknown` where that cannot be read. */
   readonly openCalls: (sessionId: string) => Effect.Effect<OpenCalls>
 }
@@ -121,11 +122,13 @@ const approverOf = Effect.fnUntraced(function*(settings: Settings, root: Root.Ro
   const rules = new Set<string>()
   const paint = Paint.of(stderr, settings.isPlain)
   const { columns } = stderr
-  return (screen: Screen.Screen): Approver.Approver => {
-    if (settings.allowsAll) return TerminalApprover.all
-    if (!isTerminal || !stderr.isTerminal) {
-      return settings.isSuspended && settings.task === undefined ? TerminalApprover.later : TerminalApprover.nobody
-    }
-    return TerminalApprover.make({ root, screen, paint, columns, write: stderr.write, answer, shown, rules })
-  }
+  return (screen: Screen.Screen, { asked }: OpenCalls) =>
+    TerminalApprover.of(
+      { root, screen, paint, columns, write: stderr.write, answer, shown, rules },
+      {
+        allowsAll: settings.allowsAll,
+        isAttended: isTerminal && stderr.isTerminal,
+        hasAsked: asked === undefined || asked.size > 0
+      }
+    )
 })

@@ -6,19 +6,16 @@ import * as TerminalApprover from "../../src/cli/approval/TerminalApprover.ts"
 import type * as Screen from "../../src/cli/render/Screen.ts"
 import * as Run from "../../src/cli/Run.ts"
 import { type Signal, Signals } from "../../src/cli/Signals.ts"
-import * as Worker from "../../src/cli/Worker.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 
-const workerOf = ({ agent, store }: Pick<TestAgent.TestAgent, "agent" | "store">): Worker.Worker => ({
+const workOf = ({ agent }: Pick<TestAgent.TestAgent, "agent">) => ({
   client: agent,
-  store: store.service,
   data: {},
   notices: [],
-  approver: () => TerminalApprover.nobody,
-  openCalls: () => Effect.succeed(Worker.nothingOpen)
+  approver: TerminalApprover.nobody
 })
 
 const signalled = (first: Effect.Effect<Signal>): Signals["Service"] => ({
@@ -47,7 +44,7 @@ describe("a signal", () => {
           })
       }
       const driving = yield* Run.drive(
-        workerOf(test),
+        workOf(test),
         { task: "hello?", session: "s", maxTurns: undefined, flags: [] },
         { sessionId: "s" },
         screen
@@ -75,7 +72,7 @@ describe("a signal", () => {
         show: () => Effect.never
       }
       const driving = yield* Run.drive(
-        workerOf(test),
+        workOf(test),
         { task: "hello?", session: undefined, maxTurns: undefined, flags: [] },
         { sessionId: "s" },
         screen

@@ -516,6 +516,34 @@ describe("a question that is open when its run goes on at a terminal", () => {
     }))
 })
 
+describe("without a terminal to ask at", () => {
+  it.effect.each(["resume", "recover"])("what a dead process had asked stays open, even if one of two is decided: %s", (
+    command
+  ) =>
+    Effect.gen(function*() {
+      const { answers, id, on, root } = yield* waiting(["a", "b"], { isLeft: true })
+      yield* on("approve", [id, "1.1"])
+      const model = yield* OpenAiServer.make(Replies.says("Done."))
+      const args = ["--root", root, "--model", "m", ...command === "resume" ? [id] : []]
+      const { code } = yield* on(command, args, { env: Replies.env(model) })
+      assert.deepStrictEqual([code, existsSync(join(root, "a.txt")), existsSync(join(root, "b.txt"))], [1, false, true])
+      assert.deepStrictEqual((yield* answers).map(({ by }) => by), ["command"])
+      assert.include((yield* on("approvals")).stdout, "1.0  write_file")
+    }))
+
+  it.effect("a message to a session that waits is answered, and what it asks for is denied", () =>
+    Effect.gen(function*() {
+      const { id, on, root } = yield* waiting()
+      const model = yield* OpenAiServer.make(Replies.calls(["write_file", write("b")]), Replies.says("Then not."))
+      const { code, stdout } = yield* on("chat", ["--root", root, "--model", "m", "--session", id], {
+        input: ["write b"],
+        env: Replies.env(model)
+      })
+      assert.deepStrictEqual([code, stdout], [0, "Then not.\n"])
+      assert.include(Replies.results(model).at(-1), "standard input or standard error is not a terminal")
+    }))
+})
+
 describe("fiberloop deny", () => {
   it.effect("without naming one of several questions says how to name one", () =>
     Effect.gen(function*() {

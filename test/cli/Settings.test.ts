@@ -33,7 +33,6 @@ it.effect("nothing typed means the current folder, its own database, and nothing
       maxTurns: undefined,
       contextWindow: undefined,
       session: undefined,
-      isSuspended: false,
       json: false,
       isPlain: false,
       allowsAll: false,

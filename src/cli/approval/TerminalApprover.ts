@@ -1,6 +1,6 @@
 /**
  * Who answers when a call asks for permission: a person at the terminal who has seen all of it, a rule that this person made,
- * or `--yes`. Only a clear yes counts as one.
+ * or `--yes`. Only a clear yes counts as one. Where there is no person, the answer is no, or is left for later.
  *
  * Does not own what a person sees (`Describe.ts`) nor what a rule covers (`RuleKey.ts`).
  */
@@ -32,9 +32,22 @@ export const nobody: Approver.Approver = {
 }
 
 /** Leaves every answer for later. */
-export const later: Approver.Approver = { ask: () => Effect.succeed(undefined) }
+const later: Approver.Approver = { ask: () => Effect.succeed(undefined) }
 
-interface Desk {
+/** Where and for which drive of a run questions are asked. */
+export interface Place {
+  readonly allowsAll: boolean
+  /** whether a person is there to be asked */
+  readonly isAttended: boolean
+  /** whether the run had asked people before this drive */
+  readonly hasAsked: boolean
+}
+
+/** Where nobody is there, a run that had asked before goes on waiting for answers; for any other the answer is no. */
+export const of = (desk: Desk, { allowsAll, hasAsked, isAttended }: Place): Approver.Approver =>
+  allowsAll ? all : isAttended ? make(desk) : hasAsked ? later : nobody
+
+export interface Desk {
   readonly root: Root.Root
   readonly screen: Pick<Screen, "asked" | "hold">
   readonly paint: Paint

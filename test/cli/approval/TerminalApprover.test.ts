@@ -23,10 +23,15 @@ const running = (...command: ReadonlyArray<string>) => question("run_command", {
 const desk = (...typed: ReadonlyArray<string>) => deskOf(Paint.plain, ...typed)
 
 const deskOf = Effect.fnUntraced(function*(paint: Paint.Paint, ...typed: ReadonlyArray<string>) {
+  const { left, seen, ...desk } = yield* deskWith(paint, ...typed)
+  return { ask: TerminalApprover.make(desk).ask, seen, left }
+})
+
+const deskWith = Effect.fnUntraced(function*(paint: Paint.Paint, ...typed: ReadonlyArray<string>) {
   const root = yield* Root.make(yield* sandbox({ "a.txt": "one\n" }))
   const left = [...typed]
   const seen = { text: "" }
-  const approver = TerminalApprover.make({
+  const desk: TerminalApprover.Desk = {
     root,
     screen: { asked: () => Effect.void, hold: (self) => self },
     paint,
@@ -35,8 +40,8 @@ const deskOf = Effect.fnUntraced(function*(paint: Paint.Paint, ...typed: Readonl
     answer: (ask) => Effect.andThen(ask, Effect.sync(() => left.shift())),
     shown: ShownFiles.make(),
     rules: new Set()
-  })
-  return { ask: approver.ask, seen, left }
+  }
+  return { ...desk, left, seen }
 })
 
 describe("at a terminal", () => {
@@ -255,6 +260,19 @@ describe("at a terminal", () => {
 })
 
 describe("without a person", () => {
+  const place: TerminalApprover.Place = { allowsAll: false, isAttended: false, hasAsked: false }
+
+  it.effect.each<readonly [string, Partial<TerminalApprover.Place>, boolean | undefined]>([
+    ["is a no for a run that has asked nobody yet", {}, false],
+    ["stays open for a run that has asked before", { hasAsked: true }, undefined],
+    ["is a yes with --yes, even then", { hasAsked: true, allowsAll: true }, true]
+  ])("the answer %s", ([_, more, approved]) =>
+    Effect.gen(function*() {
+      const desk = yield* deskWith(Paint.plain)
+      const { ask } = TerminalApprover.of(desk, { ...place, ...more })
+      assert.strictEqual((yield* ask(running("ls")))?.approved, approved)
+    }))
+
   it.effect("--yes allows", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* TerminalApprover.all.ask(running("ls")), { approved: true, by: "--yes" })
