@@ -24,15 +24,18 @@ export const sentence = (text: string): string => lines(text.replace(/\s+/g, " "
 export const json = (text: string): string =>
   text.replace(unsafe, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`)
 
-/** How many cells of a terminal a text takes at most. */
+/** How many cells of a terminal a text takes at most, from the beginning of a row on. */
 export const width = (text: string): number => {
   let cells = 0
-  for (const char of text) cells += cellsOf(char)
+  for (const char of text) cells = after(cells, char)
   return cells
 }
 
 /** Pads a text with blanks to so many cells. */
 export const pad = (text: string, cells: number): string => text + " ".repeat(Math.max(0, cells - width(text)))
+
+/** The cells with one more character: a tab leads to the next multiple of eight. */
+const after = (cells: number, char: string): number => char === "\t" ? cells + 8 - cells % 8 : cells + cellsOf(char)
 
 const cellsOf = (char: string): number => char.codePointAt(0)! >= 0x1100 && !ours.test(char) ? 2 : 1
 
@@ -45,7 +48,7 @@ export const cut = (text: string, cells: number): string => {
   let out = ""
   let before = ""
   for (const char of text) {
-    used += cellsOf(char)
+    used = after(used, char)
     if (used > cells) return `${before}…`
     before = out
     out += char

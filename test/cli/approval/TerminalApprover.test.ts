@@ -153,6 +153,16 @@ describe("at a terminal", () => {
       assert.include(seen.text, "↑ 21 lines")
     }))
 
+  it.effect("lines that their tabs wrap count as all the rows that they take", () =>
+    Effect.gen(function*() {
+      const { ask, seen } = yield* desk("n", "n")
+      const content = (width: number) => `\t\t\t${"x".repeat(width)}\n`.repeat(17)
+      yield* ask(question("write_file", { path: "new.go", content: content(16) }))
+      assert.notInclude(seen.text, "↑")
+      yield* ask(question("write_file", { path: "new.go", content: content(17) }))
+      assert.include(seen.text, "↑ 37 lines")
+    }))
+
   it.effect("additions and deletions of a change have a colour each, and a command has none", () =>
     Effect.gen(function*() {
       const tag = (name: string) => (text: string) => `<${name}>${text}</${name}>`

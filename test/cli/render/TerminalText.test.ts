@@ -61,6 +61,15 @@ describe("text for a terminal", () => {
     assert.strictEqual(TerminalText.cut("ab😀😀", 5), "ab…")
   })
 
+  it("is as wide as its tabs make it, which lead to the next eighth cell", () => {
+    for (
+      const [text, width] of [["\t", 8], ["+\t", 8], ["日本\ta", 9], ["1234567\t", 8], ["12345678\t", 16]] as const
+    ) {
+      assert.strictEqual(TerminalText.width(text), width, JSON.stringify(text))
+    }
+    assert.deepStrictEqual([TerminalText.cut("\tab", 9), TerminalText.cut("\ta", 9)], ["\t…", "\ta"])
+  })
+
   it.effect.prop("made from any text is safe", [Schema.String], ([text]) =>
     Effect.sync(() => {
       assert.isTrue(isSafe(TerminalText.lines(text)))
