@@ -66,11 +66,11 @@ export const percent = (value: Value): Value => ({
 
 /** Refused before it is calculated where that would take long. */
 export const raise: Operation = (base, exponent) => {
-  if (!Rational.isWhole(exponent.number)) return raiseByDoubles(base, exponent)
   const times = exponent.number.num
   if (Rational.isZero(base.number) && times < 0n) {
     throw new NoValue("DivisionByZero", "Zero to a negative power is a division by zero and has no value.")
   }
+  if (!Rational.isWhole(exponent.number)) return raiseByDoubles(base, exponent)
   const isUnit = base.number.den === 1n && base.number.num >= -1n && base.number.num <= 1n
   const leastDigits = Math.max(digits(base.number.num), digits(base.number.den), 2) - 1
   if (!isUnit && (times < 0n ? -times : times) * BigInt(leastDigits) > 4n * BigInt(mostDigits)) throw tooLarge()
@@ -81,12 +81,19 @@ export const raise: Operation = (base, exponent) => {
 }
 
 const raiseByDoubles: Operation = (base, exponent) => {
-  const result = Math.pow(Rational.toNumber(base.number), Rational.toNumber(exponent.number))
-  if (Number.isNaN(result)) throw new NoValue("NotReal", "A negative number to a broken power is no real number.")
-  if (!Number.isFinite(result)) throw tooLarge()
+  if (Rational.isZero(base.number)) return base
+  if (base.number.num < 0n) throw new NoValue("NotReal", "A negative number to a broken power is no real number.")
+  const of = Rational.toNumber(base.number)
+  const result = Math.pow(of, Rational.toNumber(exponent.number))
+  if (!hasItsDigits(of) || !hasItsDigits(result)) throw new NoValue("TooLarge", beyondDoubles)
   const number = Rational.fromDecimal(result.toString())
   return { number, isExact: base.isExact && isRoot(number, base.number, exponent.number) }
 }
+
+const beyondDoubles = "A broken power is calculated only where its base and its value are between 1e-307 and 1e308."
+
+/** Whether a positive double is a number, and not so near to zero that it lacks some of its digits. */
+const hasItsDigits = (double: number): boolean => double >= 2 ** -1022 && double < Infinity
 
 const largestRoot = 10n
 

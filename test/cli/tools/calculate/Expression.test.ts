@@ -75,7 +75,19 @@ const values: Record<string, string> = {
   "5 mod (2 - 2)": "DIVISIONBYZERO",
   "5 % 0": "DIVISIONBYZERO",
   "0^-1": "DIVISIONBYZERO",
+  "0^-0.5": "DIVISIONBYZERO",
+  "0^0.5": "0",
   "(-8)^0.5": "NOTREAL",
+  "(-8)^(2 + 1e-30)": "NOTREAL",
+  "(1e400)^0.5": "TOOLARGE",
+  "(1e400)^-0.5": "TOOLARGE",
+  "(1e-400)^0.5": "TOOLARGE",
+  "(1.23456789e-320)^0.5": "TOOLARGE",
+  "1e300^1.5": "TOOLARGE",
+  "1e300^-1.5": "TOOLARGE",
+  "1e-200^1.6": "TOOLARGE",
+  "1^(1e400 + 0.5)": "TOOLARGE",
+  "1e-200^1.5": "~1e-300",
   "9^9^9": "TOOLARGE",
   "10^1000": "TOOLARGE",
   "1e1001": "TOOLARGE",
@@ -130,6 +142,10 @@ describe("an expression", () => {
     assert.strictEqual(message("2 +"), "A number is missing at the end.")
     assert.strictEqual(message("2 3"), `An operator is missing before "3".`)
     assert.strictEqual(message("2 apples"), `"apples" is no part of an expression.`)
+    assert.strictEqual(
+      message("1e400^0.5"),
+      "A broken power is calculated only where its base and its value are between 1e-307 and 1e308."
+    )
   })
 
   const Small = Schema.Int.check(Schema.isBetween({ minimum: -999, maximum: 999 }))
