@@ -62,7 +62,7 @@ export interface DriveEnded {
   readonly runId: string
   readonly run: number
   readonly drive: number
-  /** of a drive that died: when it last recorded something */
+  /** of a drive that died, or that a copy was cut in: when it was last at work */
   readonly at: number
   /** `null`: it goes on, or its process died */
   readonly end: RunEvent.End | null
@@ -78,19 +78,41 @@ interface Drive extends Pick<DriveStarted, "runId" | "run" | "drive"> {}
 export interface Timeline extends Spans.Spans {
   readonly runs: number
   readonly drive: Drive | undefined
+  /** when the drive under way began */
+  readonly startedAt: number
+  /** how long the run's drives before it took, in milliseconds, without time spent waiting for people */
+  readonly spent: number
+  /** an abort was accepted in it */
+  readonly isAborting: boolean
   /** when something was last recorded */
   readonly at: number
+  /** the same, but for outcomes of calls that did not run: those of a drive that died may have been recorded by whoever found it */
+  readonly heardAt: number
 }
 
 /** Where a session's timeline begins. */
-export const empty: Timeline = { ...Spans.empty, runs: 0, drive: undefined, at: 0 }
+export const empty: Timeline = {
+  ...Spans.empty,
+  runs: 0,
+  drive: undefined,
+  startedAt: 0,
+  spent: 0,
+  isAborting: false,
+  at: 0,
+  heardAt: 0
+}
 
 /** The timeline with an event added, and the entries that are known through it. */
 export const step = (self: Timeline, event: RunEvent.Durable): readonly [Timeline, ReadonlyArray<Entry>] => {
   if (event._tag === "RunStarted") {
     const [before, entries] = finish(self)
     const run = before.runs + 1
-    return startDrive({ ...before, ...Spans.empty, runs: run }, { run, drive: 1, runId: event.runId }, event, entries)
+    return startDrive(
+      { ...before, ...Spans.empty, runs: run, spent: 0 },
+      { run, drive: 1, runId: event.runId },
+      event,
+      entries
+    )
   }
   if (event._tag === "RunResumed") {
     const [before, entries] = finish(self)
@@ -103,7 +125,12 @@ export const step = (self: Timeline, event: RunEvent.Durable): readonly [Timelin
   // without a drive, no turn is under way either
   const [spans, after] = drive === undefined ? Spans.flush(stepped) : [stepped, []]
   const at = Spans.isPassedOver(event) ? self.at : event.at
-  return [{ ...self, ...spans, at }, [...before, ...after].map(placed(event.runId, drive?.drive ?? 0))]
+  const heardAt = event._tag === "ToolSettled" && event.duration === 0 ? self.heardAt : at
+  const isAborting = self.isAborting || event._tag === "AbortRequested"
+  return [
+    { ...self, ...spans, at, heardAt, isAborting },
+    [...before, ...after].map(placed(event.runId, drive?.drive ?? 0))
+  ]
 }
 
 /** The entries that are known when the log ends: calls and questions without an end, and a drive without one. */
@@ -119,17 +146,37 @@ const startDrive = (
 ): readonly [Timeline, ReadonlyArray<Entry>] => {
   const { at } = event
   const cause = event._tag === "RunStarted" ? "start" : event.cause
-  return [{ ...self, drive, at }, [...before, { _tag: "DriveStarted", ...drive, at, cause }]]
+  const begun = { ...self, drive, startedAt: at, isAborting: false, at, heardAt: at }
+  return [begun, [...before, { _tag: "DriveStarted", ...drive, at, cause }]]
 }
 
 const endDrive = (self: Timeline, end: RunEvent.End | undefined): readonly [Timeline, ReadonlyArray<Entry>] => {
   const { drive } = self
   if (drive === undefined) return [self, []]
-  // the end of a drive that died was written when it was found
-  const at = end === undefined || RunEvent.isOfDead(end) ? self.at : end.at
+  const at = end === undefined ? self.at : workedUntil(self, end)
   const [spans, found] = Spans.end(self, at, end && RunEvent.cutOffOf(end)?.usage)
+  const held = end !== undefined && at < end.at ? found.map((span) => until(span, at)) : found
+  const { spent } = self
   return [
-    { ...self, ...spans, drive: undefined, at: end?.at ?? self.at },
-    [...found.map(placed(drive.runId, drive.drive)), { _tag: "DriveEnded", ...drive, at, end: end ?? null }]
+    { ...self, ...spans, drive: undefined, spent: end?.totals.duration ?? spent, at: end?.at ?? self.at },
+    [...held.map(placed(drive.runId, drive.drive)), { _tag: "DriveEnded", ...drive, at, end: end ?? null }]
   ]
 }
+
+/**
+ * When the drive was last at work. The end of one that died was written by whoever found that, and a copy's by whoever made it. Where
+ * calls may have been settled just before that, the totals say how long the drive took, but without its waits for people.
+ */
+const workedUntil = ({ at, heardAt, isAborting, spent, startedAt }: Timeline, end: RunEvent.End): number => {
+  const isAborted = end._tag === "RunAborted"
+  if (isAborted && (end.reason === "crashed" || end.reason === "forked")) return at
+  const maySettle = (isAborted && isAborting) || RunEvent.isOfDead(end)
+  return maySettle ? Math.max(heardAt, Math.min(end.at, startedAt + end.totals.duration - spent)) : end.at
+}
+
+/** The span without what comes after `at`: a call that was settled later is a moment then. */
+const until = (span: Spans.Found, at: number): Spans.Found => ({
+  ...span,
+  from: Math.min(span.from, at),
+  to: span.to === null ? null : Math.min(span.to, at)
+})

@@ -31,6 +31,12 @@ const shown = (...drafts: ReadonlyArray<Draft.Placed>): ReadonlyArray<string> =>
   )
 
 const at = <D extends RunEvent.Draft>(at: number, draft: D): D & { readonly at: number } => ({ ...draft, at })
+const totals = (duration: number): RunEvent.Totals => ({ ...Draft.aborted.totals, duration })
+const ended = (reason: RunEvent.AbortedReason, duration: number) => ({
+  ...Draft.aborted,
+  reason,
+  totals: totals(duration)
+})
 const call = Draft.assistant([Draft.call("search"), Draft.call("search")])
 
 describe("a turn", () => {
@@ -307,6 +313,93 @@ describe("a drive", () => {
         "tool search 9002-9002 OutcomeUnknown",
         "< 1.2 9003 RunCompleted"
       ]
+    )
+  })
+
+  it("that a copy was cut in ends with what was copied, however late the copy was made", () => {
+    assert.deepStrictEqual(
+      shown(
+        at(0, Draft.started("go")),
+        at(10, Draft.turnStarted(1)),
+        at(40, Draft.assistant([])),
+        at(50, Draft.turnFinished(1)),
+        at(9_000, ended("forked", 50))
+      ),
+      ["> 1.1 0 start", "model test/model 10-40 stop", "< 1.1 50 RunAborted"]
+    )
+  })
+
+  it("that died in its abort ends when it was last heard of, with the calls that were settled once that was found", () => {
+    const begun = [
+      at(0, Draft.started("go")),
+      at(10, call),
+      at(20, Draft.toolStarted("1.0")),
+      at(30, { _tag: "AbortRequested", reason: "requested" } as const)
+    ]
+    const found = [
+      at(9_000, Draft.settled("1.0", { _tag: "OutcomeUnknown" }, { duration: 0 })),
+      at(9_000, Draft.settled("1.1", { _tag: "NotExecuted", reason: "aborted" }, { duration: 0 })),
+      at(9_001, ended("requested", 30))
+    ]
+    assert.deepStrictEqual(shown(...begun, ...found), [
+      "> 1.1 0 start",
+      "model test/model 10-10 stop",
+      "tool search 20-20 OutcomeUnknown",
+      "tool search 30-30 NotExecuted",
+      "< 1.1 30 RunAborted"
+    ])
+  })
+
+  it("that died in a crash loop ends with the last outcome that it recorded itself", () => {
+    assert.deepStrictEqual(
+      shown(
+        at(0, Draft.started("go")),
+        at(10, ended("crashed", 10)),
+        at(100, Draft.resumed(2, { cause: "recovery" })),
+        at(110, call),
+        at(120, Draft.toolStarted("1.0")),
+        at(120, Draft.toolStarted("1.1")),
+        at(180, Draft.settled("1.0", "a", { duration: 60 })),
+        at(9_000, Draft.settled("1.1", { _tag: "OutcomeUnknown" }, { duration: 0 })),
+        at(9_000, { _tag: "RunLimited", reason: "crashLoop", totals: totals(90) } as const)
+      ).slice(3),
+      [
+        "model test/model 110-110 stop",
+        "tool search 120-180 Succeeded",
+        "tool search 120-120 OutcomeUnknown",
+        "< 1.2 180 RunLimited"
+      ]
+    )
+  })
+
+  it("that waited for a person, and carried out its abort itself, ends with the last call that stopped", () => {
+    assert.deepStrictEqual(
+      shown(
+        at(0, Draft.started("go")),
+        at(10, call),
+        at(10, Draft.approvalRequested("1.0")),
+        at(9_000, Draft.approvalResolved("1.0")),
+        at(9_000, Draft.toolStarted("1.0")),
+        at(9_010, { _tag: "AbortRequested", reason: "requested" } as const),
+        at(9_500, Draft.settled("1.0", { _tag: "Interrupted" }, { duration: 500 })),
+        at(9_500, Draft.settled("1.1", { _tag: "NotExecuted", reason: "aborted" }, { duration: 0 })),
+        at(9_500, ended("requested", 510))
+      ).slice(3),
+      ["tool search 9000-9500 Interrupted", "tool search 9500-9500 NotExecuted", "< 1.1 9500 RunAborted"]
+    )
+  })
+
+  it("that carried out its abort itself ends then, with the time that its calls took to stop", () => {
+    assert.deepStrictEqual(
+      shown(
+        at(0, Draft.started("go")),
+        at(10, call),
+        at(20, Draft.toolStarted("1.0")),
+        at(30, { _tag: "AbortRequested", reason: "requested" } as const),
+        at(5_030, Draft.settled("1.0", { _tag: "Interrupted" }, { duration: 5_010 })),
+        at(5_031, ended("requested", 5_031))
+      ).slice(2),
+      ["tool search 20-5030 Interrupted", "< 1.1 5031 RunAborted"]
     )
   })
 
