@@ -5,6 +5,7 @@
  * Does not own how a log becomes messages; that is `Transcript`.
  */
 import * as Schema from "effect/Schema"
+import * as FileData from "./FileData.ts"
 
 /** What a provider attached to a part (signatures, cache markers), by provider name; sent back unedited. */
 export const Metadata = Schema.Record(Schema.String, Schema.Json)
@@ -41,7 +42,7 @@ export const UserPart = Schema.Union([TextPart, FilePart])
 export type UserPart = typeof UserPart.Type
 
 /** Whether a file is given by its address, `data:` included, and not as base64; a log may hold addresses that are not URLs. */
-export const isAddress = (file: FilePart): boolean => /^(https?|data):/i.test(file.data)
+export const isAddress = (file: FilePart): boolean => FileData.isAddress(file.data)
 
 /** A call the model asked for. `params` is what it sent: a JSON value, or the raw text where that was not JSON. */
 export const ToolCallPart = Schema.Struct({

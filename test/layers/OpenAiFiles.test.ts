@@ -12,7 +12,11 @@ const whole = Buffer.from(bytes).toString("base64")
 it.live.each<readonly [string, string]>([
   ["with line breaks", whole.replace(/.{76}/g, "$&\n")],
   ["in the alphabet of URLs, without padding", Buffer.from(bytes).toString("base64url")],
-  ["as every provider takes it", whole]
+  ["as every provider takes it", whole],
+  ["in a data URL, with line breaks", `data:image/png;base64,${whole.replace(/.{76}/g, "$&\n")}`],
+  ["in a data URL, in the alphabet of URLs", `data:image/png;base64,${Buffer.from(bytes).toString("base64url")}`],
+  ["in a data URL, percent-encoded", `DATA:image/png; BASE64,${encodeURIComponent(whole)}`],
+  ["in a data URL as every provider takes it", `data:image/png;base64,${whole}`]
 ])("a file given as base64 %s is sent as every provider takes it", ([, data]) =>
   Effect.gen(function*() {
     const server = yield* OpenAi.make(

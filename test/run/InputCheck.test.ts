@@ -105,7 +105,7 @@ describe("an input", () => {
       assert.match(message, /^part 2 of message 1 of the input is a file whose data is neither base64 nor/)
       assert.notInclude(message, data)
     }
-    for (const data of ["a=b=c", "=", "AA==="]) {
+    for (const data of ["a=b=c", "=", "AA===", "A", "AAAAA", "AA\nAAA"]) {
       assert.match(refused(of(data)).message, /^part 2 of message 1 of the input is a file whose data is neither/)
     }
     for (
@@ -115,11 +115,34 @@ describe("an input", () => {
     }
   })
 
+  it("with a file whose data URL says base64 is refused if nobody can decode that, without showing it", () => {
+    const of = (data: string): Partial<RunInput.RunInput> => ({
+      input: [Message.user([{ type: "file", mediaType: "image/png", data }])]
+    })
+    for (const base64 of ["@@@", "a=b=c", "AAAAA", "AA===", "AA%3D%3DAA", "AA==#a"]) {
+      for (
+        const head of ["data:image/png;base64,", "DATA:image/png; BASE64 ,", "data:text/plain;charset=utf-8;base64,"]
+      ) {
+        const { field, message } = refused(of(head + base64))
+        assert.strictEqual(field, "input")
+        assert.match(message, /^part 1 of message 1 of the input is a file whose data URL says base64 and holds none/)
+        assert.notInclude(message, base64)
+      }
+    }
+    for (
+      const data of [";base64,AAEC-_", ";base64,AAEC%2B_%3d=", ";base64,AAEC\r\nAA", ",a text", ";charset=base64,@@@"]
+    ) {
+      assert.deepInclude(effective(of(`data:text/plain${data}`)).messages[0]?.content[0], {
+        data: `data:text/plain${data}`
+      })
+    }
+  })
+
   it("with a file without data or media type is refused, there and in the history", () => {
     const of = (file: Partial<Message.FilePart>): Message.UserMessage =>
       Message.user([Message.text("look"), { type: "file", mediaType: "image/png", data: "AA==", ...file }])
     const place = "part 2 of message 1 of the"
-    for (const data of ["", " \n", "data:", "data:image/png;base64,", "data:image/png"]) {
+    for (const data of ["", " \n", "data:", "data:image/png;base64,", "data:image/png;base64,%20", "data:image/png"]) {
       assert.strictEqual(
         refused({ input: [of({ data })] }).message,
         `${place} input is a file without data; give its content, or leave the part out`

@@ -49,6 +49,18 @@ describe("a user's words", () => {
     assert.deepStrictEqual(found, [...marks(log)])
   }, check(200))
 
+  it.each(["AAAAA", "data:image/png;base64,@@@", "data:image/png;base64,AAAAA"])(
+    "remain if a file was stored that no provider can decode, %s, and the model is told",
+    (data) => {
+      const file: Message.FilePart = { type: "file", mediaType: "image/png", data }
+      const log = Draft.log({ ...Draft.started("x"), input: Draft.effective([Message.text("look"), file]) })
+      assert.deepStrictEqual(messagesOf(log)[0]?.content, [
+        Message.text("look"),
+        Message.text("[a file is missing here: it cannot be sent]")
+      ])
+    }
+  )
+
   it("remain if a file that cannot be sent is missing, and the model is told", () => {
     const content: ReadonlyArray<Message.UserPart> = [
       Message.text("look"),

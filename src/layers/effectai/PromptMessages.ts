@@ -4,7 +4,8 @@
  */
 import * as Prompt from "effect/ai/Prompt"
 import * as FileCheck from "../../run/FileCheck.ts"
-import * as Message from "../../run/Message.ts"
+import * as FileData from "../../run/FileData.ts"
+import type * as Message from "../../run/Message.ts"
 
 const optionsOf = (part: { readonly metadata?: Message.Metadata }): { readonly options?: Prompt.ProviderOptions } =>
   part.metadata === undefined ? {} : { options: part.metadata as Prompt.ProviderOptions }
@@ -58,19 +59,13 @@ const resultPart = (part: Message.ToolResultPart): Prompt.ToolResultPart =>
     ...optionsOf(part)
   })
 
-/** Base64 as every provider takes it: in the alphabet of RFC 4648, section 4, padded, without line breaks. */
-const base64 = (data: string): string => {
-  if (data.length % 4 === 0 && !/[^A-Za-z0-9+/=]/.test(data)) return data
-  const plain = data.replace(/[\s=]/g, "").replaceAll("-", "+").replaceAll("_", "/")
-  return plain + "=".repeat((4 - plain.length % 4) % 4)
-}
-
 const filePart = (part: Message.FilePart): Prompt.FilePart | Prompt.TextPart => {
-  const url = Message.isAddress(part) ? URL.parse(part.data) : undefined
+  const data = FileData.normal(part.data)
+  const url = FileData.isAddress(data) ? URL.parse(data) : undefined
   if (url === null) return Prompt.textPart({ text: FileCheck.lost.text })
   return Prompt.filePart({
     mediaType: part.mediaType,
-    data: url ?? base64(part.data),
+    data: url ?? data,
     ...(part.fileName === undefined ? {} : { fileName: part.fileName }),
     ...optionsOf(part)
   })
