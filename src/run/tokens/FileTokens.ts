@@ -4,6 +4,7 @@
  *
  * Does not own text: a text file is estimated by its bytes, since it may be megabytes of base64.
  */
+import * as FileData from "../FileData.ts"
 import type * as Message from "../Message.ts"
 import * as Base64 from "./Base64.ts"
 import * as ImageSize from "./ImageSize.ts"
@@ -67,7 +68,4 @@ const split = (mediaType: string): readonly [kind: string, subtype: string] => {
 }
 
 /** The base64 of a file; `undefined` if `data` only says where the file is. */
-const content = (data: string): string | undefined => {
-  if (/^https?:/.test(data)) return undefined
-  return data.startsWith("data:") ? data.slice(data.indexOf(",") + 1) : data
-}
+const content = (data: string): string | undefined => FileData.isAddress(data) ? FileData.held(data)?.content : data

@@ -3,6 +3,7 @@
  *
  * Does not own how much of an answer a page has been shown already (`UiAttempt`).
  */
+import * as FileData from "../FileData.ts"
 import * as Message from "../Message.ts"
 import * as Source from "../Source.ts"
 import * as OpenCall from "../state/OpenCall.ts"
@@ -115,5 +116,8 @@ export const user = ({ content }: Message.UserMessage): Array<UserPart> =>
     }
   )
 
-const urlOf = (file: Message.FilePart): string =>
-  Message.isAddress(file) ? file.data : `data:${file.mediaType};base64,${file.data}`
+/** With base64 that browsers read: inputs take more. */
+const urlOf = (file: Message.FilePart): string => {
+  const data = FileData.normal(file.data)
+  return FileData.isAddress(data) ? data : `data:${file.mediaType};base64,${data}`
+}

@@ -25,12 +25,15 @@ describe("the tokens of a file", () => {
   })
 
   it("are those of the contents of a data address", () => {
-    assert.strictEqual(FileTokens.tokens(file("image/png", `data:image/png;base64,${png(1000, 1000)}`)), 36 * 36)
+    for (const scheme of ["data", "DATA"]) {
+      assert.strictEqual(FileTokens.tokens(file("image/png", `${scheme}:image/png;base64,${png(1000, 1000)}`)), 36 * 36)
+    }
   })
 
   it.each<readonly [string, string, string, number]>([
     ["an image that is not read", "image/tiff", bytes(5_000_000), 1600],
     ["the address of an image", "image/png", "https://example.com/a.png", 1600],
+    ["the address of a document in capitals", "application/pdf", `HTTPS://example.com/${"a".repeat(200_000)}`, 3000],
     ["the address of a document", "application/pdf", "https://example.com/a.pdf", 3000],
     ["a document of a page", "application/pdf", bytes(1000), 3000],
     ["a document of a megabyte", "Application/PDF; version=1.7", bytes(1_000_000), 14 * 3000],

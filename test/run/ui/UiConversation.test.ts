@@ -98,6 +98,21 @@ describe("a session on a page", () => {
       assert.deepStrictEqual(UiPage.brief(answer), ["file image/png data:image/png;base64,aGk="])
     }))
 
+  it.effect.each<readonly [string, string]>([
+    ["in the alphabet of URLs, without padding", "AAEC-_"],
+    ["with line breaks", "AAEC\r\n+/=="],
+    ["in a data URL, in the alphabet of URLs", "data:image/png;base64,AAEC-_"]
+  ])("has an address that browsers can read for a file whose base64 is %s", ([, data]) =>
+    Effect.gen(function*() {
+      const file = { type: "file", mediaType: "image/png", data } as const
+      const [asked, answer] = yield* UiPage.opened(
+        Drafts.log({ ...Drafts.started("go"), input: Drafts.effective([file]) }, Drafts.assistant([file]))
+      )
+      for (const message of [asked, answer]) {
+        assert.deepStrictEqual(UiPage.brief(message), ["file image/png data:image/png;base64,AAEC+/=="])
+      }
+    }))
+
   it.effect("has no answer yet if nothing was said in the turn under way", () =>
     Effect.gen(function*() {
       const messages = yield* UiPage.opened(Drafts.log(Drafts.started("go"), Drafts.turnStarted(1)))
