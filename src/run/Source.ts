@@ -6,7 +6,7 @@
 import * as Schema from "effect/Schema"
 import * as Bounds from "./log/Bounds.ts"
 
-/** A page. Its address begins with `http:` or `https:`, so that others may link to it. */
+/** A page. A run keeps no address that begins with neither `http:` nor `https:`; a log from elsewhere may hold one (`bounded`). */
 export const UrlSource = Schema.Struct({
   type: Schema.tag("url"),
   url: Schema.String,

@@ -11,6 +11,7 @@ import * as UiContent from "../../src/run/ui/UiContent.ts"
 import * as UiMessages from "../../src/run/UiMessages.ts"
 import { NeedsResult } from "../../src/services/NeedsResult.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as Drafts from "../../src/testing/sessions/Drafts.ts"
 import * as Approvals from "../support/Approvals.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as UiPage from "../support/UiPage.ts"
@@ -356,6 +357,17 @@ describe("a run on a page", () => {
         trigger: "submit-message"
       })
       assert.strictEqual(request._tag, "Ask")
+    }))
+
+  it.effect("is told of no source of an imported log that nobody should link to", () =>
+    Effect.gen(function*() {
+      const [script, data, page] = ["javascript:alert(1)", "data:text/html,hi", "https://a.test/"].map((url) =>
+        ({ type: "url", url }) as const
+      )
+      const log = Drafts.log(Drafts.started("go"), { ...Drafts.assistant([]), sources: [script!, page!, data!] })
+      const chunks = yield* UiPage.chunksOf(Stream.fromIterable(log))
+      const shown = chunks.flatMap((chunk) => chunk.type === "source-url" ? [chunk.url] : [])
+      assert.deepStrictEqual(shown, ["https://a.test/"])
     }))
 
   it("gives a page and a document ids of their own, also where the document's is the page's address", () => {

@@ -85,9 +85,10 @@ const by = ({ providerExecuted }: Message.ToolCallPart | Message.ToolResultPart)
 
 /**
  * What a turn's answer rests on; none where it names nothing. Ids are unique in a message: the same source may be that of several turns.
+ * A log from elsewhere may hold what no run keeps: a page is told of no address that it should not link to.
  */
 export const sources = (turn: number, all: ReadonlyArray<Source.Source> = []): Array<SourcePart> =>
-  all.map((source) => {
+  all.filter((source) => Source.bounded(source) !== undefined).map((source) => {
     const sourceId = `${turn}:${Source.key(source)}`
     if (source.type === "url") {
       const { title, url } = source
