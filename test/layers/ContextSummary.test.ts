@@ -69,6 +69,22 @@ describe("a summary", () => {
       assert.deepStrictEqual(Transcript.messages(Views.after(transcript, compaction)).at(-1), newest)
     }))
 
+  it.effect("is made of a short conversation with much reasoning, which is not in it but is sent", () =>
+    Effect.gen(function*() {
+      const made = yield* ScriptedModel.make([ScriptedModel.text("They asked for the answer, which is 42.")])
+      const manager = ContextSummary.make(Context.get(made, Model))
+      const transcript = Transcript.fromLog(Draft.log(
+        Draft.started("go"),
+        Draft.assistant([{ type: "reasoning", text: "let me think ".repeat(200) }, Message.text("42")]),
+        Draft.turnFinished(1),
+        Draft.started("hello")
+      ))
+      const view = Views.view(transcript, { force: "overflow" })
+      assert.strictEqual(manager.plan(view)._tag, "Compact")
+      const after = Views.after(transcript, yield* manager.compact(view))
+      assert.include(Transcript.memory(after)?.text, "which is 42.")
+    }))
+
   it.effect("is asked for with the previous one and the first words of the conversation", () =>
     Effect.gen(function*() {
       const made = yield* Condensing.make(answers(12), strategy, [

@@ -17,6 +17,11 @@ const info = { provider: "test", name: "small", contextWindow: 1_000, maxOutput:
 /** A message of more tokens than that window, and instructions just as large. */
 const large = `find the needle in ${"hay and straw and ".repeat(400)}`
 
+const contract = Message.user([
+  Message.text("what is in it?"),
+  { type: "file", mediaType: "application/pdf", data: "JVBERi0x", fileName: "contract.pdf" }
+])
+
 const condensed = (strategy: typeof ContextSummary.layer, answer: string) =>
 (
   turns: Parameters<typeof TestAgent.make>[0],
@@ -76,19 +81,15 @@ describe("a provider that overflows", () => {
     }))
 
   const facts = JSON.stringify({ results: ["hello was said"] })
-  it.effect.each(
-    [
-      ["the window", info, () => TestAgent.make],
-      ["the window, of a size that nobody knows,", undefined, () => TestAgent.make],
-      ["a summary", info, () => condensed(ContextSummary.layer, "They said hello.")],
-      [
-        "a summary, of a window that nobody knows,",
-        undefined,
-        () => condensed(ContextSummary.layer, "They said hello.")
-      ],
-      ["key facts", info, () => condensed(ContextKeyFacts.layer, facts)]
-    ] as const
-  )("because of one message answers the next one: %s", ([, info, make]) =>
+  const ways = [
+    ["the window", info, () => TestAgent.make],
+    ["the window, of a size that nobody knows,", undefined, () => TestAgent.make],
+    ["a summary", info, () => condensed(ContextSummary.layer, "They said hello.")],
+    ["a summary, of a window that nobody knows,", undefined, () => condensed(ContextSummary.layer, "They said hello.")],
+    ["key facts", info, () => condensed(ContextKeyFacts.layer, facts)]
+  ] as const
+
+  it.effect.each(ways)("because of one message answers the next one: %s", ([, info, make]) =>
     Effect.gen(function*() {
       const made = yield* make()(Overflows.above(4_000), info === undefined ? {} : { info })
       const ask = (input: string) => Effect.result(made.agent.run({ sessionId: "s", input }))
@@ -103,6 +104,25 @@ describe("a provider that overflows", () => {
       assert.strictEqual(messages.length, 2)
       assert.deepStrictEqual(messages[1]!.content.at(-1), Message.text("and now?"))
     }))
+
+  it.effect.each(ways)(
+    "because of one file in a short conversation answers the next message: %s",
+    ([, info, make]) =>
+      Effect.gen(function*() {
+        const made = yield* make()(
+          ({ messages }) => JSON.stringify(messages).includes("application/pdf") ? overflow : ok,
+          info === undefined ? {} : { info }
+        )
+        yield* made.agent.run({ sessionId: "s", input: "hello" })
+        const asked = yield* Effect.result(made.agent.run({ sessionId: "s", input: [contract] }))
+        assert.strictEqual(asked._tag, "Failure")
+        const answered = yield* made.agent.run({ sessionId: "s", input: "and now?" })
+        assert.strictEqual(answered._tag, "Completed")
+        assert.deepStrictEqual(RunLog.violations(yield* made.store.log("s")), [])
+        const { messages } = (yield* made.script.requests).at(-1)!
+        assert.deepStrictEqual(messages.at(-1)!.content.at(-1), Message.text("and now?"))
+      })
+  )
 
   it.effect("because of one message, with a window of unknown size, ends the run after as many compactions as allowed", () =>
     Effect.gen(function*() {

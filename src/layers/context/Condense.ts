@@ -6,7 +6,9 @@
  * conversation is cut (`Cut`).
  */
 import * as Effect from "effect/Effect"
+import { memoize } from "effect/Function"
 import * as Message from "../../run/Message.ts"
+import * as MessageTokens from "../../run/MessageTokens.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as ContextManager from "../../services/ContextManager.ts"
@@ -72,8 +74,11 @@ const cutOf = (view: ContextManager.View, { budget, keep }: { readonly budget: n
 /** At least so many tokens must be left out for a memory of them to be worth a call. */
 const least = 60
 
-const sizeOf = ({ size }: ContextManager.View, { left }: Cut.Cut): number =>
-  MessageText.texts(left).reduce((sum, text) => sum + size.ofText(text), 0)
+/** Tokens of what is left out, files and reasoning too. Not corrected by what a provider counts: budgets are not, either. */
+const sizeOf = ({ size }: ContextManager.View, { left }: Cut.Cut): number => counterBy(size.ofText).messages(left)
+
+/** Each message is counted once. */
+const counterBy = memoize((count: (text: string) => number) => MessageTokens.make(count))
 
 /** The share of the window that the conversation's first words may take in a question. */
 const firstPart = 0.1
