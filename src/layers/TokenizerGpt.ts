@@ -24,8 +24,8 @@ const optionNames: Record<keyof Options, true> = { encoding: true }
 
 /**
  * Loads the encoding, a few megabytes, when it is built; dies where the package is not installed, and of an option that it does
- * not have. Counts a text as the package does, except that a run of one kind of character (letters, white space, signs) longer
- * than 128 is counted 128 at a time, because the package's time grows with the square of a run. Each piece may add one token.
+ * not have. Counts a text as the package does, except that it is cut after 128 letters in a row, and after 512 characters in a row
+ * that are neither letters nor digits, because the package's time grows with the square of such a run. Each cut may add one token.
  */
 export const make = Effect.fnUntraced(function*(options: Options = {}): Effect.fn.Return<Tokenizer> {
   OptionCheck.noOthers("TokenizerGpt", options, optionNames)
@@ -48,28 +48,14 @@ export const layerWith = (options: Options): Layer.Layer<never> => Layer.effect(
 
 export const layer: Layer.Layer<never> = layerWith({})
 
-const longest = 128
+/**
+ * A piece of a text that the encodings merge is all letters, with their marks, or has neither letters nor digits; one sign before
+ * letters, and an ending such as `'ll` behind them, are in it too. By whole characters, so no surrogate pair is cut.
+ */
+const tooLong = /[\p{L}\p{M}]{128}|[^\p{L}\p{N}]{512}/gu
 
-/** Where a run of one kind after `start` becomes too long, or the end of the text. Never inside a surrogate pair. */
+/** Where a run that began after `start` becomes too long, or the end of the text. */
 const nextCut = (text: string, start: number): number => {
-  let run = 0
-  let kind = -1
-  for (let i = start; i < text.length; i++) {
-    const code = text.charCodeAt(i)
-    const next = kindOf(code)
-    if (next !== kind) {
-      kind = next
-      run = 0
-    }
-    if (++run > longest && (code & 0xfc00) !== 0xdc00) return i
-  }
-  return text.length
-}
-
-/** The encodings split a text into runs of one of these kinds at the longest, and digits by threes. */
-const kindOf = (code: number): number => {
-  if (code >= 0x80) return (code >= 0x2010 && code < 0x3040) || code >= 0xff00 ? 2 : 0
-  if (code >= 48 && code <= 57) return 3
-  if (code === 32 || (code >= 9 && code <= 13)) return 1
-  return (code >= 65 && code <= 90) || (code >= 97 && code <= 122) ? 0 : 2
+  tooLong.lastIndex = start
+  return tooLong.test(text) ? tooLong.lastIndex : text.length
 }

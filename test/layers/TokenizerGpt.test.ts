@@ -43,6 +43,24 @@ it.effect("counts one long word in linear time, with hardly more tokens", () =>
     for (const letter of ["中", "a", "_", " ", "🎉"]) assert.isAbove(count(letter.repeat(60_000)), 300)
   }))
 
+it.effect("counts signs and white space in a long row, of whatever kinds, in linear time, with hardly more tokens", () =>
+  Effect.gen(function*() {
+    const { count } = yield* TokenizerGpt.make()
+    for (const row of ["\u00a0\n", "\u00a0 ", "😀!", "🟩|", "//\n", "!!\u0301", "a\u20d0", "aⱥ"]) {
+      const short = row.repeat(600)
+      assert.isAtMost(Math.abs(count(short) - o200k.countTokens(short)), Math.ceil(short.length / 128))
+      // in quadratic time these take a minute
+      assert.isAbove(count(row.repeat(30_000)), 300)
+    }
+  }))
+
+it.effect("counts closing brackets, each on a line of its own, as the package does", () =>
+  Effect.gen(function*() {
+    const { count } = yield* TokenizerGpt.make()
+    const nested = Array.from({ length: 12 }, (_, depth) => `${"    ".repeat(11 - depth)}}`).join("\n")
+    assert.strictEqual(count(nested), o200k.countTokens(nested))
+  }))
+
 it.effect("does not cut a character in two", () =>
   Effect.gen(function*() {
     const { count } = yield* TokenizerGpt.make()
