@@ -96,7 +96,8 @@ export const make = Effect.fnUntraced(function*(
     send: (sessionIds) => answered(client`SELECT pg_notify(${channel}, id) FROM unnest(${sessionIds}::text[]) AS id`),
     receive: isPooled
       ? Effect.never
-      : Effect.flatMap(PgConnection.make(config), (connection) => connection.listen(channel))
+      : Effect.flatMap(PgConnection.make(config), (connection) => connection.listen(channel)),
+    idleTimeout: options.idleTimeout ?? "60 seconds"
   })
   const append = PgAppend.make(client)
   return yield* SessionStoreSql.make({

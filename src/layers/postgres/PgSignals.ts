@@ -8,11 +8,15 @@
  * Signals are sent after the append, in a transaction of their own: a commit that notifies waits for every other such commit.
  */
 import type * as PgConnection from "@effect/sql-pg/PgConnection"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import * as Queue from "effect/Queue"
+import * as RcRef from "effect/RcRef"
 import type * as Scope from "effect/Scope"
 import type * as SqlError from "effect/sql/SqlError"
+import * as Detached from "../../services/fibers/Detached.ts"
 import * as SessionSignals from "../store/SessionSignals.ts"
 
 interface Wire {
@@ -24,21 +28,22 @@ interface Wire {
     SqlError.SqlError,
     Scope.Scope
   >
+  /** How long that connection is kept while no session is watched. */
+  readonly idleTimeout: Duration.Input
 }
 
 /** A notification holds less than 8,000 bytes. Sessions with longer ids are found by polling. */
 const longestId = 2000
 
-/** The connection that receives is made when the first session is watched, and made again when it is lost. */
+/** The connection that receives is there while sessions are watched, and made again when it is lost. It outlives who watched first. */
 export const make = Effect.fnUntraced(function*(
-  { receive, send }: Wire
+  { idleTimeout, receive, send }: Wire
 ): Effect.fn.Return<SessionSignals.SessionSignals, never, Scope.Scope> {
   const local = SessionSignals.make()
-  const scope = yield* Effect.scope
+  const context = yield* Effect.context<never>()
   const changed = new Set<string>()
   const hasChanged = Latch.makeUnsafe(false)
   let isListening = false
-  let hasWatchers = false
 
   const flush = Effect.suspend(() => {
     hasChanged.closeUnsafe()
@@ -55,11 +60,16 @@ export const make = Effect.fnUntraced(function*(
   }).pipe(
     Effect.scoped,
     Effect.ignore,
-    Effect.andThen(Effect.sync(() => {
+    Effect.ensuring(Effect.sync(() => {
       isListening = false
       local.notifyAll()
     }))
   )
+  const listenOn = Effect.forever(Effect.andThen(listen, Effect.sleep("1 second")))
+  const listening = yield* RcRef.make({
+    acquire: Effect.acquireRelease(Effect.sync(() => Detached.start(listenOn, context)), Fiber.interrupt),
+    idleTimeToLive: idleTimeout
+  })
 
   // what a run appended last is signalled even if the store closes right after it
   yield* Effect.addFinalizer(() => Effect.timeoutOption(flush, "1 second"))
@@ -72,12 +82,8 @@ export const make = Effect.fnUntraced(function*(
       hasChanged.openUnsafe()
     },
     notifyAll: local.notifyAll,
-    listen: (sessionId) =>
-      Effect.tap(local.listen(sessionId), () => {
-        if (hasWatchers) return Effect.void
-        hasWatchers = true
-        return Effect.forkIn(Effect.forever(Effect.andThen(listen, Effect.sleep("1 second"))), scope)
-      }),
+    // there is none once the store is closed, which the watcher's own questions find out
+    listen: (sessionId) => Effect.tap(local.listen(sessionId), () => Effect.exit(RcRef.get(listening))),
     pollEvery: () => isListening ? "2 seconds" : local.pollEvery()
   }
 })
