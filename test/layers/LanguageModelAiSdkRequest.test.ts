@@ -237,6 +237,20 @@ describe("tools", () => {
       assert.deepInclude(tools[0].input_schema, { type: "object", required: ["n"] })
     }))
 
+  it.effect("take an object, also where a class has their arguments", () =>
+    Effect.gen(function*() {
+      class Place extends Schema.Class<Place>("Place")({ city: Schema.String }) {}
+      const kit = Toolkit.make(Tool.make("weather", { parameters: Place }))
+      const toolkit = yield* Effect.provide(kit, kit.toLayer({ weather: () => Effect.void }))
+      const { tools } = yield* askClaude({ toolkit })
+      assert.deepStrictEqual(tools[0].input_schema, {
+        type: "object",
+        properties: { city: { type: "string" } },
+        required: ["city"],
+        additionalProperties: true
+      })
+    }))
+
   it.effect.each<readonly [LanguageModel.ToolChoice<string>, object, ReadonlyArray<string>]>([
     ["auto", { type: "auto" }, ["look", "go"]],
     ["required", { type: "any" }, ["look", "go"]],

@@ -330,6 +330,19 @@ describe("tools", () => {
       })
     }))
 
+  it.effect("take an object, also where a class has their arguments", () =>
+    Effect.gen(function*() {
+      class Place extends Schema.Class<Place>("Place")({ city: Schema.String }) {}
+      const kit = Toolkit.make(Tool.make("weather", { parameters: Place }))
+      const toolkit = yield* Effect.provide(kit, kit.toLayer({ weather: () => Effect.void }))
+      assert.deepStrictEqual((yield* bodyOf({ toolkit })).tools[0].function.parameters, {
+        type: "object",
+        properties: { city: { type: "string" } },
+        required: ["city"],
+        additionalProperties: true
+      })
+    }))
+
   it.effect("a strict tool is sent with a strict-mode schema", () =>
     Effect.gen(function*() {
       const strict = (yield* bodyOf({ toolkit: yield* weatherTools })).tools[2].function

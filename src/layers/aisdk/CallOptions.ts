@@ -12,7 +12,7 @@ import type * as LanguageModel from "effect/ai/LanguageModel"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import { memoize } from "effect/Function"
-import * as ArgumentsSchema from "../provider/ArgumentsSchema.ts"
+import * as ToldSchema from "../../services/ToldSchema.ts"
 import * as OrderRefusal from "../provider/OrderRefusal.ts"
 import type * as ResponseFormat from "../provider/ResponseFormat.ts"
 import * as Messages from "./Messages.ts"
@@ -47,7 +47,7 @@ const encodeTool = (tool: Tool.Any): SentTool => {
   return {
     type: "function",
     name: tool.name,
-    inputSchema: ArgumentsSchema.of(tool),
+    inputSchema: ToldSchema.ofTool(tool),
     ...(description === undefined ? {} : { description }),
     ...(strict === undefined ? {} : { strict })
   }

@@ -10,6 +10,7 @@ import { memoize } from "effect/Function"
 import type * as JsonSchema from "effect/JsonSchema"
 import type * as Schema from "effect/Schema"
 import type * as Model from "../../services/Model.ts"
+import * as ToldSchema from "../../services/ToldSchema.ts"
 import * as Json from "./Json.ts"
 
 export interface ResponseFormat {
@@ -74,23 +75,11 @@ const closed = (json: Json.Json, isNamed = false): Json.Json => {
   return { ...Object.fromEntries(members), ...(isOpen ? { additionalProperties: false } : {}) }
 }
 
-const definitions = "#/$defs/"
-
-/** The schema with its root itself in the place of a reference to that, as a class has it: the field takes only an object there. */
-const rooted = (schema: JsonSchema.JsonSchema): JsonSchema.JsonSchema => {
-  const { $defs, $ref } = schema
-  if (typeof $ref !== "string" || !$ref.startsWith(definitions)) return schema
-  // https://www.rfc-editor.org/rfc/rfc6901#section-6
-  const name = decodeURIComponent($ref.slice(definitions.length)).replaceAll("~1", "/").replaceAll("~0", "~")
-  return { ...($defs as JsonSchema.Definitions)[name], $defs }
-}
-
 const encode = ({ name, schema }: Model.Output): ResponseFormat | undefined => {
   try {
-    const plain = Tool.getJsonSchemaFromSchema(schema)
-    if (keepsShape(plain)) return ofObject(name, schema)
-    const root = rooted(plain)
-    return root.type === "object" ? make(name, closed(root as Json.Json) as JsonSchema.JsonSchema, false) : undefined
+    const told = ToldSchema.of(schema)
+    if (keepsShape(told)) return ofObject(name, schema)
+    return told.type === "object" ? make(name, closed(told as Json.Json) as JsonSchema.JsonSchema, false) : undefined
   } catch {
     return undefined
   }

@@ -1,0 +1,46 @@
+/**
+ * The JSON Schema that a model is told of: a tool's arguments, as the loop counts them and adapters send them, or an answer.
+ *
+ * Does not own what strict modes make of it.
+ */
+import * as JsonPointer from "effect/JsonPointer"
+import type * as JsonSchema from "effect/JsonSchema"
+import * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
+import type * as Model from "./Model.ts"
+
+/**
+ * With what stands at its root in the place of a reference to that, which is all that effect has there for a class and other
+ * schemas with a name: providers take only an object. Throws on a schema that JSON Schema cannot express.
+ */
+export const of = (schema: Schema.Constraint): JsonSchema.JsonSchema => rooted(Schema.toJsonSchemaDocument(schema))
+
+const rooted = (document: JsonSchema.Document<"draft-2020-12">): JsonSchema.JsonSchema => {
+  const { definitions, schema } = document
+  const { $ref } = schema
+  const name = typeof $ref === "string" ? JsonPointer.parseUriFragment($ref)?.at(-1) : undefined
+  if (name === undefined) return Object.keys(definitions).length === 0 ? schema : { ...schema, $defs: definitions }
+  const { [name]: root = {}, ...others } = definitions
+  const isInside = JSON.stringify([root, others]).includes(`"$ref":${JSON.stringify($ref)}`)
+  return rooted({ ...document, schema: root, definitions: isInside ? definitions : others })
+}
+
+/**
+ * Of a tool's arguments: a JSON Schema of the application's own as it is. Says that there are no other arguments where the tool's
+ * schema refuses them, which effect leaves out.
+ */
+export const ofTool = (tool: Model.Tools[number]): JsonSchema.JsonSchema => {
+  const own: unknown = "jsonSchema" in tool ? tool.jsonSchema : undefined
+  if (own !== undefined) return own as JsonSchema.JsonSchema
+  const schema = of(tool.parametersSchema)
+  return schema.additionalProperties === true && schema.patternProperties === undefined &&
+      refusesOthers(tool.parametersSchema)
+    ? { ...schema, additionalProperties: false }
+    : schema
+}
+
+/** A struct whose rest is never anything. */
+const refusesOthers = (schema: Schema.Constraint): boolean => {
+  const ast = SchemaAST.toEncoded(schema.ast)
+  return ast._tag === "Objects" && ast.indexSignatures.some(({ type }) => type._tag === "Never")
+}
