@@ -4,12 +4,12 @@
  * Does not own what a request takes in all (`Sizing`).
  */
 import { memoize } from "effect/Function"
-import * as Schema from "effect/Schema"
 import * as MessageTokens from "../../run/MessageTokens.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
 import type * as Model from "../../services/Model.ts"
 import type { Tokenizer } from "../../services/Tokenizer.ts"
+import * as ToldSchema from "../../services/ToldSchema.ts"
 import type * as Env from "./Env.ts"
 
 export class Counter {
@@ -47,19 +47,11 @@ export class Counter {
   }
 }
 
-/** What a tokenizer counts for a tool: agents keep their tools for all runs. */
+/** What a tokenizer counts for a tool, as a model is told of it: agents keep their tools for all runs. */
 const ofTool = memoize((tokenizer: Tokenizer) => {
   const { tool } = MessageTokens.make((text) => tokenizer.count(text))
   return memoize((offered: Model.Tools[number]): number => {
     const { description = "", name } = offered
-    return tool({ name, description, schema: schemaOf(offered) })
+    return tool({ name, description, schema: ToldSchema.ofTool(offered) })
   })
 })
-
-/** The schema of its arguments as a provider gets it, or near enough to count it. */
-const schemaOf = (tool: Model.Tools[number]): Schema.Json => {
-  const given: unknown = "jsonSchema" in tool ? tool.jsonSchema : undefined
-  if (given !== undefined) return given as Schema.Json
-  const { definitions, schema } = Schema.toJsonSchemaDocument(tool.parametersSchema)
-  return { ...schema, $defs: definitions } as unknown as Schema.Json
-}

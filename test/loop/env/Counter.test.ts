@@ -27,3 +27,18 @@ it("another tokenizer counts the same tools for itself", () => {
   new Counter.Counter(other).tools([tool])
   assert.deepStrictEqual(other.asked, one.asked)
 })
+
+it("a tool is counted as what a model is told of it", () => {
+  class Place extends Schema.Class<Place>("Place")({ at: Schema.String }) {}
+  const [whole, named] = [tokenizer(), tokenizer()]
+  new Counter.Counter(whole).tools([tool])
+  new Counter.Counter(named).tools([tool.setParameters(Place)])
+  const schema = {
+    type: "object",
+    properties: { at: { type: "string" } },
+    required: ["at"],
+    additionalProperties: true
+  }
+  assert.deepStrictEqual(whole.asked, ["look", "looks", JSON.stringify(schema)])
+  assert.deepStrictEqual(named.asked, whole.asked)
+})
