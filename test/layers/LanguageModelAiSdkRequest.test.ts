@@ -25,6 +25,14 @@ const askGemini = (call: OpenAi.Call, make: Sdk.Maker = Sdk.google) =>
     return request
   })
 
+const gpt = OpenAi.events(Sdk.named(Sdk.created, ...Sdk.writes(0, "Hi"), Sdk.completed()))
+
+const askGpt = (call: OpenAi.Call) =>
+  Effect.map(Sdk.answer(Sdk.responses, gpt, call), ({ error, request }) => {
+    assert.isUndefined(error)
+    return request
+  })
+
 const user = Prompt.userMessage({ content: [Prompt.textPart({ text: "hello" })] })
 const prompt = (...messages: ReadonlyArray<Prompt.Message>) => Prompt.fromMessages([user, ...messages])
 
@@ -263,6 +271,57 @@ describe("tools", () => {
       assert.deepStrictEqual(request.tool_choice, choice)
       assert.deepStrictEqual(request.tools.map(({ name }: any) => name), names)
     }))
+})
+
+describe("a strict tool", () => {
+  const kitOf = (parameters: Schema.Struct<Schema.Struct.Fields>) => {
+    const kit = Toolkit.make(Tool.make("look", { parameters }).annotate(Tool.Strict, true))
+    return Effect.provide(kit, kit.toLayer({ look: () => Effect.void }))
+  }
+  const bounded = Schema.Struct({
+    n: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 9 })),
+    unit: Schema.optionalKey(Schema.String)
+  })
+  const strictly = (n: object) => ({
+    type: "object",
+    properties: { n, unit: { anyOf: [{ type: "string" }, { type: "null" }] } },
+    required: ["n", "unit"],
+    additionalProperties: false
+  })
+  const description = "a value between 1 and 9"
+
+  it.effect("is sent to GPT with a strict-mode schema, which names all that it takes", () =>
+    Effect.gen(function*() {
+      const { tools: [tool] } = yield* askGpt({ toolkit: yield* kitOf(bounded) })
+      assert.isTrue(tool.strict)
+      assert.deepStrictEqual(tool.parameters, strictly({ type: "integer", minimum: 1, maximum: 9, description }))
+    }))
+
+  it.effect("is sent to Claude with one that has the bounds in words, as Claude refuses them otherwise", () =>
+    Effect.gen(function*() {
+      const { tools: [tool] } = yield* askClaude({ toolkit: yield* kitOf(bounded) })
+      assert.isTrue(tool.strict)
+      assert.deepStrictEqual(tool.input_schema, strictly({ type: "integer", description }))
+    }))
+
+  interface Tree {
+    readonly kids: ReadonlyArray<Tree>
+  }
+  const Tree = Schema.Struct({ kids: Schema.Array(Schema.suspend((): Schema.Codec<Tree> => Tree)) })
+
+  it.effect.each<readonly [string, Schema.Struct<Schema.Struct.Fields>]>([
+    ["a record", Schema.Struct({ a: Schema.Record(Schema.String, Schema.Finite) })],
+    ["a tuple", Schema.Struct({ a: Schema.Tuple([Schema.String, Schema.Finite]) })],
+    ["what is inside itself", Tree]
+  ])(
+    "that takes %s is sent to Claude without strict mode, which cannot express that",
+    ([, parameters]) =>
+      Effect.gen(function*() {
+        const { tools: [tool] } = yield* askClaude({ toolkit: yield* kitOf(parameters) })
+        assert.isFalse(tool.strict)
+        assert.deepInclude(tool.input_schema, { type: "object", additionalProperties: true })
+      })
+  )
 })
 
 it.effect("an output schema uses the provider's own mode", () =>

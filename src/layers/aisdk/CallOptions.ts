@@ -8,11 +8,13 @@ import type {
   LanguageModelV4ToolChoice
 } from "@ai-sdk/provider"
 import * as AiError from "effect/ai/AiError"
+import { toCodecAnthropic } from "effect/ai/AnthropicStructuredOutput"
 import type * as LanguageModel from "effect/ai/LanguageModel"
+import { toCodecOpenAI } from "effect/ai/OpenAiStructuredOutput"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import { memoize } from "effect/Function"
-import * as ToldSchema from "../../services/ToldSchema.ts"
+import * as ArgumentsSchema from "../provider/ArgumentsSchema.ts"
 import * as OrderRefusal from "../provider/OrderRefusal.ts"
 import type * as ResponseFormat from "../provider/ResponseFormat.ts"
 import * as Messages from "./Messages.ts"
@@ -38,22 +40,26 @@ export type Settings = Pick<
 
 type SentTool = LanguageModelV4FunctionTool | LanguageModelV4ProviderTool
 
-const encodeTool = (tool: Tool.Any): SentTool => {
+const encodeTool = (transformer: LanguageModel.CodecTransformer) => (tool: Tool.Any): SentTool => {
   if (Tool.isProviderDefined(tool)) {
     return { type: "provider", id: tool.id, name: tool.name, args: (tool.args ?? {}) as Record<string, unknown> }
   }
-  const strict = Tool.getStrictMode(tool)
+  const { schema, strict } = ArgumentsSchema.of(tool, transformer)
   const description = Tool.getDescription(tool)
   return {
     type: "function",
     name: tool.name,
-    inputSchema: ToldSchema.ofTool(tool),
+    inputSchema: schema,
     ...(description === undefined ? {} : { description }),
     ...(strict === undefined ? {} : { strict })
   }
 }
 
-const toolOf = memoize(encodeTool)
+const toolOf = memoize(encodeTool(toCodecOpenAI))
+const toolOfClaude = memoize(encodeTool(toCodecAnthropic))
+
+/** Claude refuses a strict tool whose schema has bounds, which other strict modes know; effect says them in its descriptions. */
+const isClaude = (name: string): boolean => /anthropic|claude/i.test(name)
 
 /** `tools` holds only what the call may choose from: for a choice by `oneOf`, exactly those. */
 const choiceOf = ({ toolChoice: choice }: LanguageModel.ProviderOptions): LanguageModelV4ToolChoice =>
@@ -63,8 +69,10 @@ const choiceOf = ({ toolChoice: choice }: LanguageModel.ProviderOptions): Langua
     ? { type: "tool", toolName: choice.tool }
     : { type: choice.mode ?? "auto" }
 
-const toolFields = (call: LanguageModel.ProviderOptions) =>
-  call.tools.length === 0 ? {} : { tools: call.tools.map(toolOf), toolChoice: choiceOf(call) }
+const toolFields = (call: LanguageModel.ProviderOptions, name: string) =>
+  call.tools.length === 0
+    ? {}
+    : { tools: call.tools.map(isClaude(name) ? toolOfClaude : toolOf), toolChoice: choiceOf(call) }
 
 const formatFields = ({ responseFormat: format }: LanguageModel.ProviderOptions) =>
   format.type === "text" ? {} : {
@@ -112,7 +120,7 @@ export const encode = (
     try: () => ({
       ...settings,
       prompt: promptOf(call, way),
-      ...toolFields(call),
+      ...toolFields(call, way.name),
       ...answerFields(way.format, settings),
       ...formatFields(call)
     }),

@@ -6,7 +6,7 @@ import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import { memoize } from "effect/Function"
 import type * as JsonSchema from "effect/JsonSchema"
-import * as ToldSchema from "../../services/ToldSchema.ts"
+import * as ArgumentsSchema from "../provider/ArgumentsSchema.ts"
 import * as OrderRefusal from "../provider/OrderRefusal.ts"
 import * as ResponseFormat from "../provider/ResponseFormat.ts"
 import * as ChatMessages from "./ChatMessages.ts"
@@ -31,15 +31,10 @@ interface FunctionTool {
   }
 }
 
-/**
- * OpenAI refuses an object schema without properties. A strict tool gets strict mode's subset of JSON Schema, unless that
- * writes the arguments in another form, which nobody would read; such a tool is not strict.
- */
+/** OpenAI refuses an object schema without properties. */
 const encodeTool = (tool: Tool.Any): FunctionTool => {
-  const plain = ToldSchema.ofTool(tool)
-  const strict = Tool.getStrictMode(tool) === true ? ResponseFormat.keepsMembers(plain) : Tool.getStrictMode(tool)
+  const { schema, strict } = ArgumentsSchema.of(tool, toCodecOpenAI)
   const description = Tool.getDescription(tool)
-  const schema = strict === true ? Tool.getJsonSchema(tool, { transformer: toCodecOpenAI }) : plain
   return {
     type: "function",
     function: {
