@@ -7,9 +7,9 @@
 import type { LanguageModelV4, SharedV4ProviderMetadata, SharedV4ProviderOptions } from "@ai-sdk/provider"
 import type * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
-import * as Attached from "../openai/Attached.ts"
 import * as CallIds from "../provider/CallIds.ts"
 import * as Json from "../provider/Json.ts"
+import * as ServerOptions from "../provider/ServerOptions.ts"
 
 /** Distinguishes a model from all others. */
 export const nameOf = ({ modelId, provider }: LanguageModelV4): string => `${provider}/${modelId}`
@@ -62,7 +62,7 @@ export const sent = (
   options: Prompt.ProviderOptions,
   model: string
 ): { readonly providerOptions?: SharedV4ProviderOptions } => {
-  const { aisdk, ...others } = Attached.without(options)
+  const { aisdk, ...others } = ServerOptions.without(options)
   const isForeign = aisdk !== undefined && Json.object(aisdk as Json.Json)?.model !== model
   return isForeign || Object.keys(others).length === 0 ? {} : { providerOptions: others as SharedV4ProviderOptions }
 }

@@ -8,6 +8,7 @@
 import type * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
 import * as Json from "../provider/Json.ts"
+import * as ServerOptions from "../provider/ServerOptions.ts"
 
 /** Fields of a call that only its server understands: Gemini and LiteLLM put signatures there. */
 const opaque = ["extra_content", "provider_specific_fields"] as const
@@ -54,14 +55,8 @@ const none: Attached = {}
 
 /** What this source attached to a part, with opaque fields only: metadata in a log must never replace what a message says. */
 export const sent = ({ options }: { readonly options: Prompt.ProviderOptions }, from: string): Attached => {
-  const found = Json.object(options.openai as Json.Json | undefined)
+  const found = ServerOptions.of(options)
   if (found?.from !== from) return none
   const attached = found as Attached
   return attached.fields === undefined ? attached : { ...attached, fields: ofCall(Json.object(found.fields)) }
-}
-
-/** The options of a part without what such a server attached, which is for no other adapter. */
-export const without = (options: Prompt.ProviderOptions): Prompt.ProviderOptions => {
-  const { openai, ...others } = options
-  return Json.text(Json.object(openai as Json.Json | undefined)?.from) === undefined ? options : others
 }
