@@ -5,8 +5,9 @@
  * Does not own which reasoning is sent (`ChatMessages`).
  */
 import type * as AiError from "effect/ai/AiError"
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import * as AdapterErrors from "../provider/AdapterErrors.ts"
+import * as Refusal from "../provider/Refusal.ts"
 import type * as ChatMessages from "./ChatMessages.ts"
 
 /** What a server says of reasoning in a request that it refuses; DeepSeek uses the same name to say that it is missing. */
@@ -25,21 +26,13 @@ type Sending = ChatMessages.Options["sendReasoning"]
 export const untilRefused = <Args extends ReadonlyArray<unknown>, A, R>(
   asked: Sending,
   send: (sendReasoning: Sending, ...args: Args) => Effect.Effect<A, AiError.AiError, R>
-) => {
-  let sending = asked
-  const stop = Effect.sync(() => {
-    sending = false
-  })
-  const without = (refused: AiError.AiError, args: Args) =>
-    send(false, ...args).pipe(
-      Effect.tap(stop),
+) =>
+  Refusal.untilRefused(
+    {
+      isOther: asked === false,
+      mayHelp: isRefused,
       // it wants reasoning, but not this reasoning
-      Effect.mapError((error) => saysOfReasoning(error) === "missed" ? refused : error)
-    )
-  return (...args: Args): Effect.Effect<A, AiError.AiError, R> =>
-    Effect.suspend(() =>
-      sending === false
-        ? send(false, ...args)
-        : Effect.catchIf(send(sending, ...args), isRefused, (refused) => without(refused, args))
-    )
-}
+      told: (refused, later) => saysOfReasoning(later) === "missed" ? refused : later
+    },
+    (isWithout: boolean, ...args: Args) => send(isWithout ? false : asked, ...args)
+  )

@@ -8,6 +8,7 @@ import type * as AiError from "effect/ai/AiError"
 import * as Effect from "effect/Effect"
 import * as AdapterErrors from "./AdapterErrors.ts"
 import { OutputSchema } from "./OutputSchema.ts"
+import * as Refusal from "./Refusal.ts"
 import * as ResponseFormat from "./ResponseFormat.ts"
 
 /** What OpenAI, Anthropic, Google and compatible servers call the field in which a schema is sent. */
@@ -28,13 +29,15 @@ export const untilRefused = <Call, A, R>(
   isKnown: boolean,
   send: (call: Call, format: ResponseFormat.ResponseFormat | undefined) => Effect.Effect<A, AiError.AiError, R>
 ) => {
-  let sendsFormat = isKnown
+  const formatted = Refusal.untilRefused(
+    // words that only quote the conversation can name the field too; such a call is refused again without the format
+    { isOther: !isKnown, mayHelp: isRefused },
+    (isWithout: boolean, call: Call, format: ResponseFormat.ResponseFormat) =>
+      send(call, isWithout ? undefined : format)
+  )
   return Effect.fnUntraced(function*(call: Call) {
     const output = yield* OutputSchema
-    const format = sendsFormat && output !== undefined ? ResponseFormat.ofAnswer(output) : undefined
-    if (format === undefined) return yield* send(call, undefined)
-    // words that only quote the conversation can name the field too; such a call is refused again without the format
-    const without = Effect.tap(send(call, undefined), () => Effect.sync(() => void (sendsFormat = false)))
-    return yield* Effect.catchIf(send(call, format), isRefused, () => without)
+    const format = isKnown && output !== undefined ? ResponseFormat.ofAnswer(output) : undefined
+    return yield* format === undefined ? send(call, undefined) : formatted(call, format)
   })
 }

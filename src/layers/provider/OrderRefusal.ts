@@ -6,8 +6,9 @@
  */
 import type * as AiError from "effect/ai/AiError"
 import type * as Prompt from "effect/ai/Prompt"
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import * as AdapterErrors from "./AdapterErrors.ts"
+import * as Refusal from "./Refusal.ts"
 
 /** What the model says to results that the user did not wait for an answer to. */
 export const noted = "I have the results."
@@ -34,12 +35,8 @@ export const untilRefused = <Args extends ReadonlyArray<unknown>, A, R>(
   isKnown: boolean,
   mayHelp: (...args: Args) => boolean,
   send: (answersResults: boolean, ...args: Args) => Effect.Effect<A, AiError.AiError, R>
-) => {
-  let answersResults = isKnown
-  return (...args: Args): Effect.Effect<A, AiError.AiError, R> =>
-    Effect.suspend(() => {
-      if (answersResults) return send(true, ...args)
-      const other = Effect.tap(send(true, ...args), () => Effect.sync(() => void (answersResults = true)))
-      return Effect.catchIf(send(false, ...args), (error) => isRefused(error) && mayHelp(...args), () => other)
-    })
-}
+) =>
+  Refusal.untilRefused(
+    { isOther: isKnown, mayHelp: (error, args: Args) => isRefused(error) && mayHelp(...args) },
+    send
+  )
