@@ -28,6 +28,7 @@ import * as ModelCheck from "./aisdk/ModelCheck.ts"
 import * as ModelConfig from "./aisdk/ModelConfig.ts"
 import * as OptionCheck from "./options/OptionCheck.ts"
 import * as AdapterErrors from "./provider/AdapterErrors.ts"
+import * as Beginning from "./provider/Beginning.ts"
 import * as FormatRefusal from "./provider/FormatRefusal.ts"
 import * as OrderRefusal from "./provider/OrderRefusal.ts"
 import type * as ResponseFormat from "./provider/ResponseFormat.ts"
@@ -138,7 +139,7 @@ export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effe
     return Answer.parts(reader, caller, contentType, new Set(call.tools.map(({ name }) => name))).pipe(
       Stream.catch((broken) => Stream.fromEffect(failing(caller)(broken)))
     )
-  })
+  }, Beginning.awaited)
 
   const open = FormatRefusal.untilRefused(
     options.structuredOutput ?? structured.has(URL.parse(ModelConfig.baseUrl(model) ?? "")?.host ?? ""),

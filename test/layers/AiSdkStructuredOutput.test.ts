@@ -161,23 +161,21 @@ it.effect("a schema with an optional property leaves Claude free to call tools o
   }))
 
 describe("a server that refuses the format", () => {
+  const googles = {
+    error: {
+      code: 400,
+      status: "INVALID_ARGUMENT",
+      message: "Function calling with a response mime type: 'application/json' is unsupported"
+    }
+  }
   const refusals: ReadonlyArray<readonly [string, Provider, OpenAi.Reply]> = [
     [
       "Anthropic",
       claude,
       OpenAi.status(400, Sdk.apiError("invalid_request_error", "output_config.format: Extra inputs are not permitted"))
     ],
-    [
-      "Google",
-      gemini,
-      OpenAi.status(400, {
-        error: {
-          code: 400,
-          status: "INVALID_ARGUMENT",
-          message: "Function calling with a response mime type: 'application/json' is unsupported"
-        }
-      })
-    ],
+    ["Google", gemini, OpenAi.status(400, googles)],
+    ["Google, in the first event of a 200", gemini, OpenAi.events(OpenAi.data(googles))],
     [
       "OpenAI",
       gpt,

@@ -5,6 +5,7 @@ import * as Prompt from "effect/ai/Prompt"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
 import * as ModelAiSdk from "../../src/layers/ModelAiSdk.ts"
 import * as ModelOpenAi from "../../src/layers/ModelOpenAi.ts"
 import type * as Run from "../../src/Run.ts"
@@ -22,8 +23,14 @@ const works = (...ids: ReadonlyArray<string>) =>
 const says = (content: string) => events(data(delta({ content }), finish("stop")))
 
 const mistral = "Unexpected role 'user' after role 'tool'"
-const refusal = (message: string) =>
-  status(400, { object: "error", message, type: "invalid_request_message_order", param: null, code: "3230" })
+const refused = (message: string) => ({
+  object: "error",
+  message,
+  type: "invalid_request_message_order",
+  param: null,
+  code: "3230"
+})
+const refusal = (message: string) => status(400, refused(message))
 const template =
   "After the optional system message, conversation roles must alternate user and assistant roles except for tool calls "
   + "and results."
@@ -117,7 +124,12 @@ const requestsOf = Effect.fnUntraced(function*(
 
 describe("a server that refuses a message right after results", () => {
   it.effect.each(
-    [["Mistral", refusal(mistral)], ["a template", refusal(template)], ["OpenRouter", openRouter]] as const
+    [
+      ["Mistral", refusal(mistral)],
+      ["Mistral, in the first event of a 200", events(data(refused(mistral)))],
+      ["a template", refusal(template)],
+      ["OpenRouter", openRouter]
+    ] as const
   )(
     "in the words of %s, is asked once more, then never refuses it again",
     ([, refused]) =>
@@ -131,17 +143,32 @@ describe("a server that refuses a message right after results", () => {
       assert.deepStrictEqual(yield* requestsOf(named("mistral"), yield* strict(refusal(mistral))), [true, true])
     }))
 
+  const call = { id: "a", name: "work", providerExecuted: false }
+  const asked = (text: string) => Prompt.userMessage({ content: [Prompt.textPart({ text })] })
+  const calls = Prompt.assistantMessage({ content: [Prompt.toolCallPart({ ...call, params: {} })] })
+
+  it.effect("is left before it is asked once more, though it keeps its refusal open", () =>
+    Effect.gen(function*() {
+      const result = Prompt.toolResultPart({ ...call, result: 1, isFailure: false })
+      const prompt = Prompt.fromMessages([asked("go"), calls, Prompt.toolMessage({ content: [result] }), asked("and?")])
+      const server = yield* OpenAi.make(
+        OpenAi.open(data(refused(mistral))),
+        OpenAi.open(data(delta({ content: "Done." })))
+      )
+      const left = OpenAi.stream({ prompt }).pipe(
+        Stream.filter(({ type }) => type === "text-delta"),
+        Stream.mapEffect(() => Deferred.await(server.left)),
+        Stream.runHead
+      )
+      yield* Effect.provide(left, OpenAi.model(server))
+      assert.lengthOf(server.requests, 2)
+    }))
+
   it.effect("gets the files of a result, too", () =>
     Effect.gen(function*() {
       const image = Prompt.filePart({ mediaType: "image/png", data: "iVBORw0KGgo=" })
-      const call = { id: "a", name: "work", providerExecuted: false }
-      const prompt = Prompt.fromMessages([
-        Prompt.userMessage({ content: [Prompt.textPart({ text: "go" })] }),
-        Prompt.assistantMessage({ content: [Prompt.toolCallPart({ ...call, params: {} })] }),
-        Prompt.toolMessage({
-          content: [Prompt.toolResultPart({ ...call, result: 1, isFailure: false, modelOutput: [image] })]
-        })
-      ])
+      const result = Prompt.toolResultPart({ ...call, result: 1, isFailure: false, modelOutput: [image] })
+      const prompt = Prompt.fromMessages([asked("go"), calls, Prompt.toolMessage({ content: [result] })])
       const server = yield* OpenAi.make((body) => isInOrder(body) ? says("Done.") : refusal(mistral))
       const { error, parts } = yield* Effect.provide(OpenAi.outcome({ prompt }), OpenAi.model(server))
       assert.deepStrictEqual([error, OpenAi.text(parts)], [undefined, "Done."])

@@ -141,15 +141,20 @@ describe("an agent's output schema", () => {
 })
 
 describe("a server that refuses the field", () => {
-  const refusal = OpenAi.status(400, {
+  const refused = {
     error: {
       message: "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
       type: "invalid_request_error",
       param: null
     }
-  })
+  }
+  const refusal = OpenAi.status(400, refused)
 
-  it.effect("is asked once more without it, then never with it again", () =>
+  it.effect.each<readonly [string, OpenAi.Reply]>([
+    ["with a status", refusal],
+    ["in the first event of a 200", OpenAi.events(": OPENROUTER PROCESSING\n\n", OpenAi.data(refused))],
+    ["in a document with status 200", OpenAi.status(200, refused)]
+  ])("is asked once more without it, then never with it again: %s", ([, refusal]) =>
     Effect.gen(function*() {
       const { agent, server } = yield* typed([refusal, works, total])
       const result = yield* agent.run({ input: "1 + 2" })

@@ -75,9 +75,11 @@ const quiet = (warnings: StreamStart["warnings"], caller: Failures.Caller): Stre
   return told as unknown as StreamStart["warnings"]
 }
 
-/** What an answer that does not count has used. */
+/** What an answer that does not count has used, where its provider says so. */
 const used = ({ usage }: Finish, out: Array<Part>): void => {
-  out.push(UsedSoFar.part(StreamParts.usage(usage ?? {})))
+  const counts = StreamParts.usage(usage ?? {})
+  const isCounted = counts.inputTokens.total !== undefined || counts.outputTokens.total !== undefined
+  if (isCounted) out.push(UsedSoFar.part(counts))
 }
 
 const makeReader = (caller: Failures.Caller, contentType: string, tools: ReadonlySet<string>): Reader => {

@@ -12,6 +12,7 @@ import * as Layer from "effect/Layer"
 import type { Options } from "../LanguageModelOpenAi.ts"
 import * as Merged from "../options/Merged.ts"
 import * as AdapterErrors from "../provider/AdapterErrors.ts"
+import * as Beginning from "../provider/Beginning.ts"
 import * as Echo from "../provider/Echo.ts"
 import * as FormatRefusal from "../provider/FormatRefusal.ts"
 import * as NetworkErrors from "../provider/NetworkErrors.ts"
@@ -69,7 +70,7 @@ export const make = Effect.fnUntraced(function*(
     }
     if (!StatusError.isAnswered(response.status)) return yield* StatusError.fail(quiet, response)
     return ChatStream.parts(response.stream, quiet, response.headers["content-type"] ?? "", options.model)
-  })
+  }, Beginning.awaited)
 
   const sendReasoning = !endpoint.isOpenAi && (options.sendReasoning ?? "auto")
   const open = FormatRefusal.untilRefused(
