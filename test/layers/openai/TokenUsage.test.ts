@@ -69,6 +69,75 @@ describe("token usage", () => {
       [10, 10, undefined, undefined],
       [400, 300, 100]
     ],
+    [
+      "Gemini, which counts its thoughts in the total only",
+      { prompt_tokens: 9, completion_tokens: 3, total_tokens: 105 },
+      [9, 9, undefined, undefined],
+      [96, 3, 93]
+    ],
+    [
+      "Gemini, whose thoughts took all that it was allowed",
+      { prompt_tokens: 9, completion_tokens: 0, total_tokens: 109 },
+      [9, 9, undefined, undefined],
+      [100, 0, 100]
+    ],
+    [
+      "Gemini with a cache",
+      {
+        prompt_tokens: 2000,
+        completion_tokens: 3,
+        total_tokens: 2103,
+        prompt_tokens_details: { cached_tokens: 1900 }
+      },
+      [2000, 100, 1900, undefined],
+      [103, 3, 100]
+    ],
+    [
+      "Portkey, which counts Claude's cache in the total only",
+      {
+        prompt_tokens: 10,
+        completion_tokens: 4,
+        total_tokens: 1014,
+        cache_read_input_tokens: 900,
+        cache_creation_input_tokens: 100
+      },
+      [10, 10, undefined, undefined],
+      [4, 4, undefined]
+    ],
+    [
+      "a gateway that counts what it cached in the total only",
+      {
+        prompt_tokens: 10,
+        completion_tokens: 4,
+        total_tokens: 1014,
+        prompt_tokens_details: { cached_tokens: 900, cache_write_tokens: 100 }
+      },
+      [10, 0, 900, 100],
+      [4, 4, undefined]
+    ],
+    [
+      "a server that says that it did not reason",
+      {
+        prompt_tokens: 10,
+        completion_tokens: 4,
+        total_tokens: 20,
+        completion_tokens_details: { reasoning_tokens: 0 }
+      },
+      [10, 10, undefined, undefined],
+      [4, 4, 0]
+    ],
+    [
+      "a server whose total is less than its parts",
+      { prompt_tokens: 2000, completion_tokens: 3, total_tokens: 503 },
+      [2000, 2000, undefined, undefined],
+      [3, 3, undefined]
+    ],
+    [
+      "a server that counts no prompt",
+      { completion_tokens: 4, total_tokens: 14 },
+      [undefined, undefined, undefined, undefined],
+      [4, 4, undefined]
+    ],
     ["a server without a cache", { prompt_tokens: 10, completion_tokens: 4 }, [10, 10, undefined, undefined], [
       4,
       4,
