@@ -2,7 +2,7 @@
  * `fiberloop chat`: a conversation in one session, turn by turn, until the person leaves or the input ends.
  *
  *     prompt -- message --> turn --> prompt          Ctrl-C in a turn aborts it; Ctrl-C at the prompt right after that,
- *       |                                            or twice there, leaves; so does Ctrl-D
+ *       |                                            or twice in a row there, leaves; so does Ctrl-D
  *       +-- Ctrl-C, Ctrl-C | Ctrl-D | /quit | signal --> left
  *
  * Does not own how a message is edited (`MessageEditor.ts`) nor how a run is shown (`Run.ts`).
@@ -106,6 +106,7 @@ const talk = Effect.fnUntraced(function*(
       yield* stderr.write(`${onceMore}\n`)
       continue
     }
+    isLeaving = false
     if (typed.text.trim() === "") continue
     const asked = Slash.read(typed.text)
     if (asked?._tag === "Leave") return { code, hasBegun }

@@ -272,6 +272,16 @@ describe("at a terminal", () => {
       assert.include(stdout, "3*3 = 9")
     }))
 
+  it.effect.each(["/help", "/model", "/compact", " "])(
+    "%j between two Ctrl-C keeps the chat open, too",
+    (typed) =>
+      Effect.gen(function*() {
+        const { stdout, tape } = yield* chat([interrupted, typed, interrupted, "3*3"], [], terminal)
+        assert.strictEqual(stdout, "3*3 = 9\n")
+        assert.strictEqual(tape.split("Press Ctrl-C again to leave.").length, 3)
+      })
+  )
+
   it.effect("/compact shortens the conversation and is not a message", () =>
     Effect.gen(function*() {
       const long = Replies.says("what came of it ".repeat(40))
