@@ -35,11 +35,13 @@ export const settled = (event: Settled, params: Schema.Json | undefined, paint: 
   }`
 }
 
-/** Whether it succeeded; for a command, whether that exited well. */
+/** Whether it succeeded; for a command, whether that exited well, in its time. */
 const isGood = ({ outcome, tool }: Settled): boolean => {
   if (outcome._tag !== "Succeeded" || tool !== "run_command") return outcome._tag === "Succeeded"
   const { result } = outcome
-  return typeof result !== "object" || result === null || !("exitCode" in result) || result["exitCode"] === 0
+  if (typeof result !== "object" || result === null) return true
+  const { exitCode = 0, timedOut }: Result = { ...result }
+  return exitCode === 0 && timedOut !== true
 }
 
 const summary = ({ originalSize, outcome, tool }: Settled): string => {

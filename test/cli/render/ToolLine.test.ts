@@ -31,6 +31,11 @@ const summaries: Record<string, readonly [tool: string, result: any, words: stri
     "run_command",
     { exitCode: null, signal: "SIGTERM", timedOut: true, output: "" },
     "✗ out of time, no"
+  ],
+  "a slow command that exits well when it is ended": [
+    "run_command",
+    { exitCode: 0, timedOut: true, output: "" },
+    "✗ out of time, no"
   ]
 }
 
