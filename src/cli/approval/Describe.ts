@@ -168,7 +168,7 @@ const currentOf = (root: Root.Root, path: string): Effect.Effect<Current> =>
 
 /** Shows carriage returns where only some lines have one; where every line has one, says that once. */
 const diffOf = (before: string, after: string): string => {
-  const breaks = `${before}${after}`.match(/\r?\n|\r/g) ?? []
+  const breaks = [before, after].flatMap((text) => text.match(/\r?\n|\r/g) ?? [])
   const isCrlf = breaks.length > 0 && breaks.every((it) => it === "\r\n")
   const plain = (text: string) => isCrlf ? text.replaceAll("\r\n", "\n") : text
   return Visible.lines(UnifiedDiff.make(plain(before), plain(after))) + (isCrlf ? "\\ Every line ends with CRLF\n" : "")

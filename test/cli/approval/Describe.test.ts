@@ -149,6 +149,13 @@ describe("what is shown of write_file", () => {
         "\n-one\n+1\n two\n\\ Every line ends with CRLF"
       )
     }))
+
+  it.effect("does not say so of two texts that have a CRLF only where one ends and the other begins", () =>
+    Effect.gen(function*() {
+      const text = yield* shown({ "a.txt": "a\r" }, "write_file", { path: "a.txt", content: "\nb" })
+      assert.include(text, "\n-a\\r\n")
+      assert.notInclude(text, "CRLF")
+    }))
 })
 
 describe("what is shown of edit_file", () => {
