@@ -44,7 +44,7 @@ export const call = (
   { callId, params, tool }: Pick<RunResult.Approval, "callId" | "params" | "tool">
 ): readonly [line: string, ...whole: ReadonlyArray<string>] => {
   const call = ToolLine.call(tool, params)
-  const whole = call.endsWith("…") ? ToolResult.whole(ToolResult.text(params)).map((line) => `      ${line}`) : []
+  const whole = ToolLine.isCut(params) ? ToolResult.whole(ToolResult.text(params)).map((line) => `      ${line}`) : []
   return [`  ${TerminalText.line(callId)}  ${Visible.line(call)}`, ...whole.map(Visible.line)]
 }
 

@@ -134,8 +134,11 @@ const partLines = (
     case "file":
       return [InputLines.file(part)]
     case "tool-call": {
-      const call = ToolLine.call(part.name, part.params)
-      return [`● ${call}`, ...(isFull && call.endsWith("…") ? below(ToolResult.text(part.params)) : [])]
+      const { name, params } = part
+      return [
+        `● ${ToolLine.call(name, params)}`,
+        ...(isFull && ToolLine.isCut(params) ? below(ToolResult.text(params)) : [])
+      ]
     }
     case "tool-result": {
       const { content, isFailure, name, result } = part

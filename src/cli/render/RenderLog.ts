@@ -157,7 +157,7 @@ const settleCall = (look: Look, state: State, event: DurableEvent.Of<"ToolSettle
   const line = ToolLine.settled(event, params, look.paint)
   const open = new Map(state.open)
   open.delete(event.callId)
-  const isCut = ToolLine.call(event.tool, params).endsWith("…")
+  const isCut = ToolLine.isCut(params)
   const { runId, usage } = event
   const totals = usage === undefined ? state.totals : Used.spentAfter(state.totals, { runId, usage })
   return say({ ...state, open, totals }, "line", [

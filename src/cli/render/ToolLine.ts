@@ -14,13 +14,21 @@ const longestOutcome = 120
 
 /** `list_files pattern="src/**"` */
 export const call = (tool: string, params: Schema.Json | undefined): string => {
+  const shown = TerminalText.cut(argumentsOf(params), longestArguments)
+  return `${TerminalText.line(tool)}${shown === "" ? "" : ` ${shown}`}`
+}
+
+/** Whether the line of a call with these arguments leaves some of them out. */
+export const isCut = (params: Schema.Json | undefined): boolean =>
+  TerminalText.width(argumentsOf(params)) > longestArguments
+
+const argumentsOf = (params: Schema.Json | undefined): string => {
   const entries = typeof params === "object" && params !== null && !Array.isArray(params)
     ? Object.entries(params).map(([key, value]) => `${nameOf(key)}=${JSON.stringify(value)}`)
     : params === undefined
     ? []
     : [JSON.stringify(params)]
-  const shown = TerminalText.cut(TerminalText.line(entries.join(" ")), longestArguments)
-  return `${TerminalText.line(tool)}${shown === "" ? "" : ` ${shown}`}`
+  return TerminalText.line(entries.join(" "))
 }
 
 /** A name that would read as several arguments is quoted. */

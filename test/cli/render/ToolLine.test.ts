@@ -67,3 +67,11 @@ it("quotes the name of an argument that could be read as several", () => {
     "pay amount=9 \"to=\\\"ann\\\" cc\"=\"bob\""
   )
 })
+
+it("says whether it leaves out some of the arguments", () => {
+  const params = (length: number) => ({ a: "x".repeat(length) })
+  for (const [given, isCut] of [[params(66), false], [params(67), true], [{}, false], [undefined, false]] as const) {
+    assert.strictEqual(ToolLine.call("pay", given).endsWith("…"), isCut)
+    assert.strictEqual(ToolLine.isCut(given), isCut)
+  }
+})
