@@ -30,7 +30,6 @@ const answerOf = ":answer"
 
 type Resolved = Extract<RunEvent.Durable, { _tag: "ApprovalResolved" }>
 type Settled = Extract<RunEvent.Durable, { _tag: "ToolSettled" }>
-type Started = Extract<RunEvent.Durable, { _tag: "ToolStarted" }>
 type Paused = Extract<RunEvent.Durable, { _tag: "ToolPaused" }>
 
 interface Question {
@@ -47,6 +46,8 @@ const idOf = ({ callId, runId }: { readonly callId: string; readonly runId: stri
 export class UiWriter {
   readonly #options: Options
   #runId: string | undefined
+  /** what came before it was known */
+  readonly #early: Array<RunEvent.RunEvent> = []
   /** the attempt that the page is shown */
   #attempt: UiAttempt | undefined
   /** calls that the page was shown here, by the provider's id */
@@ -54,7 +55,7 @@ export class UiWriter {
   /** turns whose answer the page was shown here */
   readonly #turns = new Set<number>()
   /** what calls run with, until they have their outcome */
-  readonly #inputs = new Map<string, Started["params"]>()
+  readonly #inputs = new Map<string, unknown>()
   /** the questions that the page was shown here, by call */
   readonly #questions = new Map<string, Question>()
   /** of the drive; dropped if the run goes on after it */
@@ -65,12 +66,17 @@ export class UiWriter {
     this.#options = options
   }
 
-  /** Ignores what a new run first settles of the run before it: that is not part of its message. */
+  /**
+   * Ignores what a new run first settles of the run before it: that is not part of its message. A reader that joins a run may first see
+   * the same of that run, so the first event of another kind decides whose message it is.
+   */
   take(event: RunEvent.RunEvent): Array<Chunk> {
     if (this.#runId !== undefined) return event.runId === this.#runId ? this.#chunksOf(event) : []
+    this.#early.push(event)
     if (event._tag === "ToolSettled" || event._tag === "InputReceived") return []
     this.#runId = event.runId
-    return [{ type: "start", messageId: messageIdOf(event.runId) }, ...this.#chunksOf(event)]
+    const ours = this.#early.splice(0).filter(({ runId }) => runId === event.runId)
+    return [{ type: "start", messageId: messageIdOf(event.runId) }, ...ours.flatMap((early) => this.#chunksOf(early))]
   }
 
   /** The stream broke: the page is told this error, unless the run has an end to tell. */

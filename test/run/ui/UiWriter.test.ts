@@ -292,6 +292,23 @@ describe("the chunks of a run", () => {
       assert.deepStrictEqual<unknown>(yield* chunksOf(log), beginning.slice(0, 1))
     }))
 
+  it.effect("have what is settled of their run before they know that it is their run's", () =>
+    Effect.gen(function*() {
+      const [other, settled, steer, answered, completed] = Drafts.log(
+        { ...Drafts.settled("1.1", "old"), runId: "run-0" },
+        Drafts.settled("1.0", "seen"),
+        Drafts.input("Wait"),
+        Drafts.approvalResolved("1.1"),
+        Drafts.completed()
+      )
+      assert.deepStrictEqual<unknown>(yield* chunksOf([other!, settled!, steer!, answered!, completed!]), [
+        beginning[0],
+        { type: "tool-output-available", toolCallId: "run-1/1.0", output: "seen" },
+        { type: "steering-message", id: "run-1:3", parts: [{ type: "text", text: "Wait" }] },
+        { type: "finish", finishReason: "stop" }
+      ])
+    }))
+
   it.effect("show a call with the arguments that it ran with if somebody edited them", () =>
     Effect.gen(function*() {
       for (const outcome of ["seen", { _tag: "Failed", message: "out of order" }] as const) {
