@@ -75,6 +75,13 @@ describe("a user's words", () => {
     ])
   })
 
+  it("remain however many parts follow a message without an answer", () => {
+    const parts = Array.from({ length: 300_000 }, () => Message.text("a"))
+    const many = { ...Draft.started("again"), input: Draft.effective(parts) }
+    const [message] = messagesOf(Draft.log(Draft.started("first"), many))
+    assert.strictEqual(message?.content.length, 300_001)
+  })
+
   it("during a call stand after its turn", () => {
     const log = Draft.log(
       Draft.started("first"),

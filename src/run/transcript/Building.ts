@@ -113,7 +113,7 @@ const gather = (tail: Input | undefined, input: Input): Input | undefined => {
       isNotice: tail.isNotice && input.isNotice,
       // an event may say several things at once
       latest: input.isNotice || input.seq === tail.seq ? tail.latest : tail.content.length,
-      content: Vector.append(tail.content, ...Vector.toArray(input.content))
+      content: Vector.appendAll(tail.content, Vector.toArray(input.content))
     }
 }
 
