@@ -18,7 +18,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { spawn } from "node:child_process"
+import { type ChildProcess, spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import * as RunState from "../run/RunState.ts"
 import * as CrashRules from "./CrashRules.ts"
@@ -173,9 +173,12 @@ const kill = (module: URL, name: string, place: Place, at: number): Effect.Effec
       name,
       JSON.stringify(place)
     ]
-    const dying = spawn(process.execPath, [...args, String(at)], { stdio: ["ignore", "ignore", "pipe"] })
+    // one that cannot be started may have no stderr
+    const dying: ChildProcess = spawn(process.execPath, [...args, String(at)], { stdio: ["ignore", "ignore", "pipe"] })
+    const broke = (output: string): Death => ({ _tag: "Broke", point: `${at}`, output })
     let output = ""
-    dying.stderr.setEncoding("utf8").on("data", (text: string) => (output += text))
+    dying.stderr?.setEncoding("utf8").on("data", (text: string) => (output += text))
+    dying.on("error", ({ message }) => resume(Effect.succeed(broke(`the process could not be started: ${message}`))))
     dying.on("close", (code, signal) => {
       // the last that it says, whatever it and Node said before
       const point = output.trim().split("\n").at(-1) || `${at}`
@@ -184,7 +187,7 @@ const kill = (module: URL, name: string, place: Place, at: number): Effect.Effec
           ? { _tag: "Killed", point }
           : code === 0
           ? { _tag: "Finished" }
-          : { _tag: "Broke", point: `${at}`, output: `the process ended with ${code ?? signal}: ${output.trim()}` }
+          : broke(`the process ended with ${code ?? signal}: ${output.trim()}`)
       ))
     })
     return Effect.sync(() => dying.kill("SIGKILL"))

@@ -42,6 +42,21 @@ it.live(
   60_000
 )
 
+it.live("a process that cannot be started counts as one failure and ends the sweep of its subject", () =>
+  Effect.gen(function*() {
+    const { execPath } = process
+    yield* Effect.acquireRelease(
+      Effect.sync(() => void (process.execPath = "/nowhere/node")),
+      () => Effect.sync(() => void (process.execPath = execPath))
+    )
+    const module = new URL("./BrokenSubjects.ts", import.meta.url)
+    const { failures, points } = yield* CrashSweep.sweep({ module, goOn: ["resume"] })
+    assert.strictEqual(points, 0)
+    assert.deepStrictEqual(failures.map(({ point, what }) => [point, what]), [
+      ["1", "the process could not be started: spawn /nowhere/node ENOENT"]
+    ])
+  }))
+
 it.live(
   "a log that cannot be read after a death is reported as such",
   () =>
