@@ -1,6 +1,6 @@
 /** What the errors of SQLite mean: to effect/sql, and to the user of a store, in one line that names the file and what to check. */
 import * as SqlError from "effect/sql/SqlError"
-import { closeSync, constants, existsSync, openSync } from "node:fs"
+import { accessSync, constants, existsSync, statSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as SessionErrors from "../store/SessionErrors.ts"
@@ -73,7 +73,7 @@ export const explain = (filename: string) => (error: SqlError.SqlError): Session
   }
 }
 
-/** SQLite says no more than "unable to open database file"; opening the file tells why. */
+/** SQLite says no more than "unable to open database file"; the file system tells why. */
 export const unopened = (filename: string, database: string): SessionStore.StoreError => {
   const folder = dirname(resolve(filename))
   switch (openingFault(filename)) {
@@ -99,10 +99,14 @@ export const unopened = (filename: string, database: string): SessionStore.Store
   }
 }
 
-/** The code of the error of opening a file for reading and writing, without creating it. */
+/**
+ * The code of the error that opening a file for reading and writing would have. Opens nothing: a process that closes a file gives up
+ * all of its locks on it, those of SQLite too (sqlite.org/howtocorrupt.html, section 2.2).
+ */
 const openingFault = (filename: string): unknown => {
   try {
-    closeSync(openSync(filename, constants.O_RDWR))
+    if (statSync(filename).isDirectory()) return "EISDIR"
+    accessSync(filename, constants.R_OK | constants.W_OK)
     return undefined
   } catch (cause) {
     return cause instanceof Error && "code" in cause ? cause.code : undefined

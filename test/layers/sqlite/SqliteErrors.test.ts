@@ -1,6 +1,11 @@
 /** An error of SQLite says what to do about it, on one line. Those of real files are in `SqliteFaults` and `SessionStoreSqlite`. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { spawnSync } from "node:child_process"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import * as SqliteErrors from "../../../src/layers/sqlite/SqliteErrors.ts"
+import { temporaryFolder } from "../../support/Processes.ts"
 
 const ofCode = (errcode: number | undefined): string => {
   const cause = Object.assign(new Error("it says so"), errcode === undefined ? {} : { errcode })
@@ -36,3 +41,24 @@ describe("a lock of others", () => {
     assert.strictEqual(SqliteErrors.isLocked(Object.assign(new Error("it says so"), { errcode })), isLocked)
   })
 })
+
+const write = `
+const db = new (require("node:sqlite").DatabaseSync)(process.argv[1])
+try {
+  db.exec("BEGIN IMMEDIATE")
+} catch ({ message }) {
+  process.stdout.write(message)
+}`
+
+it.effect("to say why a database could not be opened leaves this process its locks on it", () =>
+  Effect.gen(function*() {
+    const file = join(yield* temporaryFolder, "s.db")
+    const db = yield* Effect.acquireRelease(
+      Effect.sync(() => new DatabaseSync(file)),
+      (db) => Effect.sync(() => db.close())
+    )
+    db.exec("CREATE TABLE t (x); BEGIN EXCLUSIVE")
+    SqliteErrors.unopened(file, file)
+    const other = spawnSync(process.execPath, ["-e", write, file], { encoding: "utf8" })
+    assert.strictEqual(other.stdout, "database is locked", other.stderr)
+  }))
