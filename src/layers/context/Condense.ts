@@ -51,28 +51,31 @@ const strategy = <A>(model: Model.Model["Service"], way: Sized<A>): Strategy.Str
   Strategy.orElse(
     {
       models: Model.chainOf(model).map(({ info }) => Model.refOf(info)),
-      canShrink: (view) => {
-        const cut = cutOf(view, way)
-        return cut !== undefined && sizeOf(view, cut) >= least
-      },
+      canShrink: (view) => olderOf(view, way) !== undefined,
       compact: (view) =>
         StrategyFault.within(`the ${way.name} by ${Message.modelName(model.info)}`, condense(model, way, view))
     },
     ContextPruning.strategy()
   )
 
-/** The memory takes its room from the part that stays, at most half of it. */
-const cutOf = (view: ContextManager.View, { budget, keep }: { readonly budget: number; readonly keep: number }) => {
+/** At least so many tokens must be left out for a memory of them to be worth a call. */
+const least = 60
+
+/**
+ * The cut, and the tokens that it leaves out; undefined where they are not worth a call. The memory takes its room from the part
+ * that stays, at most half of it.
+ */
+const olderOf = (view: ContextManager.View, { budget, keep }: { readonly budget: number; readonly keep: number }) => {
   const tokens = Strategy.target(view, keep)
   const kept = {
     messages: Math.max(1, Math.floor(Transcript.size(view.transcript) * keep)),
     tokens: tokens - Math.min(budget, tokens / 2)
   }
-  return Cut.make(view, kept, (cut) => sizeOf(view, cut) >= least)
+  const cut = Cut.make(view, kept, (cut) => sizeOf(view, cut) >= least)
+  if (cut === undefined) return undefined
+  const size = sizeOf(view, cut)
+  return size < least ? undefined : { cut, size }
 }
-
-/** At least so many tokens must be left out for a memory of them to be worth a call. */
-const least = 60
 
 /** Tokens of what is left out, files and reasoning too. Not corrected by what a provider counts: budgets are not, either. */
 const sizeOf = ({ size }: ContextManager.View, { left }: Cut.Cut): number => counterBy(size.ofText).messages(left)
@@ -84,9 +87,9 @@ const counterBy = memoize((count: (text: string) => number) => MessageTokens.mak
 const firstPart = 0.1
 
 /** Tokens that the memory may take: as many as the old memory took, plus half of what is left out now. */
-const budgetOf = <A>(model: Model.Model["Service"], way: Sized<A>, view: ContextManager.View, cut: Cut.Cut): number => {
+const budgetOf = <A>(model: Model.Model["Service"], way: Sized<A>, view: ContextManager.View, size: number): number => {
   const before = view.size.ofText(Transcript.memory(view.transcript)?.text ?? "")
-  return Math.floor(Math.min(way.budget, Model.answerRoom(model.info), before + sizeOf(view, cut) / 2))
+  return Math.floor(Math.min(way.budget, Model.answerRoom(model.info), before + size / 2))
 }
 
 const condense = Effect.fnUntraced(function*<A>(
@@ -94,12 +97,13 @@ const condense = Effect.fnUntraced(function*<A>(
   way: Sized<A>,
   view: ContextManager.View
 ): Effect.fn.Return<ContextManager.Compaction, ContextManager.CompactionError> {
-  const cut = cutOf(view, way)
-  if (cut === undefined) return yield* Strategy.nothingToLeaveOut()
+  const older = olderOf(view, way)
+  if (older === undefined) return yield* Strategy.nothingToLeaveOut()
+  const { cut, size } = older
   const { contextWindow = Infinity } = model.info
   const before = Transcript.memory(view.transcript)
   const first = Remembered.firstWords(view)
-  const budget = budgetOf(model, way, view, cut)
+  const budget = budgetOf(model, way, view, size)
   const shown = MessageText.fit(first, contextWindow * firstPart, view.size.ofText)
   const task: Reading.Task<A> = { model, way, view, first: shown, budget }
   const remembered = yield* Effect.catch(
