@@ -26,15 +26,20 @@ const rooted = (document: JsonSchema.Document<"draft-2020-12">): JsonSchema.Json
 }
 
 /**
- * Of a tool's arguments: a JSON Schema of the application's own as it is. Says that there are no other arguments where the tool's
- * schema refuses them, which effect leaves out.
+ * Of a tool's arguments, by a JSON Schema of the application's own or the tool's schema. Lists that there are none where there are
+ * none, since OpenAI refuses an object schema without properties.
  */
 export const ofTool = (tool: Model.Tools[number]): JsonSchema.JsonSchema => {
   const own: unknown = "jsonSchema" in tool ? tool.jsonSchema : undefined
-  if (own !== undefined) return own as JsonSchema.JsonSchema
-  const schema = of(tool.parametersSchema)
+  const schema = own === undefined ? ofArguments(tool.parametersSchema) : own as JsonSchema.JsonSchema
+  return schema.type === "object" && schema.properties === undefined ? { ...schema, properties: {} } : schema
+}
+
+/** Says that there are no others where the schema refuses them, which effect leaves out. */
+const ofArguments = (parameters: Schema.Constraint): JsonSchema.JsonSchema => {
+  const schema = of(parameters)
   return schema.additionalProperties === true && schema.patternProperties === undefined &&
-      refusesOthers(tool.parametersSchema)
+      refusesOthers(parameters)
     ? { ...schema, additionalProperties: false }
     : schema
 }

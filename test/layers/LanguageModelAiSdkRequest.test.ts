@@ -273,6 +273,15 @@ describe("tools", () => {
     }))
 })
 
+it.effect("a tool without arguments is sent with a list of none, as OpenAI wants it", () =>
+  Effect.gen(function*() {
+    const kit = Toolkit.make(Tool.make("go"), Tool.make("come").annotate(Tool.Strict, true))
+    const handlers = kit.toLayer({ go: () => Effect.void, come: () => Effect.void })
+    const { tools } = yield* askGpt({ toolkit: yield* Effect.provide(kit, handlers) })
+    const none = { type: "object", properties: {}, additionalProperties: false }
+    assert.deepStrictEqual(tools.map(({ parameters }: any) => parameters), [none, none])
+  }))
+
 describe("a strict tool", () => {
   const kitOf = (parameters: Schema.Struct<Schema.Struct.Fields>) => {
     const kit = Toolkit.make(Tool.make("look", { parameters }).annotate(Tool.Strict, true))

@@ -47,8 +47,15 @@ describe("a schema with a name", () => {
 
 describe("the arguments of a tool", () => {
   it("are told of as a JSON Schema of the application's own says", () => {
-    const parameters = { $ref: "#/$defs/%", type: "object" } as const
+    const parameters = { $ref: "#/$defs/%", type: "object", properties: { city: {} } } as const
     assert.deepStrictEqual<unknown>(ToldSchema.ofTool(Tool.dynamic("look", { parameters })), parameters)
+  })
+
+  it.each<readonly [string, Tool.Any]>([
+    ["at all", Tool.make("look")],
+    ["in a JSON Schema of the application's own", Tool.dynamic("look", { parameters: { type: "object" } })]
+  ])("are listed though there are none %s, as OpenAI wants it", (_, tool) => {
+    assert.deepInclude(ToldSchema.ofTool(tool), { type: "object", properties: {} })
   })
 
   it("are no others where the tool's schema refuses them, also with a name", () => {

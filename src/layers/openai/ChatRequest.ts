@@ -31,7 +31,6 @@ interface FunctionTool {
   }
 }
 
-/** OpenAI refuses an object schema without properties. */
 const encodeTool = (tool: Tool.Any): FunctionTool => {
   const { schema, strict } = ArgumentsSchema.of(tool, toCodecOpenAI)
   const description = Tool.getDescription(tool)
@@ -40,7 +39,7 @@ const encodeTool = (tool: Tool.Any): FunctionTool => {
     function: {
       name: tool.name,
       ...(description === undefined ? {} : { description }),
-      parameters: schema.type === "object" && schema.properties === undefined ? { ...schema, properties: {} } : schema,
+      parameters: schema,
       ...(strict === undefined ? {} : { strict })
     }
   }

@@ -2,6 +2,7 @@
 import type * as LanguageModel from "effect/ai/LanguageModel"
 import * as Tool from "effect/ai/Tool"
 import type * as JsonSchema from "effect/JsonSchema"
+import type * as Schema from "effect/Schema"
 import * as ToldSchema from "../../services/ToldSchema.ts"
 import * as ResponseFormat from "./ResponseFormat.ts"
 
@@ -19,14 +20,19 @@ export const of = (tool: Tool.Any, transformer: LanguageModel.CodecTransformer):
   const told = ToldSchema.ofTool(tool)
   const strict = Tool.getStrictMode(tool)
   if (strict !== true) return { schema: told, strict }
-  const schema = ResponseFormat.keepsMembers(told) ? strictly(tool, transformer) : undefined
+  const isOwn = Tool.isDynamic(tool) && tool.jsonSchema !== undefined
+  const written = () => isOwn ? told : strictly(tool.parametersSchema, transformer)
+  const schema = ResponseFormat.keepsMembers(told) ? written() : undefined
   return schema === undefined ? { schema: told, strict: false } : { schema, strict }
 }
 
 /** `undefined` where strict mode cannot express it, as Anthropic's cannot express what is inside itself. */
-const strictly = (tool: Tool.Any, transformer: LanguageModel.CodecTransformer): JsonSchema.JsonSchema | undefined => {
+const strictly = (
+  parameters: Schema.Constraint,
+  transformer: LanguageModel.CodecTransformer
+): JsonSchema.JsonSchema | undefined => {
   try {
-    const schema = Tool.getJsonSchema(tool, { transformer })
+    const schema = Tool.getJsonSchemaFromSchema(parameters, { transformer })
     return schema.type === "object" ? schema : undefined
   } catch {
     return undefined
