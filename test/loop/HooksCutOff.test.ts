@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 import { ResultLimit } from "../../src/layers/ToolExecutorToolkit.ts"
 import type * as ToolOutcome from "../../src/run/ToolOutcome.ts"
@@ -157,5 +158,21 @@ describe("a person's result, when the run is aborted while hooks look at it", ()
   it.effect("is what a guard has made of it", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* aborted("observer", [masks]), succeeded("****"))
+    }))
+  it.effect("is the call's outcome where they look at what a hook gave before", () =>
+    Effect.gen(function*() {
+      const { hook, looking } = looksLong("observer")
+      const answers: Hook = {
+        name: "answers",
+        beforeToolCall: () => Effect.succeed({ _tag: "Answer", result: "by the hook" })
+      }
+      const made = yield* Suspended.elsewhere(yield* Suspended.make(), { agent: { hooks: [answers, hook] } })
+      const resuming = yield* Effect.forkChild(made.resume())
+      yield* looking
+      yield* made.decide("1.0", { result: "by hand" })
+      yield* made.agent.abort("s")
+      yield* Fiber.join(resuming)
+      const settled = RunLog.only(yield* made.log, "ToolSettled")
+      assert.deepStrictEqual(settled.map(({ outcome }) => outcome), [succeeded("by hand")])
     }))
 })

@@ -1,13 +1,16 @@
 /** Hooks in a drive that takes up what another left: what was decided stays decided, and nothing runs that no hook saw. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
-import type { Hook } from "../../src/services/Hooks.ts"
+import type { Hook, ToolDecision } from "../../src/services/Hooks.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Approvals from "../support/Approvals.ts"
 import * as BrokenHooks from "../support/BrokenHooks.ts"
 import * as DeadRun from "../support/DeadRun.ts"
 import * as RunLog from "../support/RunLog.ts"
+import * as Suspended from "../support/Suspended.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 
 const turns = [TestAgent.work(1), ScriptedModel.text("ok")]
@@ -125,6 +128,102 @@ describe("a call that a person was asked about", () => {
       assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Denied"])
       assert.deepStrictEqual(ran, [])
     }))
+})
+
+describe("a call whose question another drive left", () => {
+  const words: Record<ToolDecision["_tag"], ToolDecision> = {
+    Change: { _tag: "Change", params: { n: 7 } },
+    Deny: { _tag: "Deny", reason: "not today" },
+    Answer: { _tag: "Answer", result: "by the hook" }
+  }
+  const given = [
+    [{ approved: false, reason: "too dear" }, { _tag: "Denied", reason: "too dear" }],
+    [{ result: "by hand" }, { _tag: "Succeeded", result: "by hand" }]
+  ] as const
+  const cases = Object.values(words).flatMap((word) =>
+    given.map(([decision, outcome]) => ({ decision, outcome, word }))
+  )
+
+  it.effect.each(cases)(
+    "is not asked about once a person has given its outcome while the call before it runs: $decision, $word",
+    ({ decision, outcome, word }) =>
+      Effect.gen(function*() {
+        const [running, letGo] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+        const made = yield* Suspended.make([TestAgent.work(1, "a"), TestAgent.work(2, "b")])
+        yield* made.decide("1.0")
+        const seen: Array<string> = []
+        const hook: Hook = {
+          name: "deciding",
+          beforeToolCall: ({ callId }) => Effect.sync(() => (seen.push(callId), callId === "1.0" ? undefined : word))
+        }
+        const other = yield* Suspended.elsewhere(made, {
+          agent: { hooks: [hook] },
+          tool: () => Effect.as(Effect.andThen(Deferred.succeed(running, undefined), Deferred.await(letGo)), "done")
+        })
+        const resuming = yield* Effect.forkChild(other.resume())
+        yield* Deferred.await(running)
+        yield* other.decide("1.1", decision)
+        yield* Deferred.succeed(letGo, undefined)
+        yield* Fiber.join(resuming)
+        const log = yield* other.log
+        assert.deepStrictEqual(RunLog.only(log, "ToolSettled").map(({ outcome }) => outcome), [
+          { _tag: "Succeeded", result: "done" },
+          outcome
+        ])
+        assert.deepStrictEqual([seen, other.ran], [["1.0"], [1]])
+        assert.deepStrictEqual(RunLog.violations(log), [])
+      })
+  )
+
+  it.effect.each(cases.flatMap((one) => [1, 2].map((maxParallel) => ({ ...one, maxParallel }))))(
+    "has the outcome that a person gives while a hook looks at it: $decision, $word, $maxParallel at once",
+    ({ decision, maxParallel, outcome, word }) =>
+      Effect.gen(function*() {
+        const [looking, letGo] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+        const made = yield* Suspended.make([TestAgent.work(1, "a"), TestAgent.work(2, "b")])
+        yield* made.decide("1.1", { approved: false })
+        const hook: Hook = {
+          name: "slow",
+          beforeToolCall: () =>
+            Effect.as(Effect.andThen(Deferred.succeed(looking, undefined), Deferred.await(letGo)), word)
+        }
+        const other = yield* Suspended.elsewhere(made, { agent: { hooks: [hook], toolPolicy: { maxParallel } } })
+        const resuming = yield* Effect.forkChild(other.resume())
+        yield* Deferred.await(looking)
+        yield* other.decide("1.0", decision)
+        yield* Deferred.succeed(letGo, undefined)
+        yield* Fiber.join(resuming)
+        const log = yield* other.log
+        const settled = RunLog.only(log, "ToolSettled").filter(({ callId }) => callId === "1.0")
+        assert.deepStrictEqual(settled.map(({ hook, outcome }) => [hook, outcome]), [[undefined, outcome]])
+        assert.deepStrictEqual(other.ran, [])
+        assert.deepStrictEqual(RunLog.violations(log), [])
+      })
+  )
+
+  it.effect.each([1, 2])(
+    "is judged by hooks although a person allows it while one looks, %d at once",
+    (maxParallel) =>
+      Effect.gen(function*() {
+        const [looking, letGo] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+        const made = yield* Suspended.make([TestAgent.work(1, "a"), TestAgent.work(2, "b")])
+        yield* made.decide("1.1", { approved: false })
+        const hook: Hook = {
+          name: "slow",
+          beforeToolCall: () =>
+            Effect.as(Effect.andThen(Deferred.succeed(looking, undefined), Deferred.await(letGo)), words.Deny)
+        }
+        const other = yield* Suspended.elsewhere(made, { agent: { hooks: [hook], toolPolicy: { maxParallel } } })
+        const resuming = yield* Effect.forkChild(other.resume())
+        yield* Deferred.await(looking)
+        yield* other.decide("1.0")
+        yield* Deferred.succeed(letGo, undefined)
+        yield* Fiber.join(resuming)
+        assert.deepStrictEqual(other.ran, [])
+        const settled = RunLog.only(yield* other.log, "ToolSettled").map(({ callId, hook }) => [callId, hook])
+        assert.sameDeepMembers(settled, [["1.0", "slow"], ["1.1", undefined]])
+      })
+  )
 })
 
 describe("a call that was started before a crash", () => {

@@ -36,21 +36,28 @@ export type Judged = Verdict | { readonly _tag: "Wait"; readonly call: Call; rea
 
 /**
  * A call that has not started is judged by the hooks, and then by the rules with the arguments that hooks left; one that an earlier
- * drive started, by what is known of it; one that paused runs again.
+ * drive started, by what is known of it; one that paused runs again. What a person has said since `known` was read counts, and what
+ * one says while hooks look.
  */
-export const judge = (env: Env.Env, call: Call): Judged => {
+export const judge = (env: Env.Env, known: Call): Judged => {
+  const call = asItIs(env, known)
   if (call.phase === "started") return ofStarted(env, call)
   if (call.phase === "paused") return ofPaused(env, call)
   if (!ToolHooks.isAsked(env, call)) return byRules(env, call)
   return wait(
     env,
     call,
-    Effect.flatMap(ToolHooks.before(env, call), (prepared): Waiting =>
-      prepared._tag === "Settle"
+    Effect.flatMap(ToolHooks.before(env, call), (prepared): Waiting => {
+      const now = asItIs(env, call)
+      if (!ToolHooks.isAsked(env, now)) return awaited(byRules(env, now))
+      return prepared._tag === "Settle"
         ? Effect.succeed({ ...prepared, call, outcome: Outcomes.storable(prepared.outcome) })
-        : awaited(byRules(env, prepared.call)))
+        : awaited(byRules(env, prepared.call))
+    })
   )
 }
+
+const asItIs = ({ journal }: Env.Env, call: Call): Call => OpenCall.find(journal.state.openCalls, call.callId) ?? call
 
 /** What is recorded is stored before a verdict is waited for. */
 const wait = ({ journal }: Env.Env, call: Call, verdict: Waiting): Judged => ({

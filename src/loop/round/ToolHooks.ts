@@ -125,7 +125,8 @@ export const answered = (env: Env.Env, call: Call): Effect.Effect<Outcome> => {
 /** The same where hooks are no longer heard; nothing where a guard has not begun to look at it. */
 export const answeredUnheard = (env: Env.Env, call: Call): Outcome | undefined => {
   const held = env.hooks.held?.get(call.callId)
-  if (held !== undefined) return Outcomes.storable(held.left)
+  // what is held of a call that nobody had answered yet is what a hook gave
+  if (held !== undefined && OpenCall.isAnswered(held.call)) return Outcomes.storable(held.left)
   const { isKnown, left } = unheard(env, Outcomes.answered(call), "answered")
   return isKnown ? left : undefined
 }
