@@ -12,12 +12,17 @@ import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as Timeouts from "../../src/services/Timeouts.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as DeadRun from "../support/DeadRun.ts"
+import * as Drafts from "../support/Drafts.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 
 /** A run that died in `work`, and in these tools, an agent that resumes it, and a reconciler that does `answer`. */
-const asked = Effect.fnUntraced(function*(answer: () => unknown, ...tools: ReadonlyArray<string>) {
-  const store = yield* DeadRun.of(DeadRun.inTools("work", ...tools))
+const asked = (answer: () => unknown, ...tools: ReadonlyArray<string>) =>
+  askedAfter(DeadRun.inTools("work", ...tools), answer)
+
+/** The same with the log of a run that died. */
+const askedAfter = Effect.fnUntraced(function*(drafts: Parameters<typeof DeadRun.of>[0], answer: () => unknown) {
+  const store = yield* DeadRun.of(drafts)
   const { agent } = yield* TestAgent.make([ScriptedModel.text("hello!")], { store })
   const by = Effect.provideService(Reconciler.Reconciler, { reconcile: answer as never })
   return {
@@ -167,6 +172,42 @@ describe("a reconciler that answers with", () => {
         const { hello, log } = yield* asked(answer)
         assert.strictEqual((yield* hello).text, "hello!")
         assert.deepStrictEqual(RunLog.outcomes(yield* log), [`1.0 ${outcome}`])
+        assert.deepStrictEqual(RunLog.violations(yield* log), [])
+      }))
+  }
+
+  const edits: Record<string, readonly [bytes: number, answer: () => unknown, outcome: string]> = {
+    "a result that is more than the store holds beside arguments that a person edited": [
+      SessionStore.maxContentBytes * 0.6,
+      done("x".repeat(SessionStore.maxContentBytes * 0.6)),
+      "NotEncodable"
+    ],
+    "a short result, beside edited arguments of the largest size": [
+      SessionStore.maxContentBytes,
+      done("paid"),
+      "Succeeded"
+    ],
+    "nothing that it knows, beside edited arguments of the largest size": [
+      SessionStore.maxContentBytes,
+      () => Effect.succeed({ _tag: "Unknown" }),
+      "OutcomeUnknown"
+    ]
+  }
+  for (const [what, [bytes, answer, outcome]] of Object.entries(edits)) {
+    it.effect.each(["the run continues", "a new message is answered"])(`${what}: %s`, (next) =>
+      Effect.gen(function*() {
+        const around = JSON.stringify({ n: 0, note: "" }).length
+        const params = { n: 0, note: "x".repeat(bytes - around) }
+        const [beginning, intent] = [DeadRun.inTools("work").slice(0, -1), Drafts.toolStarted("1.0", params)]
+        const { hello, log, resume } = yield* askedAfter([
+          ...beginning,
+          { ...Drafts.approvalRequested("1.0"), tool: "work" },
+          { ...Drafts.approvalResolved("1.0"), params },
+          { ...intent, tool: "work" }
+        ], answer)
+        yield* next === "the run continues" ? resume : hello
+        assert.deepStrictEqual(RunLog.outcomes(yield* log), [`1.0 ${outcome}`])
+        assert.strictEqual(RunLog.endOf(yield* log), "RunCompleted(stop)")
         assert.deepStrictEqual(RunLog.violations(yield* log), [])
       }))
   }

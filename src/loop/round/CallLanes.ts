@@ -56,8 +56,7 @@ const oneByOne = function*(env: Env.Env, progress: RoundProgress, calls: Calls, 
     const isUndecided = next._tag === "Run" && call.phase === "pending" && call.decision === undefined
     if (isUndecided && isHeld) continue
     if (next._tag === "Settle") {
-      CallStep.settle(env, next.call, next.outcome, next)
-      progress.ended(next.call, next.outcome)
+      progress.ended(next.call, CallStep.settle(env, next.call, next.outcome, next))
     } else if (next._tag !== "Ask") yield* CallStep.perform(env, progress, next)
     else {
       const decided = yield* Permission.obtain({ env, progress, nobody: Effect.void }, next.call)

@@ -5,6 +5,7 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
+import type * as DurableEvent from "../../run/DurableEvent.ts"
 import * as Pointer from "../../run/Pointer.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
@@ -63,26 +64,46 @@ const leave = (env: Env.Env, { reason }: RoundProgress, call: Call): void => {
 }
 
 /**
- * Gives a call an outcome without running it, or without waiting for it any longer. `ofRun` is the run that made the call, where
- * that is an older one; `hook` is the name of the hook that gave the outcome.
+ * Gives a call an outcome without running it, or without waiting for it any longer, and returns what is recorded of it. `ofRun` is the
+ * run that made the call, where that is an older one; `hook` is the name of the hook that gave the outcome.
  */
 export const settle = (
-  { budget, hooks, journal }: Pick<Env.Env, "budget" | "hooks" | "journal">,
+  env: Settling,
   call: Call,
   outcome: ToolOutcome.ToolOutcome,
   { hook, ofRun }: { readonly hook?: string | undefined; readonly ofRun?: string | undefined } = {}
-): void => {
-  const { callId, decision, phase, startedAt, tool, turn } = call
-  const hasRunHere = ofRun === undefined && phase !== "paused" && startedAt !== undefined && isOurs(journal, call)
-  const duration = hasRunHere ? Math.max(0, journal.now() - startedAt) : 0
-  const usage = budget.spentIn(callId)
-  const ran = OpenCall.hasStarted(call) ? editedOf(call) : {}
+): ToolOutcome.ToolOutcome => {
+  const { callId, decision, phase, startedAt } = call
+  const hasRunHere = ofRun === undefined && phase !== "paused" && startedAt !== undefined && isOurs(env.journal, call)
+  const duration = hasRunHere ? Math.max(0, env.journal.now() - startedAt) : 0
+  const usage = env.budget.spentIn(callId)
   const isCut = outcome._tag === "Succeeded" && decision?.originalSize !== undefined
-  const cut = isCut ? { originalSize: decision.originalSize } : {}
-  const spent = usage === undefined ? {} : { usage }
-  const by = hook === undefined ? {} : { hook }
-  journal.record({ _tag: "ToolSettled", turn, callId, tool, outcome, duration, ...cut, ...spent, ...ran, ...by }, ofRun)
+  const more = {
+    duration,
+    ...(isCut ? { originalSize: decision.originalSize } : {}),
+    ...(usage === undefined ? {} : { usage }),
+    ...(hook === undefined ? {} : { hook })
+  }
+  return record(env, call, { outcome, more, edited: OpenCall.hasStarted(call) ? editedOf(call) : {}, ofRun })
+}
+
+type Settling = Pick<Env.Env, "budget" | "hooks" | "journal">
+
+/** Records as much of an outcome as a store holds beside the arguments that a person edited, and returns that. */
+const record = (
+  { hooks, journal }: Settling,
+  { callId, tool, turn }: Call,
+  { edited, more, ofRun, outcome }: {
+    readonly outcome: ToolOutcome.ToolOutcome
+    readonly more: Pick<DurableEvent.Of<"ToolSettled">, "duration" | "originalSize" | "usage" | "hook">
+    readonly edited: ReturnType<typeof editedOf>
+    readonly ofRun?: string | undefined
+  }
+): ToolOutcome.ToolOutcome => {
+  const left = Outcomes.storable(outcome, edited)
+  journal.record({ _tag: "ToolSettled", turn, callId, tool, ...more, ...edited, outcome: left }, ofRun)
   hooks.held?.delete(callId)
+  return left
 }
 
 /** The arguments that a call ran with, where a person edited them. */
@@ -131,19 +152,16 @@ const carryOut = function*(env: Env.Env, call: Call): Running {
 
 /** Records what is left of the outcome of a call whose handler has ended, and returns it. */
 export const settleRan = (
-  { budget, hooks, journal }: Env.Env,
+  env: Settling,
   { call, left, told }: Pick<HookRun.Held, "call" | "told" | "left">
 ): ToolOutcome.ToolOutcome => {
-  const { callId, tool, tries = 0, turn } = call
-  const edited = editedOf(call)
+  const { callId, tries = 0 } = call
   // the arguments did fit the earlier try: that they no longer do says nothing of what became of it
   const isUnknown = tries > 0 && told.outcome._tag === "InvalidArguments"
-  const outcome = isUnknown ? { _tag: "OutcomeUnknown" as const } : Outcomes.storable(left, edited)
-  const below = budget.spentIn(callId)
-  const spent = below === undefined ? edited : { usage: Usage.add(told.usage ?? Usage.zero, below), ...edited }
-  journal.record({ _tag: "ToolSettled", turn, callId, tool, ...told, ...spent, outcome })
-  hooks.held?.delete(callId)
-  return outcome
+  const outcome = isUnknown ? { _tag: "OutcomeUnknown" as const } : left
+  const below = env.budget.spentIn(callId)
+  const more = below === undefined ? told : { ...told, usage: Usage.add(told.usage ?? Usage.zero, below) }
+  return record(env, call, { outcome, more, edited: editedOf(call) })
 }
 
 /** The call as its executor gets it; `call` is as it was before its intent. */

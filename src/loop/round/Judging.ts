@@ -51,7 +51,7 @@ export const judge = (env: Env.Env, known: Call): Judged => {
       const now = asItIs(env, call)
       if (!ToolHooks.isAsked(env, now)) return awaited(byRules(env, now))
       return prepared._tag === "Settle"
-        ? Effect.succeed({ ...prepared, call, outcome: Outcomes.storable(prepared.outcome) })
+        ? Effect.succeed({ ...prepared, call })
         : awaited(byRules(env, prepared.call))
     })
   )

@@ -38,8 +38,7 @@ export const obtain = function*(round: Round, asked: Call, n = 1): Steps<Call | 
     case "Ask":
       return yield* obtain(round, verdict.call, n + 1)
     case "Settle":
-      CallStep.settle(env, verdict.call, verdict.outcome, verdict)
-      progress.ended(verdict.call, verdict.outcome)
+      progress.ended(verdict.call, CallStep.settle(env, verdict.call, verdict.outcome, verdict))
       return undefined
   }
 }

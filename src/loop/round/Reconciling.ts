@@ -1,5 +1,5 @@
 /**
- * What the application knows of a call that a dead drive started. Whatever its reconciler does, the result can be stored.
+ * What the application knows of a call that a dead drive started. Whatever its reconciler does, the call can be settled with it.
  *
  * Does not own which calls it is asked about, nor what follows (`Judging`, `Unsettled`).
  */
@@ -15,7 +15,6 @@ import * as Reconciler from "../../services/Reconciler.ts"
 import * as Warning from "../../services/Warning.ts"
 import * as AppCode from "../env/AppCode.ts"
 import type * as Env from "../env/Env.ts"
-import * as Outcomes from "./Outcomes.ts"
 import * as ToolHooks from "./ToolHooks.ts"
 
 /** The call's outcome, as far as it is known; `undefined` where it took no effect. */
@@ -42,13 +41,14 @@ export const ask = (env: Env.Env, call: OpenCall.OpenCall): Effect.Effect<Known>
     })),
     // a reconciler that interrupts itself is no abort; after an abort nothing is caught
     Effect.catchCause((cause) => warn(call, Warning.howOf(cause))),
-    Effect.flatMap((known) => known?._tag === "Succeeded" ? masked(env, call, known) : Effect.succeed(known))
+    // hooks see a result that a reconciler gives like any other
+    Effect.flatMap((known) =>
+      known?._tag === "Succeeded"
+        ? ToolHooks.after(env, call, ToolHooks.toldOf(known), "ran")
+        : Effect.succeed(known)
+    )
   )
 }
-
-/** Hooks see a result that a reconciler gives like any other. */
-const masked = (env: Env.Env, call: OpenCall.OpenCall, known: ToolOutcome.ToolOutcome) =>
-  Effect.map(ToolHooks.after(env, call, ToolHooks.toldOf(known), "ran"), Outcomes.storable)
 
 const warn = ({ callId, tool }: OpenCall.OpenCall, how: string) =>
   Effect.as(
@@ -82,7 +82,7 @@ const readOf = (answer: Reconciler.Answer | undefined): Said => {
       return {
         known: Result.match(InputCheck.json("the reconciler's result", answer.result ?? null), {
           onFailure: ({ message }) => ({ _tag: "NotEncodable" as const, message }),
-          onSuccess: (result) => Outcomes.storable({ _tag: "Succeeded", result })
+          onSuccess: (result) => ({ _tag: "Succeeded" as const, result })
         })
       }
     case "NotDone":

@@ -47,8 +47,7 @@ export class Slots {
           (verdict) => verdict === undefined ? this.#leave() : this.letIn(verdict)
         )
       case "Settle":
-        CallStep.settle(this.#env, next.call, next.outcome, next)
-        this.#progress.ended(next.call, next.outcome)
+        this.#progress.ended(next.call, CallStep.settle(this.#env, next.call, next.outcome, next))
         return this.#leave()
       case "Ask":
         return Effect.gen(() => this.#ask(next.call))

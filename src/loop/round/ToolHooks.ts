@@ -115,18 +115,14 @@ const unheard = (env: Env.Env, outcome: Outcome, how: How, next = 0): Pick<HookR
 }
 
 /** The outcome of a call whose result a person gave; known at once where no hook is asked. */
-export const answered = (env: Env.Env, call: Call): Effect.Effect<Outcome> => {
-  const outcome = Outcomes.answered(call)
-  return env.hooks.at.afterToolCall.length === 0
-    ? Effect.succeed(outcome)
-    : Effect.map(after(env, call, toldOf(outcome), "answered"), Outcomes.storable)
-}
+export const answered = (env: Env.Env, call: Call): Effect.Effect<Outcome> =>
+  after(env, call, toldOf(Outcomes.answered(call)), "answered")
 
 /** The same where hooks are no longer heard; nothing where a guard has not begun to look at it. */
 export const answeredUnheard = (env: Env.Env, call: Call): Outcome | undefined => {
   const held = env.hooks.held?.get(call.callId)
   // what is held of a call that nobody had answered yet is what a hook gave
-  if (held !== undefined && OpenCall.isAnswered(held.call)) return Outcomes.storable(held.left)
+  if (held !== undefined && OpenCall.isAnswered(held.call)) return held.left
   const { isKnown, left } = unheard(env, Outcomes.answered(call), "answered")
   return isKnown ? left : undefined
 }
