@@ -143,6 +143,7 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
   const next: Next = event._tag === "RunStarted"
     ? { ...empty, seq, at, measured: before.measured }
     : { ...before, seq, at }
+  next.queued = Queue.evolve(before.queued, event)
   switch (event._tag) {
     case "RunStarted":
       RunDrive.start(next, event)
@@ -178,13 +179,12 @@ export const evolve = (before: RunState, event: RunEvent.Durable): RunState => {
       RunRound.settleCall(next, event)
       break
     case "TurnFinished":
-      RunTurn.finish(next, event)
+      RunTurn.finish(next)
       break
+    // only the queue changes
     case "InputQueued":
-      next.queued = Queue.add(before.queued, event)
       break
     case "InputReceived":
-      next.queued = Queue.receive(before.queued, event)
       next.trail = []
       // what is answered from here on is another answer
       next.corrections = 0

@@ -15,22 +15,7 @@ export interface Queued extends Pick<DurableEvent.Of<"InputQueued">, "seq" | "ki
 /** In the order of acceptance. */
 export type Queue = ReadonlyArray<Queued>
 
-export const add = (queue: Queue, { kind, messages, seq }: DurableEvent.Of<"InputQueued">): Queue => [
-  ...queue,
-  { seq, kind, messages, isDue: kind === "steer" }
-]
-
-export const receive = (queue: Queue, { queued }: DurableEvent.Of<"InputReceived">): Queue =>
-  queued === undefined ? queue : queue.filter(({ seq }) => seq !== queued)
-
-/** If the run continues for a follow-up, the oldest one is due. */
-export const finishTurn = (queue: Queue, { decision }: DurableEvent.Of<"TurnFinished">): Queue => {
-  if (queue.length === 0 || decision._tag !== "Continue" || decision.reason !== "followUp") return queue
-  const oldest = queue.find(({ isDue }) => !isDue)
-  return oldest === undefined ? queue : queue.map((queued) => queued === oldest ? { ...queued, isDue: true } : queued)
-}
-
-/** What still waits after any event of a session; `RunState` keeps the same for a run. */
+/** What still waits after any event of a session. */
 export const evolve = (queue: Queue, event: RunEvent.Durable): Queue => {
   switch (event._tag) {
     case "RunStarted":
@@ -46,11 +31,26 @@ export const evolve = (queue: Queue, event: RunEvent.Durable): Queue => {
   }
 }
 
+const add = (queue: Queue, { kind, messages, seq }: DurableEvent.Of<"InputQueued">): Queue => [
+  ...queue,
+  { seq, kind, messages, isDue: kind === "steer" }
+]
+
+const receive = (queue: Queue, { queued }: DurableEvent.Of<"InputReceived">): Queue =>
+  queued === undefined ? queue : queue.filter(({ seq }) => seq !== queued)
+
+/** If the run continues for a follow-up, the oldest one is due. */
+const finishTurn = (queue: Queue, { decision }: DurableEvent.Of<"TurnFinished">): Queue => {
+  if (queue.length === 0 || decision._tag !== "Continue" || decision.reason !== "followUp") return queue
+  const oldest = queue.find(({ isDue }) => !isDue)
+  return oldest === undefined ? queue : queue.map((queued) => queued === oldest ? { ...queued, isDue: true } : queued)
+}
+
 /**
  * When a drive wrote its end itself, whoever waits was told so: what that end keeps waits on, and nothing else is
  * delivered later. A drive that died has told nobody.
  */
-export const end = (queue: Queue, event: RunEvent.End): Queue => {
+const end = (queue: Queue, event: RunEvent.End): Queue => {
   if (queue.length === 0 || RunEvent.isOfDead(event)) return queue
   const kept = RunEvent.keptBy(event)
   return queue.filter(({ seq }) => kept.includes(seq))

@@ -8,7 +8,6 @@ import type * as RunPolicy from "../RunPolicy.ts"
 import type * as RunState from "../RunState.ts"
 import * as RunStatus from "../RunStatus.ts"
 import * as OpenCall from "./OpenCall.ts"
-import * as Queue from "./Queue.ts"
 
 /** The first drive of a run, in an empty state. */
 export const start = (
@@ -84,7 +83,6 @@ export const end = (next: RunState.Next, event: RunEvent.End): void => {
   next.status = RunStatus.ofEnd(event._tag)
   next.totals = event.totals
   next.end = event
-  next.queued = Queue.end(next.queued, event)
   next.abortRequested = undefined
   next.crashes = RunEvent.isDeath(event) ? next.crashes + 1 : 0
 }

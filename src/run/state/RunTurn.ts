@@ -11,7 +11,6 @@ import type * as RunState from "../RunState.ts"
 import * as Usage from "../Usage.ts"
 import * as Measure from "./Measure.ts"
 import * as OpenCall from "./OpenCall.ts"
-import * as Queue from "./Queue.ts"
 import type * as RunRound from "./RunRound.ts"
 
 /** What a turn still needs to know of its settled answer. */
@@ -84,9 +83,8 @@ export const isAllKnown = ({ answer }: Pick<RunState.RunState, "answer">): boole
   answer === undefined || answer.settled.every(({ outcome }) => outcome._tag !== "OutcomeUnknown")
 
 /** A turn whose outcomes are all known ends a series of crashes. */
-export const finish = (next: RunState.Next, event: DurableEvent.Of<"TurnFinished">): void => {
+export const finish = (next: RunState.Next): void => {
   if (isAllKnown(next)) next.crashes = 0
   next.status = "preparing"
   next.answer = undefined
-  next.queued = Queue.finishTurn(next.queued, event)
 }
