@@ -99,10 +99,11 @@ export const make = Effect.fnUntraced(function*(
       : Effect.flatMap(PgConnection.make(config), (connection) => connection.listen(channel)),
     idleTimeout: options.idleTimeout ?? "60 seconds"
   })
-  const append = PgAppend.make(client)
+  const { add, append } = PgAppend.make(client)
   return yield* SessionStoreSql.make({
     explain,
     timeout,
+    add,
     append: (head, rows) => Passing.waited(append(head, rows)),
     signals
   }).pipe(

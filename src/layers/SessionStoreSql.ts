@@ -31,7 +31,8 @@ import { SessionWriter } from "./sql/SessionWriter.ts"
 import * as SessionErrors from "./store/SessionErrors.ts"
 import * as SessionSignals from "./store/SessionSignals.ts"
 
-export interface Options {
+/** How the engine stores events, and what else is its own. */
+export interface Options extends SessionAppend.Appending {
   /** What an error of the engine means to a caller: names the database, and what to check. */
   readonly explain: (error: SqlError.SqlError) => SessionStore.StoreError
   /** How long the database may take to answer; default: no limit. */
@@ -43,8 +44,6 @@ export interface Options {
    * the database of others. Default: `false`.
    */
   readonly isVisitor?: boolean | undefined
-  /** How the engine appends. */
-  readonly append: SessionAppend.Append
   /** The engine's own way to wake watchers, including those of other processes, where it has one. */
   readonly signals?: SessionSignals.SessionSignals | undefined
 }
@@ -66,7 +65,7 @@ export const make = Effect.fnUntraced(function*(
   if (isVisitor) yield* SessionTables.checkIdle(liveness)(explain, answered)
   yield* (isReadOnly ? SessionTables.check : SessionTables.migrate)(explain, answered)
   const claims = yield* SessionClaims.make(sql, liveness, answered)
-  const log = SessionLog.make(sql, yield* Migrations)
+  const log = SessionLog.make(sql, yield* Migrations, options.add)
   const sessions = SessionList.make(sql, claims)
   const copy = SessionFork.make(sql, claims, log)
   const signals = options.signals ?? SessionSignals.make()

@@ -14,7 +14,7 @@ import * as Transaction from "../sql/Transaction.ts"
 /** A message of Postgres holds a gigabyte; a character takes up to three bytes. */
 const charactersPerStatement = 64 * 1024 * 1024
 
-export const make = (sql: SqlClient.SqlClient): SessionAppend.Append => {
+export const make = (sql: SqlClient.SqlClient): SessionAppend.Appending => {
   const fence = fenceOf(sql)
   const columns = "session, seq, run, type, version, at, body"
   const first = `
@@ -25,19 +25,22 @@ export const make = (sql: SqlClient.SqlClient): SessionAppend.Append => {
     SELECT session FROM fence`
   const more = `INSERT INTO fiberloop_events (${columns}) SELECT $1::bigint, event.* FROM ${eventsFrom(2)}`
 
-  return (head, rows) => {
-    const [page, ...pages] = pagesOf(rows)
-    const store = Effect.map(
-      sql.unsafe(first, [...fenceValues(head), ...arraysOf(page)]),
-      (rows) => rows.length > 0
-    )
-    return pages.length === 0 ? store : Transaction.run(
-      sql,
-      Effect.tap(store, (isMet) =>
-        isMet
-          ? Effect.forEach(pages, (page) => sql.unsafe(more, [head.session, ...arraysOf(page)]), { discard: true })
-          : Effect.void)
-    )
+  const store = (session: SessionAppend.Head["session"], pages: ReadonlyArray<Page>) =>
+    Effect.forEach(pages, (page) => sql.unsafe(more, [session, ...arraysOf(page)]), { discard: true })
+
+  return {
+    append: (head, rows) => {
+      const [page, ...pages] = pagesOf(rows)
+      const fenced = Effect.map(
+        sql.unsafe(first, [...fenceValues(head), ...arraysOf(page)]),
+        (rows) => rows.length > 0
+      )
+      return pages.length === 0 ? fenced : Transaction.run(
+        sql,
+        Effect.tap(fenced, (isMet) => isMet ? store(head.session, pages) : Effect.void)
+      )
+    },
+    add: (session, rows) => store(session, pagesOf(rows))
   }
 }
 
@@ -59,7 +62,7 @@ const eventsFrom = (n: number): string =>
 
 const { int4, int8, text } = PgTypes.OID
 
-const arraysOf = (rows: ReadonlyArray<SessionRows.EventRow>): ReadonlyArray<unknown> => [
+const arraysOf = (rows: Page): ReadonlyArray<unknown> => [
   array(rows.map((row) => row[0]), int4),
   array(rows.map((row) => row[1]), text),
   array(rows.map((row) => row[2]), text),
@@ -71,12 +74,12 @@ const arraysOf = (rows: ReadonlyArray<SessionRows.EventRow>): ReadonlyArray<unkn
 const array = (values: ReadonlyArray<unknown>, oid: number): PgTypes.Parameter =>
   Result.getOrThrow(PgTypes.array(values, oid))
 
-type Pages = Arr.NonEmptyArray<ReadonlyArray<SessionRows.EventRow>>
+type Page = ReadonlyArray<SessionRows.EventRow>
 
-const pagesOf = (rows: SessionAppend.Rows): Pages => {
+const pagesOf = (rows: SessionAppend.Rows): Arr.NonEmptyReadonlyArray<Page> => {
   const [first, ...rest] = rows
   let page = [first]
-  const pages: Pages = [page]
+  const pages: Arr.NonEmptyArray<Page> = [page]
   let characters = first[5].length
   for (const row of rest) {
     characters += row[5].length

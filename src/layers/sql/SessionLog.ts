@@ -14,7 +14,7 @@ import * as EventMigrations from "../../run/log/EventMigrations.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as SessionErrors from "../store/SessionErrors.ts"
-import * as SessionAppend from "./SessionAppend.ts"
+import type * as SessionAppend from "./SessionAppend.ts"
 import type { Claim } from "./SessionClaims.ts"
 import * as SessionDialect from "./SessionDialect.ts"
 import * as SessionRows from "./SessionRows.ts"
@@ -45,15 +45,15 @@ export type Cursor = (to: number) => Effect.Effect<ReadonlyArray<RunEvent.Durabl
 const rowsPerPage = 500
 const charactersPerPage = 4 * 1024 * 1024
 
-export const make = (sql: SqlClient.SqlClient, steps: EventMigrations.Steps): SessionLog => {
+export const make = (
+  sql: SqlClient.SqlClient,
+  steps: EventMigrations.Steps,
+  addRows: SessionAppend.Add
+): SessionLog => {
   const { events, order, run, within } = SessionDialect.make(sql)
-  const toInserts = SessionAppend.inserts(sql)
   const sessionOf = (sessionId: string) => sql`(SELECT session FROM fiberloop_sessions WHERE id = ${sessionId})`
 
-  const add: SessionLog["add"] = (session, events) =>
-    Effect.forEach(toInserts(session, Arr.map(events, SessionRows.toRow)), (statement) => sql.unsafe(...statement), {
-      discard: true
-    })
+  const add: SessionLog["add"] = (session, events) => addRows(session, Arr.map(events, SessionRows.toRow))
 
   const check: SessionLog["check"] = Effect.fnUntraced(function*(sessionId) {
     const [last] = yield* sql<{ readonly seq: number; readonly version: number }>`

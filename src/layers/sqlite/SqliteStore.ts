@@ -74,8 +74,8 @@ const open = Effect.fnUntraced(function*(
     Effect.mapError(explain),
     Effect.provide(Reactivity.layer)
   )
-  const append = SqliteAppend.make(client, client.transact)
-  return yield* SessionStoreSql.make({ explain, isReadOnly, isVisitor, append }).pipe(
+  const appending = SqliteAppend.make(client, client.transact)
+  return yield* SessionStoreSql.make({ explain, isReadOnly, isVisitor, ...appending }).pipe(
     Effect.provideService(SqlClient.SqlClient, client)
   )
 })

@@ -44,10 +44,11 @@ const writing = Effect.fnUntraced(function*(answer: (n: number, store: Store) =>
   const filename = join(yield* temporaryFolder, "s.db")
   const options = { filename, busyTimeout: "10 millis" } as const
   const client = yield* Effect.provide(SqliteClient.make(options), Reactivity.layer)
-  const append = SqliteAppend.make(client, client.transact)
+  const { add, append } = SqliteAppend.make(client, client.transact)
   let n = 0
   const store = yield* SessionStoreSql.make({
     explain: SqliteErrors.explain(filename),
+    add,
     append: (head, events) => answer(++n, append(head, events))
   }).pipe(Effect.provideService(SqlClient.SqlClient, client))
   const session = yield* store.open("s", { runId: "run-1", create: true })
@@ -244,11 +245,11 @@ interface Client {
 const clients: Record<string, Effect.Effect<Client, SqlError.SqlError, Reactivity.Reactivity | Scope.Scope>> = {
   SQLite: Effect.flatMap(temporaryFolder, (folder) => {
     const client = SqliteClient.make({ filename: join(folder, "s.db") })
-    return Effect.map(client, (sql) => ({ sql, append: SqliteAppend.make(sql, sql.transact) }))
+    return Effect.map(client, (sql) => ({ sql, append: SqliteAppend.make(sql, sql.transact).append }))
   }),
   Postgres: Effect.flatMap(PgDatabases.database, (url) => {
     const client = PgClient.make({ url: Redacted.make(url) })
-    return Effect.map(client, (sql) => ({ sql, append: PgAppend.make(sql) }))
+    return Effect.map(client, (sql) => ({ sql, append: PgAppend.make(sql).append }))
   })
 }
 it.effect.each(Object.entries(clients))(
