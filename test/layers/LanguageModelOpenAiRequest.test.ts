@@ -352,6 +352,8 @@ describe("tools", () => {
 
   it.effect.each<readonly [string, Schema.Struct<Schema.Struct.Fields>]>([
     ["a record", Schema.Struct({ a: Schema.Record(Schema.String, Schema.Finite) })],
+    ["a record of anything", Schema.Struct({ a: Schema.Record(Schema.String, Schema.Json) })],
+    ["anything", Schema.Struct({ a: Schema.Unknown })],
     ["a tuple", Schema.Struct({ a: Schema.Array(Schema.Tuple([Schema.String, Schema.Finite])) })]
   ])(
     "a strict tool that takes %s, which strict mode cannot express, is sent without strict mode",

@@ -249,6 +249,24 @@ describe("a schema is sent", () => {
       Schema.Struct({ a: Schema.Record(Schema.String, Schema.Finite) }),
       "as it is"
     ],
+    [
+      "without strict mode when it has a record of anything",
+      Schema.Struct({ a: Schema.Record(Schema.String, Schema.Json) }),
+      "as it is"
+    ],
+    [
+      "without strict mode when it has a record of some names",
+      Schema.Struct({ a: Schema.Record(Schema.String.check(Schema.isPattern(/^x-/)), Schema.String) }),
+      "as it is"
+    ],
+    [
+      "without strict mode when it has an object that takes no others",
+      Schema.Struct({
+        a: Schema.StructWithRest(Schema.Struct({ b: Schema.String }), [Schema.Record(Schema.String, Schema.Never)])
+      }),
+      "as it is"
+    ],
+    ["without strict mode when it has what may be anything", Schema.Struct({ a: Schema.Json }), "as it is"],
     ["not at all when it is a number", Schema.Finite, "not at all"],
     ["not at all when it is a list", Schema.Array(Total), "not at all"],
     [

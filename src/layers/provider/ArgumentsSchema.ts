@@ -5,6 +5,7 @@ import type * as JsonSchema from "effect/JsonSchema"
 import type * as Schema from "effect/Schema"
 import * as ToldSchema from "../../services/ToldSchema.ts"
 import * as ResponseFormat from "./ResponseFormat.ts"
+import * as StrictForm from "./StrictForm.ts"
 
 interface ArgumentsSchema {
   readonly schema: JsonSchema.JsonSchema
@@ -20,9 +21,10 @@ export const of = (tool: Tool.Any, transformer: LanguageModel.CodecTransformer):
   const told = ToldSchema.ofTool(tool)
   const strict = Tool.getStrictMode(tool)
   if (strict !== true) return { schema: told, strict }
-  const isOwn = Tool.isDynamic(tool) && tool.jsonSchema !== undefined
-  const written = () => isOwn ? told : strictly(tool.parametersSchema, transformer)
-  const schema = ResponseFormat.keepsMembers(told) ? written() : undefined
+  if (Tool.isDynamic(tool) && tool.jsonSchema !== undefined) {
+    return { schema: told, strict: ResponseFormat.isStrict(told) }
+  }
+  const schema = strictly(tool.parametersSchema, transformer)
   return schema === undefined ? { schema: told, strict: false } : { schema, strict }
 }
 
@@ -31,6 +33,7 @@ const strictly = (
   parameters: Schema.Constraint,
   transformer: LanguageModel.CodecTransformer
 ): JsonSchema.JsonSchema | undefined => {
+  if (!StrictForm.isKept(parameters)) return undefined
   try {
     const schema = Tool.getJsonSchemaFromSchema(parameters, { transformer })
     return schema.type === "object" ? schema : undefined

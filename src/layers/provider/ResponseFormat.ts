@@ -12,6 +12,7 @@ import type * as Schema from "effect/Schema"
 import type * as Model from "../../services/Model.ts"
 import * as ToldSchema from "../../services/ToldSchema.ts"
 import * as Json from "./Json.ts"
+import * as StrictForm from "./StrictForm.ts"
 
 export interface ResponseFormat {
   readonly type: "json_schema"
@@ -43,15 +44,15 @@ const holds = (json: Json.Json, of: (node: Json.JsonObject) => boolean, isNamed 
     && Object.entries(node).every(([key, member]) => holds(member, of, !isNamed && named.has(key)))
 }
 
-/** Whether strict mode's schema has the same members: true without tuples and records, which effect/ai writes differently. */
-export const keepsMembers = (schema: JsonSchema.JsonSchema): boolean =>
+/** Whether strict mode may take a JSON Schema that an application wrote: it has neither tuples nor records. */
+export const isStrict = (schema: JsonSchema.JsonSchema): boolean =>
   holds(schema as Json.Json, (node) =>
     typeof node["additionalProperties"] !== "object"
     && !("prefixItems" in node || "patternProperties" in node || "not" in node))
 
-/** Whether strict mode's schema is the same, which also needs every property to be required. */
-const keepsShape = (schema: JsonSchema.JsonSchema): boolean =>
-  keepsMembers(schema) && holds(schema as Json.Json, (node) => {
+/** Whether every property is required. */
+const requiresAll = (schema: JsonSchema.JsonSchema): boolean =>
+  holds(schema as Json.Json, (node) => {
     const required = Json.array(node["required"])
     return Object.keys(Json.object(node["properties"]) ?? {}).every((key) => required.includes(key))
   })
@@ -78,7 +79,7 @@ const closed = (json: Json.Json, isNamed = false): Json.Json => {
 const encode = ({ name, schema }: Model.Output): ResponseFormat | undefined => {
   try {
     const told = ToldSchema.of(schema)
-    if (keepsShape(told)) return ofObject(name, schema)
+    if (requiresAll(told) && StrictForm.isKept(schema)) return ofObject(name, schema)
     return told.type === "object" ? make(name, closed(told as Json.Json) as JsonSchema.JsonSchema, false) : undefined
   } catch {
     return undefined
