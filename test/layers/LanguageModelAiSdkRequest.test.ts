@@ -347,6 +347,52 @@ it.effect("an output schema uses the provider's own mode", () =>
     assert.include(JSON.stringify(generationConfig), "\"required\":[\"n\"]")
   }))
 
+describe("an object that is asked for by itself, of OpenAI,", () => {
+  /** What is generated, and the format in which it was asked for. */
+  const generated = Effect.fnUntraced(function*(
+    schema: Schema.Codec<unknown, any>,
+    text: string,
+    settings: LanguageModelAiSdk.Settings = {}
+  ) {
+    const server = yield* OpenAi.make(OpenAi.events(Sdk.named(Sdk.created, ...Sdk.writes(0, text), Sdk.completed())))
+    const { value } = yield* LanguageModel.generateObject({ prompt: "go", objectName: "app/Sum", schema }).pipe(
+      Effect.provide(LanguageModelAiSdk.layer(Sdk.responses(server), { settings }))
+    )
+    return { value, format: server.requests[0]!.body.text.format }
+  })
+  const total = { total: { type: "number" } }
+
+  it.effect("is one without other properties, as its strict mode wants it", () =>
+    Effect.gen(function*() {
+      const { format, value } = yield* generated(Schema.Struct({ total: Schema.Finite }), "{\"total\":3}")
+      assert.deepStrictEqual(value, { total: 3 })
+      assert.deepStrictEqual(format, {
+        type: "json_schema",
+        name: "app_Sum",
+        strict: true,
+        schema: { type: "object", properties: total, required: ["total"], additionalProperties: false }
+      })
+    }))
+
+  it.effect.each<readonly [string, Schema.Codec<unknown, any>, string]>([
+    ["an optional property", Schema.Struct({ total: Schema.optionalKey(Schema.Finite) }), "{}"],
+    ["a record", Schema.Struct({ totals: Schema.Record(Schema.String, Schema.Finite) }), "{\"totals\":{\"a\":1}}"],
+    ["a list", Schema.Array(Schema.Finite), "[3]"]
+  ])("is asked for without strict mode where that cannot express it: %s", ([, schema, text]) =>
+    Effect.gen(function*() {
+      const { format, value } = yield* generated(schema, text)
+      assert.deepStrictEqual(value, JSON.parse(text))
+      assert.isFalse(format.strict)
+    }))
+
+  it.effect("is asked for in the mode that an application sets", () =>
+    Effect.gen(function*() {
+      const settings = { providerOptions: { openai: { strictJsonSchema: false, store: false } } }
+      const { format } = yield* generated(Schema.Struct({ total: Schema.Finite }), "{\"total\":3}", settings)
+      assert.isFalse(format.strict)
+    }))
+})
+
 it.effect("settings apply to every call, and those of one call override them", () =>
   Effect.gen(function*() {
     const settings = {

@@ -16,7 +16,7 @@ import * as Effect from "effect/Effect"
 import { memoize } from "effect/Function"
 import * as ArgumentsSchema from "../provider/ArgumentsSchema.ts"
 import * as OrderRefusal from "../provider/OrderRefusal.ts"
-import type * as ResponseFormat from "../provider/ResponseFormat.ts"
+import * as ResponseFormat from "../provider/ResponseFormat.ts"
 import * as Messages from "./Messages.ts"
 
 /**
@@ -74,17 +74,15 @@ const toolFields = (call: LanguageModel.ProviderOptions, name: string) =>
     ? {}
     : { tools: call.tools.map(isClaude(name) ? toolOfClaude : toolOf), toolChoice: choiceOf(call) }
 
-const formatFields = ({ responseFormat: format }: LanguageModel.ProviderOptions) =>
-  format.type === "text" ? {} : {
-    responseFormat: {
-      type: "json" as const,
-      name: format.objectName.replace(/[^\w-]/g, "_").slice(0, 64),
-      schema: Tool.getJsonSchemaFromSchema(format.schema)
-    }
-  }
-
 /** OpenAI's package sends every schema as strict unless told otherwise; other packages ignore that option. */
-const answerFields = (format: ResponseFormat.ResponseFormat | undefined, { providerOptions }: Settings) => {
+const formatFields = (
+  { responseFormat: asked }: LanguageModel.ProviderOptions,
+  { providerOptions }: Settings,
+  answer: ResponseFormat.ResponseFormat | undefined
+) => {
+  const format = asked.type === "json"
+    ? ResponseFormat.ofOnly({ name: asked.objectName, schema: asked.schema })
+    : answer
   if (format === undefined) return {}
   const { name, schema, strict } = format.json_schema
   return {
@@ -121,8 +119,7 @@ export const encode = (
       ...settings,
       prompt: promptOf(call, way),
       ...toolFields(call, way.name),
-      ...answerFields(way.format, settings),
-      ...formatFields(call)
+      ...formatFields(call, settings, way.format)
     }),
     catch: (cause) => new AiError.UnsupportedSchemaError({ description: cause instanceof Error ? cause.message : "" })
   })

@@ -9,7 +9,6 @@ import * as Tool from "effect/ai/Tool"
 import { memoize } from "effect/Function"
 import type * as JsonSchema from "effect/JsonSchema"
 import type * as Schema from "effect/Schema"
-import type * as Model from "../../services/Model.ts"
 import * as ToldSchema from "../../services/ToldSchema.ts"
 import * as Json from "./Json.ts"
 import * as StrictForm from "./StrictForm.ts"
@@ -76,7 +75,12 @@ const closed = (json: Json.Json, isNamed = false): Json.Json => {
   return { ...Object.fromEntries(members), ...(isOpen ? { additionalProperties: false } : {}) }
 }
 
-const encode = ({ name, schema }: Model.Output): ResponseFormat | undefined => {
+interface Asked {
+  readonly name: string
+  readonly schema: Schema.Constraint
+}
+
+const encode = ({ name, schema }: Asked): ResponseFormat | undefined => {
   try {
     const told = ToldSchema.of(schema)
     if (requiresAll(told) && StrictForm.isKept(schema)) return ofObject(name, schema)
@@ -87,10 +91,17 @@ const encode = ({ name, schema }: Model.Output): ResponseFormat | undefined => {
 }
 
 /** A schema is walked once for each agent that asks with it, not for each call. */
-const encoded = memoize((output: Model.Output) => ({ format: encode(output) }))
+const encoded = memoize((output: Asked) => ({ format: encode(output) }))
 
 /**
  * For an answer that the schema itself decodes: strict where strict mode's schema is the same; `undefined` where the root is
  * not an object, which the field cannot express.
  */
-export const ofAnswer = (output: Model.Output): ResponseFormat | undefined => encoded(output).format
+export const ofAnswer = (output: Asked): ResponseFormat | undefined => encoded(output).format
+
+/**
+ * For an answer that is asked for in no other way: as `ofAnswer`, but where the root is not an object as it is, since some providers
+ * take that. Throws on a schema that JSON Schema cannot express.
+ */
+export const ofOnly = (output: Asked): ResponseFormat =>
+  ofAnswer(output) ?? make(output.name, ToldSchema.of(output.schema), false)
