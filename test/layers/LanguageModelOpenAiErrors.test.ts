@@ -94,6 +94,14 @@ describe("statuses", () => {
       assert.notInclude(message, "the prompt")
     }))
 
+  it.effect("a failure stays one that is tried again, though a text that was sent is JSON nested more deeply than a stack holds", () =>
+    Effect.gen(function*() {
+      const server = yield* OpenAi.make(OpenAi.status(503, { error: { message: "Overloaded, try later" } }))
+      const prompt = `${"[".repeat(20_000)}${"]".repeat(20_000)}`
+      const { error } = yield* Effect.provide(OpenAi.outcome({ prompt }), OpenAi.model(server))
+      assert.deepStrictEqual([error?.reason._tag, error?.isRetryable], ["InternalProviderError", true])
+    }))
+
   it.effect("errors without a message name the host too", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(OpenAi.status(429, ""), OpenAi.status(402, ""))

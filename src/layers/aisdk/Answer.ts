@@ -67,11 +67,12 @@ const goesOn = (reason: Response.FinishReason): boolean => reason === "pause" ||
 /** Without the conversation, of which packages quote what they leave out. */
 const quiet = (warnings: StreamStart["warnings"], caller: Failures.Caller): StreamStart["warnings"] => {
   const { redact } = Failures.originOf(caller)
-  const told = warnings.map((warning) =>
-    Object.fromEntries(
-      Object.entries(warning).map(([name, words]) => [name, typeof words === "string" ? redact(words) : words])
+  const told = warnings.map(({ type, ...said }) => ({
+    type,
+    ...Object.fromEntries(
+      Object.entries(said).map(([name, words]) => [name, typeof words === "string" ? redact(words) : words])
     )
-  )
+  }))
   return told as unknown as StreamStart["warnings"]
 }
 

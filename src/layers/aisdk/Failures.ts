@@ -59,8 +59,7 @@ export const originOf = ({ key, model, sent }: Caller, url?: unknown): Origin =>
     url: address === null ? "" : `${address.origin}${address.pathname}`,
     hasKey: true,
     key: key ?? `the API key that ${model.provider} was given`,
-    redact: (text) =>
-      Echo.without(text, [...ModelConfig.secrets(model), ...(sent === undefined ? [] : Sent.texts(sent))])
+    redact: Echo.redacting(() => [...ModelConfig.secrets(model), ...(sent === undefined ? [] : Sent.texts(sent))])
   }
 }
 

@@ -64,10 +64,8 @@ export const make = Effect.fnUntraced(function*(
       (error) => NetworkErrors.fromHttpClient(endpoint, error)
     )
     const { headers } = response.request
-    const quiet = {
-      ...endpoint,
-      redact: (text: string) => Echo.without(endpoint.redact(text), Sent.texts(body, headers))
-    }
+    const withoutSent = Echo.redacting(() => Sent.texts(body, headers))
+    const quiet = { ...endpoint, redact: (text: string) => withoutSent(endpoint.redact(text)) }
     if (!StatusError.isAnswered(response.status)) return yield* StatusError.fail(quiet, response)
     return ChatStream.parts(response.stream, quiet, response.headers["content-type"] ?? "", options.model)
   }, Beginning.awaited)

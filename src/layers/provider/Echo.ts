@@ -14,15 +14,25 @@ export const ofHeaders = (headers: Readonly<Record<string, string | undefined>>)
     open.test(name.toLowerCase()) ? [] : [value, ...value.split(" ").slice(1)].filter((value) => value.length >= 8)
   )
 
-/** Every text in a value, at any depth, of at least `least` characters; a text that is JSON is searched as JSON. */
+/**
+ * Every text in a value, in no order, of at least `least` characters; a text that is JSON is searched as JSON. At any depth, without
+ * the stack, since what a tool read may be nested in more levels than that has; also in a value that holds itself, as options may.
+ */
 export const texts = (value: Json.Json | undefined, least: number): ReadonlyArray<string> => {
-  if (typeof value === "string") {
-    const inner = /^\s*[[{]/.test(value) ? Json.parse(value) : undefined
-    return [...value.trim().length < least ? [] : [value, value.trim()], ...texts(inner, least)]
+  const found: Array<string> = []
+  const left = [value]
+  const seen = new Set<object>()
+  while (left.length > 0) {
+    const next = left.pop()
+    if (typeof next === "string") {
+      if (next.trim().length >= least) found.push(next, next.trim())
+      if (/^\s*[[{]/.test(next)) left.push(Json.parse(next))
+    } else if (typeof next === "object" && next !== null && !seen.has(next)) {
+      seen.add(next)
+      for (const member of Object.values(next)) left.push(member)
+    }
   }
-  return typeof value === "object" && value !== null
-    ? Object.values(value).flatMap((member) => texts(member, least))
-    : []
+  return found
 }
 
 /** The texts in settings that are long enough to be a secret and not a setting. */
@@ -42,6 +52,12 @@ export const without = (said: string, secrets: ReadonlyArray<string>): string =>
     end = Math.max(end, to)
   }
   return told + said.slice(at[end])
+}
+
+/** Takes out of texts what was sent, which is looked for once, when there is the first of them. */
+export const redacting = (sent: () => ReadonlyArray<string>): (said: string) => string => {
+  let secrets: ReadonlyArray<string> | undefined
+  return (said) => without(said, secrets ??= sent())
 }
 
 const escape = /\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(["'\\/bfnrt]))/g

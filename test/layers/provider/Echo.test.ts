@@ -1,6 +1,7 @@
 /** What was sent is redacted, however a provider quotes it. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Echo from "../../../src/layers/provider/Echo.ts"
+import type * as Json from "../../../src/layers/provider/Json.ts"
 import * as Sentence from "../../../src/layers/provider/Sentence.ts"
 
 const texts = [
@@ -76,6 +77,39 @@ describe("a text that was sent", () => {
     const said = (message: string) => Sentence.of("request", { host: "h", key: "K", message }, redact)
     assert.notInclude(said("Invalid content: My diagnosis is gout."), "gout")
     assert.include(said("That is too long."), ": That is too long (")
+  })
+})
+
+describe("the texts that were sent", () => {
+  it("are found at every depth, also of a text that is JSON", () => {
+    const nested = (text: string) => `${"[".repeat(20_000)}${JSON.stringify(text)}${"]".repeat(20_000)}`
+    const found = Echo.texts({ content: nested(nested("the launch code")) }, 8)
+    assert.isTrue(found.includes("the launch code"))
+  })
+
+  it("are found in a list that is longer than a call has arguments", () => {
+    const found = Echo.texts(JSON.stringify([...Array.from({ length: 500_000 }, () => 1), "the launch code"]), 8)
+    assert.isTrue(found.includes("the launch code"))
+  })
+
+  it("are found in options that hold themselves", () => {
+    const options: Json.JsonObject = { user: "the launch code" }
+    options.self = [options]
+    assert.isTrue(Echo.texts(options, 8).includes("the launch code"))
+  })
+
+  it("are looked for once, when there is something to redact", () => {
+    let looked = 0
+    const redact = Echo.redacting(() => {
+      looked++
+      return ["the launch code"]
+    })
+    assert.strictEqual(looked, 0)
+    assert.deepStrictEqual([redact("no: the launch code"), redact("the launch code?")], [
+      "no: <redacted>",
+      "<redacted>?"
+    ])
+    assert.strictEqual(looked, 1)
   })
 })
 
