@@ -10,11 +10,15 @@ import { NeedsResult } from "../../services/NeedsResult.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import * as Warning from "../../services/Warning.ts"
 import * as ToolCodecs from "./ToolCodecs.ts"
+import * as Unfit from "./Unfit.ts"
 
 /** Loaded for the first rule that reads messages: it brings the schemas of effect/ai's prompts. */
 const promptMessages = Effect.promise(() => import("../effectai/PromptMessages.ts"))
 
-/** Of a tool that says nothing, `byDefault`. Arguments that do not fit need no yes: the call will not run. */
+/**
+ * Of a tool that says nothing, `byDefault`. Arguments that never fit need no yes, as the call will not run; those that do not fit by what
+ * their schema learns elsewhere do, as they may fit when they are read for the handler.
+ */
 export const asks = (tool: Tool.Any, call: ToolExecutor.Candidate, byDefault: boolean): Effect.Effect<boolean> => {
   const { annotations, needsApproval: rule = byDefault } = tool
   const said = annotations.mapUnsafe
@@ -30,7 +34,7 @@ export const asks = (tool: Tool.Any, call: ToolExecutor.Candidate, byDefault: bo
         return Effect.isEffect(answer) ? answer : Effect.succeed(answer)
       })
   const question = Effect.matchEffect(ToolCodecs.decoded(tool, call.params), {
-    onFailure: () => no,
+    onFailure: () => Effect.map(Unfit.forGood(tool, call.params), (isUnfit) => !isUnfit),
     onSuccess: asked
   })
   return Effect.catchCause(question, (cause) =>
