@@ -88,7 +88,7 @@ export const make: ToolExecutor.ToolExecutor["Service"] = {
   execute,
   needsApproval: (handlers, call, byDefault) => {
     const tool = toolOf(handlers, call.name)
-    return tool === undefined ? Effect.succeed(false) : ApprovalRule.asks(tool, call, byDefault)
+    return tool === undefined ? Effect.succeed(false) : ApprovalRule.asks(handlers, tool, call, byDefault)
   },
   problemOf: (handlers, name, params) => {
     const tool = toolOf(handlers, name)

@@ -5,6 +5,7 @@ import * as Toolkit from "effect/ai/Toolkit"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as SchemaGetter from "effect/SchemaGetter"
 import * as ToolExecutorToolkit from "../../src/layers/ToolExecutorToolkit.ts"
@@ -189,6 +190,30 @@ describe("arguments that do not fit by what a schema learns elsewhere make the c
       })
   )
 })
+
+it.effect("arguments are read with the services of the tool's handler", () =>
+  Effect.gen(function*() {
+    class Suffix extends Context.Service<Suffix, string>()("test/Suffix") {}
+    const parameters = Schema.Struct({
+      text: Schema.String.pipe(Schema.decodeTo(Schema.String, {
+        decode: SchemaGetter.transformEffect((text: string) => Effect.map(Suffix, (suffix) => text + suffix)),
+        encode: SchemaGetter.passthrough()
+      }))
+    })
+    const seen: Array<unknown> = []
+    const kit = Toolkit.make(Tool.make("tool", {
+      parameters,
+      success: Schema.String,
+      needsApproval: ({ text }) => seen.push(text) > 9
+    }))
+    const layer = Layer.provide(kit.toLayer({ tool: () => Effect.succeed("ok") }), Layer.succeed(Suffix, "!"))
+    const handlers = { tools: kit.tools, foundIn: yield* Layer.build(layer) } as unknown as ToolExecutor.Handlers
+    const call = { name: "tool", params: { text: "a" }, callId: "1.0", messages: () => [] }
+    const needsApproval = ToolExecutorToolkit.make.needsApproval(handlers, call, false)
+    assert.isFalse(yield* needsApproval)
+    yield* Effect.provideService(needsApproval, Suffix, "?")
+    assert.deepStrictEqual(seen, ["a!", "a?"])
+  }))
 
 it.effect("a decoder that dies makes the call ask", () =>
   Effect.gen(function*() {

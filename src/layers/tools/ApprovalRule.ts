@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import { NeedsResult } from "../../services/NeedsResult.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import * as Warning from "../../services/Warning.ts"
+import * as KnownHandler from "./KnownHandler.ts"
 import * as ToolCodecs from "./ToolCodecs.ts"
 import * as Unfit from "./Unfit.ts"
 
@@ -19,7 +20,12 @@ const promptMessages = Effect.promise(() => import("../effectai/PromptMessages.t
  * Of a tool that says nothing, `byDefault`. Arguments that never fit need no yes, as the call will not run; those that do not fit by what
  * their schema learns elsewhere do, as they may fit when they are read for the handler.
  */
-export const asks = (tool: Tool.Any, call: ToolExecutor.Candidate, byDefault: boolean): Effect.Effect<boolean> => {
+export const asks = (
+  handlers: ToolExecutor.Handlers,
+  tool: Tool.Any,
+  call: ToolExecutor.Candidate,
+  byDefault: boolean
+): Effect.Effect<boolean> => {
   const { annotations, needsApproval: rule = byDefault } = tool
   const said = annotations.mapUnsafe
   // `Destructive` is true by default; only a tool that sets it explicitly counts
@@ -33,7 +39,7 @@ export const asks = (tool: Tool.Any, call: ToolExecutor.Candidate, byDefault: bo
         const answer = rule(params, { toolCallId: call.callId, messages: call.messages().map(fromMessage) })
         return Effect.isEffect(answer) ? answer : Effect.succeed(answer)
       })
-  const question = Effect.matchEffect(ToolCodecs.decoded(tool, call.params), {
+  const question = Effect.matchEffect(KnownHandler.inContext(handlers, tool, ToolCodecs.decoded(tool, call.params)), {
     onFailure: () => Effect.map(Unfit.forGood(tool, call.params), (isUnfit) => !isUnfit),
     onSuccess: asked
   })
