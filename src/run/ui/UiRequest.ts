@@ -111,7 +111,8 @@ const answer = (
       return [{ sessionId, approvalId: approval.id, approved: approval.approved, reason: approval.reason }]
     }
     const tool = at > lastStep ? answers.find((tool) => type === `tool-${tool}`) : undefined
-    // the page forgets the id of a question that it answers in this way
+    // the page forgets the id of a question that it answers in this way: it is taken for an answer to the first one about the call, and
+    // refused (`ApprovalNotOpen`) where that was asked about once more, with other arguments
     if (tool === undefined || runId === undefined || toolCallId === undefined) return []
     // the page only claims which tool's call it is
     const call = { sessionId, approvalId: OpenCall.approvalId(runId, UiContent.callIdOf(runId, toolCallId)), tool }
