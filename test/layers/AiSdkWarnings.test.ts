@@ -32,8 +32,8 @@ it.effect("a warning is logged without the conversation that it quotes", () =>
 it.effect("a warning keeps its type, whatever was said", () =>
   Effect.gen(function*() {
     const { parts } = yield* Sdk.answer(responses, reply, { prompt: "unsupported" }, { settings: { topK: 3 } })
-    const { warnings } = OpenAi.finishOf(parts)?.metadata["aisdk"] as { readonly warnings: ReadonlyArray<unknown> }
-    assert.deepStrictEqual(warnings, [{ type: "unsupported", feature: "topK" }])
+    const warnings = [{ type: "unsupported", feature: "topK" }]
+    assert.deepInclude(OpenAi.finishOf(parts)?.metadata["aisdk"], { warnings })
   }))
 
 it.effect("a call with a warning is answered, though a text of it is JSON that is nested more deeply than a stack holds", () =>
