@@ -164,7 +164,7 @@ describe("arguments that do not fit by what a schema learns elsewhere make the c
   const past = SchemaGetter.checkEffect((text: string) =>
     Effect.map(Clock.currentTimeMillis, (now) => Number(text) < now || "is in the future")
   )
-  const later = SchemaGetter.checkEffect((_: string) => Effect.as(Effect.yieldNow, "not yet"))
+  const later = SchemaGetter.checkEffect<string>(() => Effect.as(Effect.yieldNow, "not yet"))
 
   it.effect.each([["a service", refused], ["the clock", past], ["what takes time", later]] as const)(
     "%s",

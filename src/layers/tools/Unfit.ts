@@ -14,7 +14,7 @@ import * as ToolCodecs from "./ToolCodecs.ts"
 
 /** `true` where reading them fails at once, and takes nothing but they themselves: no service, not even the clock. */
 export const forGood = (tool: Tool.Any, params: unknown): Effect.Effect<boolean> => {
-  const reading = Effect.updateContext(ToolCodecs.decoded(tool, params), (_: Context.Context<never>) => nothing)
+  const reading = Effect.updateContext(ToolCodecs.decoded(tool, params), alone)
   return Effect.flatMap(Effect.forkChild(reading, { startImmediately: true }), (fiber) => {
     const exit = fiber.pollUnsafe()
     return exit === undefined
@@ -38,3 +38,5 @@ const nothing: Context.Context<never> = Context.make(Clock.Clock, {
   monotonicTimeNanos: noTime,
   sleep: () => noTime
 })
+
+const alone: (given: Context.Context<never>) => Context.Context<never> = () => nothing
