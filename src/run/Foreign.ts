@@ -14,6 +14,14 @@ export const look = <A, B>(at: () => A, otherwise: B): A | B => {
   }
 }
 
-/** What untyped code returns may be no effect. */
-export const isEffect = (returned: unknown): returned is Effect.Effect<any, any, any> =>
-  look(() => Effect.isEffect(returned), false)
+/**
+ * What untyped code returns may be no effect. Nobody waits for a promise that it returns instead: one that fails does so unheard, and ends
+ * no process.
+ */
+export const isEffect = (returned: unknown): returned is Effect.Effect<any, any, any> => {
+  if (look(() => Effect.isEffect(returned), false)) return true
+  look(() => {
+    if (returned instanceof Promise) returned.catch(() => {})
+  }, undefined)
+  return false
+}

@@ -8,13 +8,16 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as Agent from "../../src/Agent.ts"
 import * as Fiberloop from "../../src/Fiberloop.ts"
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import * as Approver from "../../src/services/Approver.ts"
+import * as Observers from "../../src/services/Observers.ts"
 import * as Reconciler from "../../src/services/Reconciler.ts"
+import * as StrategyFault from "../../src/services/StrategyFault.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as DeadRun from "../support/DeadRun.ts"
 import * as RunLog from "../support/RunLog.ts"
@@ -270,6 +273,46 @@ describe("what decides about a call", () => {
         )
       })
   )
+})
+
+describe("an async function that throws, in place of one that returns an effect, ends no process:", () => {
+  const rejecting = (() => Promise.reject(new Error("SECRET"))) as never
+  const work = [TestAgent.work(1), ScriptedModel.text("done")]
+  const run = (options: TestAgent.Options["agent"], tool?: TestAgent.Handler) =>
+    Effect.gen(function*() {
+      const { agent } = yield* TestAgent.make(work, { agent: options!, ...(tool === undefined ? {} : { tool }) })
+      yield* Effect.exit(agent.run({ input: "go" }))
+    })
+  const asking = { toolkit: Toolkit.make(TestAgent.kit.tools.work.setNeedsApproval(true)) as never }
+  const ruled = { toolkit: Toolkit.make(TestAgent.kit.tools.work.setNeedsApproval(rejecting)) as never }
+  const found = Effect.gen(function*() {
+    const store = yield* DeadRun.of(DeadRun.inTools("work"))
+    const { agent } = yield* TestAgent.make([ScriptedModel.text("done")], { store })
+    yield* agent.resumeRun({ sessionId: "s" })
+  })
+
+  it.live.each<readonly [string, Effect.Effect<void, unknown, Scope.Scope>]>([
+    ["a handler", run({}, rejecting)],
+    ["needsApproval", run(ruled)],
+    ["an approver", Effect.provideService(run(asking), Approver.Approver, { ask: rejecting })],
+    ["a reconciler", Effect.provideService(found, Reconciler.Reconciler, { reconcile: rejecting })],
+    ["an observer", Effect.provideService(run({}), Observers.Observers, [{ name: "odd", observe: rejecting }])],
+    ["a hook", run({ hooks: [{ name: "odd", beforeToolCall: rejecting }] })],
+    ["stopWhen", run({ stopWhen: rejecting })],
+    ["a strategy", Effect.asVoid(Effect.exit(StrategyFault.contained("a strategy", rejecting)))]
+  ])("%s", ([, broken]) =>
+    Effect.gen(function*() {
+      const unheard: Array<unknown> = []
+      const listen = (error: unknown) => unheard.push(error)
+      yield* Effect.acquireRelease(
+        Effect.sync(() => process.on("unhandledRejection", listen)),
+        () => Effect.sync(() => process.off("unhandledRejection", listen))
+      )
+      yield* broken
+      // Node tells of rejections before it takes up anything else
+      yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+      assert.deepStrictEqual(unheard, [])
+    }))
 })
 
 describe("a reconciler", () => {

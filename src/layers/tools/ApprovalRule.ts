@@ -6,6 +6,7 @@
 import * as Tool from "effect/ai/Tool"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Foreign from "../../run/Foreign.ts"
 import { NeedsResult } from "../../services/NeedsResult.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import * as Warning from "../../services/Warning.ts"
@@ -37,7 +38,7 @@ export const asks = (
       ? Effect.succeed(true)
       : Effect.flatMap(promptMessages, ({ fromMessage }) => {
         const answer = rule(params, { toolCallId: call.callId, messages: call.messages().map(fromMessage) })
-        return Effect.isEffect(answer) ? answer : Effect.succeed(answer)
+        return Foreign.isEffect(answer) ? answer : Effect.succeed(answer)
       })
   const question = Effect.matchEffect(KnownHandler.inContext(handlers, tool, ToolCodecs.decoded(tool, call.params)), {
     onFailure: () => Effect.map(Unfit.forGood(tool, call.params), (isUnfit) => !isUnfit),

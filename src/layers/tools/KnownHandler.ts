@@ -12,6 +12,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Semaphore from "effect/Semaphore"
+import * as Foreign from "../../run/Foreign.ts"
 import * as Frozen from "../../run/Frozen.ts"
 import { ToolCall } from "../../services/ToolCall.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
@@ -86,7 +87,7 @@ export const run = (
         Semaphore.withPermit(line ??= Semaphore.makeUnsafe(1))
       )
     const handling = handler(Frozen.opened(decoded), { toolCallId: identity.callId, preliminary })
-    if (!Effect.isEffect(handling)) return Effect.die(NoEffect.of(tool.name))
+    if (!Foreign.isEffect(handling)) return Effect.die(NoEffect.of(tool.name))
     return Effect.matchCauseEffectEager(handling, {
       onFailure: (cause) => {
         hasEnded = true

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
+import * as Foreign from "../../run/Foreign.ts"
 import * as InputCheck from "../../run/InputCheck.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as OpenCall from "../../run/state/OpenCall.ts"
@@ -108,12 +109,10 @@ export const run = <P extends Hooks.Point, A extends object>(
     )
   })
 
-/** What untyped code returns may be no effect; nobody else waits for a promise that fails. */
+/** What untyped code returns may be no effect. */
 const started = <P extends Hooks.Point, A extends object>({ ask }: Asked<P, A>): Effect.Effect<unknown, unknown> => {
-  const asked: unknown = ask()
-  if (Effect.isEffect(asked)) return asked as Effect.Effect<unknown, unknown>
-  if (asked instanceof Promise) asked.catch(() => {})
-  return Effect.succeed(noEffect)
+  const asked = ask()
+  return Foreign.isEffect(asked) ? asked : Effect.succeed(noEffect)
 }
 
 const noEffect: unique symbol = Symbol("no effect")

@@ -10,6 +10,7 @@ import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import * as Approval from "../../run/Approval.ts"
 import * as Canonical from "../../run/Canonical.ts"
+import * as Foreign from "../../run/Foreign.ts"
 import * as InputCheck from "../../run/InputCheck.ts"
 import * as Bounds from "../../run/log/Bounds.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
@@ -78,7 +79,7 @@ const isShort = ({ needsResult }: Approver.Question, answer: Approver.Answer): b
 const ask = (env: Env.Env, question: Approver.Question): Effect.Effect<Approver.Answer | undefined> => {
   const asked = Effect.flatMap(Approver.Approver, (approver) => {
     const returned = approver.ask(question)
-    return Effect.isEffect(returned) ? Effect.map(returned, said) : Effect.succeed({ odd: Warning.noEffect(returned) })
+    return Foreign.isEffect(returned) ? Effect.map(returned, said) : Effect.succeed({ odd: Warning.noEffect(returned) })
   })
   return Effect.flatMap(
     Effect.exit(AppCode.run(env, `approval of ${question.tool}`, question.callId, asked)),

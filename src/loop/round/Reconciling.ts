@@ -7,6 +7,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
+import * as Foreign from "../../run/Foreign.ts"
 import * as InputCheck from "../../run/InputCheck.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as OpenCall from "../../run/state/OpenCall.ts"
@@ -28,7 +29,7 @@ export const ask = (env: Env.Env, call: OpenCall.OpenCall): Effect.Effect<Known>
     Reconciler.Reconciler,
     (reconciler) => {
       const returned = reconciler.reconcile({ ...AppCode.ofCall(env, callId), tool, params, startedAt })
-      return Effect.isEffect(returned)
+      return Foreign.isEffect(returned)
         ? Effect.map(returned, said)
         : Effect.succeed({ known: unknown, odd: Warning.noEffect(returned) })
     }
