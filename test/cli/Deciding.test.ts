@@ -485,7 +485,7 @@ describe("a question that is open when its run goes on at a terminal", () => {
     ] as const
   )(
     "is asked there, with text or JSON on standard output: %s, after %s",
-    ([command, _, isLeft]) =>
+    ([command, , isLeft]) =>
       Effect.gen(function*() {
         for (const more of [[], ["--json"]]) {
           const place = yield* waiting(["a"], isLeft ? { isLeft } : {})

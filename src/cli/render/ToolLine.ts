@@ -48,7 +48,7 @@ const isGood = ({ outcome, tool }: Settled): boolean => {
   if (outcome._tag !== "Succeeded" || tool !== "run_command") return outcome._tag === "Succeeded"
   const { result } = outcome
   if (typeof result !== "object" || result === null) return true
-  const { exitCode = 0, timedOut }: Result = { ...result }
+  const { exitCode = 0, timedOut } = result as Result
   return exitCode === 0 && timedOut !== true
 }
 

@@ -276,7 +276,7 @@ describe("without a person", () => {
     ["is a no for a run that has asked nobody yet", {}, false],
     ["stays open for a run that has asked before", { hasAsked: true }, undefined],
     ["is a yes with --yes, even then", { hasAsked: true, allowsAll: true }, true]
-  ])("the answer %s", ([_, more, approved]) =>
+  ])("the answer %s", ([, more, approved]) =>
     Effect.gen(function*() {
       const desk = yield* deskWith(Paint.plain)
       const { ask } = TerminalApprover.of(desk, { ...place, ...more })

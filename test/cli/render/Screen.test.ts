@@ -133,7 +133,8 @@ describe("a question", () => {
     "from before a resume is asked once the run goes on: %s",
     (kind) =>
       Effect.gen(function*() {
-        const screen = yield* Screen[kind]({ ...look, asked: new Map([["old", "pay"]]) })
+        const resuming = { ...look, asked: new Map([["old", "pay"]]) }
+        const screen = yield* kind === "json" ? Screen.json(resuming) : Screen.text(resuming)
         const order: Array<string> = []
         const asking = yield* Effect.forkChild(
           Effect.andThen(screen.asked("old"), Effect.sync(() => order.push("asked"))),
