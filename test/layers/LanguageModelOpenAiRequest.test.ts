@@ -368,6 +368,27 @@ describe("tools", () => {
       })
   )
 
+  it.effect("a strict tool with a JSON Schema is sent with that, and without strict mode where it has a record", () =>
+    Effect.gen(function*() {
+      const one = {
+        type: "object",
+        properties: { a: { type: "string" } },
+        required: ["a"],
+        additionalProperties: false
+      }
+      const other = { ...one, additionalProperties: { type: "string" } }
+      const tools = [one, other].map((parameters, at) =>
+        Tool.dynamic(`look${at}`, { parameters }).annotate(Tool.Strict, true)
+      )
+      const kit = Toolkit.make(...tools)
+      const handlers = yield* kit.toHandlers({ look0: () => Effect.void, look1: () => Effect.void })
+      const sent = (yield* bodyOf({ toolkit: yield* Effect.provideContext(kit, handlers) })).tools
+      assert.deepStrictEqual(sent.map((tool: any) => [tool.function.parameters, tool.function.strict]), [
+        [one, true],
+        [other, false]
+      ])
+    }))
+
   it.effect("a strict tool stays strict whatever the names of its arguments", () =>
     Effect.gen(function*() {
       const parameters = Schema.Struct({
