@@ -69,8 +69,8 @@ export interface Candidate {
 export class ToolExecutor extends Context.Service<ToolExecutor, {
   /**
    * Whether a person must allow this call first: the tool says so, is explicitly destructive, needs a person's result, or
-   * says nothing and `byDefault` is `true`. When the tool's rule fails, the answer is yes. Arguments that never decode
-   * need no permission, as the call will not run.
+   * says nothing and `byDefault` is `true`. When the tool's rule fails, the answer is yes. Arguments that do not decode
+   * need no permission: the call will not run.
    */
   readonly needsApproval: (handlers: Handlers, call: Candidate, byDefault: boolean) => Effect.Effect<boolean>
   /** Why the tool's handler cannot take these arguments, in words; `undefined` if it can. */

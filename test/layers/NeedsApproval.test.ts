@@ -2,7 +2,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
-import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -153,42 +152,6 @@ describe("a call that will not run", () => {
         assert.isFalse(yield* asks(plain.setNeedsApproval(true), { name, byDefault: true }), name)
       }
     }))
-})
-
-describe("arguments that do not fit by what a schema learns elsewhere make the call ask, as they may fit when they are read for the handler:", () => {
-  class Accounts extends Context.Service<Accounts, Set<string>>()("test/Accounts") {}
-
-  const refused = SchemaGetter.checkEffect((text: string) =>
-    Effect.map(Effect.service(Accounts), (accounts) => accounts.has(text) || "unknown account")
-  )
-  const past = SchemaGetter.checkEffect((text: string) =>
-    Effect.map(Clock.currentTimeMillis, (now) => Number(text) < now || "is in the future")
-  )
-  const later = SchemaGetter.checkEffect<string>(() => Effect.as(Effect.yieldNow, "not yet"))
-
-  it.effect.each([["a service", refused], ["the clock", past], ["what takes time", later]] as const)(
-    "%s",
-    ([, decode]) =>
-      Effect.gen(function*() {
-        const account = Schema.String.pipe(
-          Schema.decodeTo(Schema.String, { decode: decode as typeof past, encode: SchemaGetter.passthrough() })
-        )
-        const parameters = Schema.Struct({ account, limit: Schema.optionalKey(Schema.Finite) })
-        const tool = Tool.make("tool", { parameters, success: Schema.String })
-        for (
-          const one of [
-            tool.setNeedsApproval(true),
-            tool.annotate(Tool.Destructive, true),
-            tool.setNeedsApproval(() => false)
-          ]
-        ) {
-          for (const params of [{ account: "77" }, { account: "77", limit: null }]) {
-            assert.isTrue(yield* Effect.provideService(asks(one, { params }), Accounts, new Set()))
-          }
-          assert.isFalse(yield* Effect.provideService(asks(one, { params: { account: 7 } }), Accounts, new Set()))
-        }
-      })
-  )
 })
 
 it.effect("arguments are read with the services of the tool's handler", () =>

@@ -12,15 +12,11 @@ import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import * as Warning from "../../services/Warning.ts"
 import * as KnownHandler from "./KnownHandler.ts"
 import * as ToolCodecs from "./ToolCodecs.ts"
-import * as Unfit from "./Unfit.ts"
 
 /** Loaded for the first rule that reads messages: it brings the schemas of effect/ai's prompts. */
 const promptMessages = Effect.promise(() => import("../effectai/PromptMessages.ts"))
 
-/**
- * Of a tool that says nothing, `byDefault`. Arguments that never fit need no yes, as the call will not run; those that do not fit by what
- * their schema learns elsewhere do, as they may fit when they are read for the handler.
- */
+/** Of a tool that says nothing, `byDefault`. Arguments that do not fit need no yes: the call will not run. */
 export const asks = (
   handlers: ToolExecutor.Handlers,
   tool: Tool.Any,
@@ -41,7 +37,7 @@ export const asks = (
         return Foreign.isEffect(answer) ? answer : Effect.succeed(answer)
       })
   const question = Effect.matchEffect(KnownHandler.inContext(handlers, tool, ToolCodecs.decoded(tool, call.params)), {
-    onFailure: () => Effect.map(Unfit.forGood(tool, call.params), (isUnfit) => !isUnfit),
+    onFailure: () => no,
     onSuccess: asked
   })
   return Effect.catchCause(question, (cause) =>
