@@ -165,6 +165,34 @@ describe("once its dead drive had accepted it", () => {
       })
   )
 
+  it.effect.each(["while the application is asked", "once it has said"] as const)(
+    "a store that hangs as the end is stored does not hold up another abort that comes %s what became of the call",
+    (when) =>
+      Effect.gen(function*() {
+        const store = yield* accepted
+        const { agent } = yield* TestAgent.make([], { store })
+        const [reached, known] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+        const reconcile = () =>
+          Deferred.succeed(reached, undefined).pipe(
+            Effect.andThen(Deferred.await(known)),
+            Effect.as({ _tag: "Done", result: "paid" } as const)
+          )
+        const { runs } = yield* Effect.provideService(agent.recover(), Reconciler.Reconciler, { reconcile })
+        yield* Deferred.await(reached)
+        store.onAppend = () => Effect.never
+        const { abort, result } = runs[0]!
+        const early = when === "while the application is asked"
+        const aborting = yield* Effect.forkChild(
+          early ? abort : Effect.andThen(Effect.sleep("1 second"), abort),
+          { startImmediately: true }
+        )
+        yield* Deferred.succeed(known, undefined)
+        yield* TestClock.adjust("20 seconds")
+        yield* Fiber.join(aborting)
+        assert.strictEqual((yield* Effect.flip(result)).reason._tag, "AbortedBeforeStart")
+      })
+  )
+
   it.effect("a shutdown leaves it to the next process", () =>
     Effect.gen(function*() {
       const { close, result, store } = yield* carriedOut("by recovery")

@@ -14,6 +14,7 @@ import * as Tracer from "effect/Tracer"
 import * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as Alarm from "../../services/fibers/Alarm.ts"
+import * as Detached from "../../services/fibers/Detached.ts"
 import * as Grace from "../../services/Grace.ts"
 import * as LeaveBehind from "../../services/LeaveBehind.ts"
 import * as CallAround from "../env/CallAround.ts"
@@ -156,9 +157,16 @@ const prepared = (
       if (live.isAborting && live.aborting !== undefined && found.state.openCalls.length > 0) {
         Deferred.doneUnsafe(live.aborting, Exit.void)
       }
-      return AfterCrash.recovered(services, request, found, live.budget)
+      return AfterCrash.recovered(services, request, found, live.budget, settled(live))
     }
   )
+
+/** The application has said what became of calls: an abort that waited for that no longer waits for a store that hangs. */
+const settled = (live: Live.Live): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    live.isAborting = false
+    return live.abortDue === undefined ? Effect.void : Effect.sync(() => void Detached.startHere(live.abortAsked()))
+  })
 
 /** Begins the work on the run, but takes no turn where it has died too often. */
 const begin = (driving: Driving, found: Opening.Ready): Effect.Effect<Ended.Ended, RunError.RunError> =>

@@ -74,7 +74,7 @@ export class Live implements Runs.LiveRun {
   stopped: Stop | undefined
   /** set where an abort waits for the first event: no turn begins after that; completes once the abort is announced */
   abortDue: Deferred.Deferred<void> | undefined
-  /** an abort that a dead drive had accepted is all that this one carries out, without an event of its own */
+  /** while the application says what became of calls, and an abort that a dead drive had accepted is all that follows */
   isAborting = false
   /** the state of a run that is suspended with calls that wait for other runs */
   waiting: RunState.RunState | undefined
@@ -185,7 +185,7 @@ export class Live implements Runs.LiveRun {
 
   #request(isInLog: boolean): Effect.Effect<void> {
     const accepted = Effect.suspend(() => {
-      if (!isInLog || this.env !== undefined) return this.#carryOut()
+      if (!this.isAborting && (!isInLog || this.env !== undefined)) return this.#carryOut()
       // an abort before the first event is not stored, and the run would be found again: it waits, for the grace period
       this.abortDue ??= Deferred.makeUnsafe()
       return Effect.andThen(Grace.within(this.begun), Effect.suspend(() => this.#carryOut()))
