@@ -80,6 +80,29 @@ describe("while the approver here is asked", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* made.log), ["1.0 NotExecuted(aborted)"])
     }))
 
+  it.effect.each([{ approved: true }, { approved: true, result: "by hand" }, { approved: false }])(
+    "nor one of the approver here: $approved, $result",
+    (answer) =>
+      Effect.gen(function*() {
+        const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "AbortRequested"))
+        const approver = Approvals.desk()
+        const store = yield* TestStore.make(held.onAppend)
+        const made = yield* Suspended.before([work(1, "a")], { approver, store })
+        const run = yield* made.agent.start(Suspended.go)
+        yield* approver.asked("1.0")
+        const aborting = yield* Effect.forkChild(run.abort)
+        yield* held.reached
+        yield* approver.answer("1.0", answer)
+        yield* TestClock.adjust("1 second")
+        yield* held.release
+        yield* Fiber.join(aborting)
+        const log = yield* made.log
+        assert.deepStrictEqual(RunLog.only(log, "ApprovalResolved"), [])
+        assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 NotExecuted(aborted)"])
+        assert.deepStrictEqual(made.ran, [])
+      })
+  )
+
   it.effect("the first of two answers counts", () =>
     Effect.gen(function*() {
       const made = yield* asked()

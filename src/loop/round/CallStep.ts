@@ -44,13 +44,15 @@ export const perform = function*(
   progress: RoundProgress,
   { _tag, call }: Runnable
 ): Effect.fn.Return<void, SessionStore.StoreError> {
+  // an accepted abort is carried out once it is stored: nothing starts before that
+  const isAborted = () => env.journal.state.abortRequested !== undefined
   if (_tag === "Run") {
     if (!progress.mayRun()) return leave(env, progress, call)
+    if (isAborted()) return yield* Effect.never
     start(env, call)
     yield* env.journal.commit
   }
-  // an accepted abort is carried out once it is stored: nothing starts before that
-  if (env.journal.state.abortRequested !== undefined) return yield* Effect.never
+  if (isAborted()) return yield* Effect.never
   progress.began()
   const outcome = yield* run(env, call)
   if (outcome === undefined) progress.paused()

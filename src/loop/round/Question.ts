@@ -145,11 +145,11 @@ const expire = (env: Env.Env, question: Approver.Question): void => record(env, 
 
 type Word = Omit<Approval.Answer, "approvalId">
 
-/** The first answer counts; one that comes too late does not. */
-const record = ({ journal }: Env.Env, question: Approver.Question, word: Word): void => {
+/** The first answer counts; one that comes too late does not, nor one to a drive that takes up no more answers. */
+const record = ({ journal, waitingCalls }: Env.Env, question: Approver.Question, word: Word): void => {
   const { approvalId } = question
   const call = Approval.waiting(journal.state, approvalId)
-  if (call === undefined) return
+  if (call === undefined || !waitingCalls.isOpen) return
   const isLate = OpenCall.isExpired(call, journal.now())
   journal.record(Approval.resolved(call, { approvalId, ...(isLate ? expired : word) }))
 }
