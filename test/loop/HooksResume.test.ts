@@ -201,6 +201,33 @@ describe("a call whose question another drive left", () => {
       })
   )
 
+  it.effect.each([words.Deny, words.Answer])(
+    "is judged again with the arguments that a person gives while a hook looks at others: %o",
+    (word) =>
+      Effect.gen(function*() {
+        const [looking, letGo] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+        const made = yield* Suspended.make([TestAgent.work(1, "a")])
+        const seen: Array<unknown> = []
+        const hook: Hook = {
+          name: "slow",
+          beforeToolCall: ({ params }) =>
+            Effect.suspend(() =>
+              seen.push(params) > 1
+                ? Effect.void
+                : Effect.as(Effect.andThen(Deferred.succeed(looking, undefined), Deferred.await(letGo)), word)
+            )
+        }
+        const other = yield* Suspended.elsewhere(made, { agent: { hooks: [hook] } })
+        const resuming = yield* Effect.forkChild(other.resume())
+        yield* Deferred.await(looking)
+        yield* other.decide("1.0", { params: { n: 5 } })
+        yield* Deferred.succeed(letGo, undefined)
+        yield* Fiber.join(resuming)
+        assert.deepStrictEqual([seen, other.ran], [[{ n: 1 }, { n: 5 }], [5]])
+        assert.deepStrictEqual(RunLog.violations(yield* other.log), [])
+      })
+  )
+
   it.effect.each([1, 2])(
     "is judged by hooks although a person allows it while one looks, %d at once",
     (maxParallel) =>

@@ -50,6 +50,8 @@ export const judge = (env: Env.Env, known: Call): Judged => {
     Effect.flatMap(ToolHooks.before(env, call), (prepared): Waiting => {
       const now = asItIs(env, call)
       if (!ToolHooks.isAsked(env, now)) return awaited(byRules(env, now))
+      // hooks have looked at other arguments
+      if (now.decision?.params !== undefined && call.decision === undefined) return awaited(judge(env, now))
       return prepared._tag === "Settle"
         ? Effect.succeed({ ...prepared, call })
         : awaited(byRules(env, prepared.call))
