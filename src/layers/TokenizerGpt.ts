@@ -52,10 +52,15 @@ export const layer: Layer.Layer<never> = layerWith({})
  * A piece of a text that the encodings merge is all letters, with their marks, or has neither letters nor digits; one sign before
  * letters, and an ending such as `'ll` behind them, are in it too. By whole characters, so no surrogate pair is cut.
  */
-const tooLong = /[\p{L}\p{M}]{128}|[^\p{L}\p{N}]{512}/gu
+const tooLong = /[\p{L}\p{M}]{128}|[^\p{L}\p{N}]{512}/uy
+
+/** The same, looked for where such a run begins only, or each of its characters would be tried. */
+const tooLongLater = /(?<![\p{L}\p{M}])[\p{L}\p{M}]{128}|(?<![^\p{L}\p{N}])[^\p{L}\p{N}]{512}/gu
 
 /** Where a run that began after `start` becomes too long, or the end of the text. */
 const nextCut = (text: string, start: number): number => {
   tooLong.lastIndex = start
-  return tooLong.test(text) ? tooLong.lastIndex : text.length
+  if (tooLong.test(text)) return tooLong.lastIndex
+  tooLongLater.lastIndex = start
+  return tooLongLater.test(text) ? tooLongLater.lastIndex : text.length
 }
