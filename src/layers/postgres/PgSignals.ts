@@ -54,17 +54,17 @@ export const make = Effect.fnUntraced(function*(
 
   const listen = Effect.gen(function*() {
     const queue = yield* receive
+    // before the connection is given back, which may take long: by the end of that another one may listen
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        isListening = false
+        local.notifyAll()
+      })
+    )
     isListening = true
     local.notifyAll()
     while (true) for (const { payload } of yield* Queue.takeAll(queue)) local.notify(payload)
-  }).pipe(
-    Effect.scoped,
-    Effect.ignore,
-    Effect.ensuring(Effect.sync(() => {
-      isListening = false
-      local.notifyAll()
-    }))
-  )
+  }).pipe(Effect.scoped, Effect.ignore)
   const listenOn = Effect.forever(Effect.andThen(listen, Effect.sleep("1 second")))
   const listening = yield* RcRef.make({
     acquire: Effect.acquireRelease(Effect.sync(() => Detached.start(listenOn, context)), Fiber.interrupt),

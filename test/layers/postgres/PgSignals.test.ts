@@ -77,6 +77,22 @@ it.effect("watchers that leave and come back share one connection, as long as on
     assert.deepStrictEqual(counts, { made: 1, open: 1 })
   }))
 
+it.effect("a connection that takes long to be given back does not hide that another one receives", () =>
+  Effect.gen(function*() {
+    const { counts, receive } = connections()
+    const isClosed = yield* Deferred.make<void>()
+    const closing = Effect.addFinalizer(() => Deferred.await(isClosed))
+    const signals = yield* make({ receive: Effect.andThen(closing, receive) })
+    yield* Effect.scoped(signals.listen("s"))
+    yield* TestClock.adjust("61 seconds")
+    yield* signals.listen("s")
+    yield* TestClock.adjust("1 second")
+    yield* Deferred.succeed(isClosed, undefined)
+    yield* TestClock.adjust("1 second")
+    assert.deepStrictEqual(counts, { made: 2, open: 1 })
+    assert.strictEqual(signals.pollEvery(), "2 seconds")
+  }))
+
 it.effect("the connection that receives keeps nothing of the request that watched first", () =>
   Effect.gen(function*() {
     class Request extends Context.Service<Request, string>()("test/Request") {}
