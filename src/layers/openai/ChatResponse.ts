@@ -53,7 +53,10 @@ const together = (before: Json.JsonObject | undefined, later: Json.JsonObject): 
     if (known !== undefined && more !== undefined) return [[name, together(known, more)]]
     return count === null || count === 0 ? [] : [[name, count]]
   })
-  return { ...before, ...Object.fromEntries(said) }
+  // a total is of what was said with it
+  const { total_tokens: _, ...counted } = before
+  const isTotal = later.total_tokens !== undefined || !TokenUsage.hasOutput(later)
+  return { ...(isTotal ? before : counted), ...Object.fromEntries(said) }
 }
 
 /** Characters of details and calls: more than an event holds, which the loop finds first where it is shown them. */

@@ -18,7 +18,7 @@ export const hasOutput = (usage: Json.JsonObject): boolean => (TokenCount.read(u
  * Token counts of a `usage` object: each `total` includes cached and reasoning tokens. Cached tokens are read from
  * `prompt_tokens_details` (OpenAI), `prompt_cache_hit_tokens` (DeepSeek) or `cached_tokens` (Moonshot). xAI counts reasoning
  * beside `completion_tokens`, not within: recognised by the sum, or by more reasoning than completion. Gemini counts it in
- * `total_tokens` only, as some gateways count what Claude cached: that is no reasoning.
+ * `total_tokens` only, beside a prompt that it counts; some gateways count what Claude cached so: that is no reasoning.
  */
 export const read = (usage: Json.JsonObject | undefined): typeof Response.Usage.Encoded => {
   const input = TokenCount.read(usage?.prompt_tokens)
@@ -29,14 +29,15 @@ export const read = (usage: Json.JsonObject | undefined): typeof Response.Usage.
     ?? TokenCount.read(usage?.cached_tokens)
   const cacheWrite = TokenCount.read(promptDetails?.cache_write_tokens)
   /** as gateways to Claude say it */
-  const cached = (TokenCount.read(usage?.cache_read_input_tokens) ?? cacheRead ?? 0)
-    + (TokenCount.read(usage?.cache_creation_input_tokens) ?? cacheWrite ?? 0)
+  const claudeRead = TokenCount.read(usage?.cache_read_input_tokens) ?? cacheRead ?? 0
+  const claudeWrite = TokenCount.read(usage?.cache_creation_input_tokens) ?? cacheWrite ?? 0
   const told = TokenCount.read(Json.object(usage?.completion_tokens_details)?.reasoning_tokens)
     ?? TokenCount.read(usage?.reasoning_tokens)
   const total = TokenCount.read(usage?.total_tokens)
   /** what the total counts, and neither prompt nor completion */
   const rest = total === undefined || completion === undefined ? 0 : total - (input ?? 0) - completion
-  const reasoning = told ?? (input !== undefined && rest > 0 && rest !== cached ? rest : undefined)
+  const isCached = [claudeRead, claudeWrite, claudeRead + claudeWrite].includes(rest)
+  const reasoning = told ?? (input !== undefined && input > 0 && rest > 0 && !isCached ? rest : undefined)
   const isBeside = reasoning !== undefined && completion !== undefined && reasoning > 0
     && (reasoning > completion || reasoning === rest)
   const output = isBeside ? TokenCount.read(completion + reasoning) : completion

@@ -133,6 +133,24 @@ describe("token usage", () => {
       [3, 3, undefined]
     ],
     [
+      "a server that says 0 for a prompt that it does not count",
+      { prompt_tokens: 0, completion_tokens: 50, total_tokens: 1050 },
+      [0, 0, undefined, undefined],
+      [50, 50, undefined]
+    ],
+    [
+      "a gateway to Claude whose prompt counts what was written to the cache, and not what was read",
+      {
+        prompt_tokens: 110,
+        completion_tokens: 4,
+        total_tokens: 1014,
+        cache_read_input_tokens: 900,
+        cache_creation_input_tokens: 100
+      },
+      [110, 110, undefined, undefined],
+      [4, 4, undefined]
+    ],
+    [
       "a server that counts no prompt",
       { completion_tokens: 4, total_tokens: 14 },
       [undefined, undefined, undefined, undefined],
@@ -176,6 +194,15 @@ describe("token usage", () => {
         OpenAi.finish("stop", { prompt_tokens: 10, completion_tokens: 2 })
       )
       assert.deepStrictEqual([found.total, found.output.total], [10, 2])
+    }))
+
+  it.effect("has no total of what was said before", () =>
+    Effect.gen(function*() {
+      const found = yield* usageOf(
+        { ...OpenAi.delta({ content: "a" }), usage: { prompt_tokens: 1000, completion_tokens: 0, total_tokens: 1000 } },
+        OpenAi.finish("stop", { prompt_tokens: 200, completion_tokens: 5 })
+      )
+      assert.deepStrictEqual([found.total, found.output.total], [200, 5])
     }))
 
   it.effect.each([{}, null, { queue_time: 1 }])(
