@@ -26,14 +26,22 @@ const rooted = (document: JsonSchema.Document<"draft-2020-12">): JsonSchema.Json
 }
 
 /**
- * Of a tool's arguments, by a JSON Schema of the application's own or the tool's schema. Lists that there are none where there are
- * none, since OpenAI refuses an object schema without properties.
+ * Of a tool's arguments, by a JSON Schema of the application's own or the tool's schema. Says that they are an object, and lists that
+ * there are none where there are none, as providers demand.
  */
 export const ofTool = (tool: Model.Tools[number]): JsonSchema.JsonSchema => {
   const own: unknown = "jsonSchema" in tool ? tool.jsonSchema : undefined
   const schema = own === undefined ? ofArguments(tool.parametersSchema) : own as JsonSchema.JsonSchema
-  return schema.type === "object" && schema.properties === undefined ? { ...schema, properties: {} } : schema
+  if (schema.type !== undefined && schema.type !== "object") return schema
+  if (schema.type === undefined && says.some((word) => word in schema)) return schema
+  const { not: _, ...others } = schema
+  // effect writes a struct without members as what is not null
+  const members = schema.properties === undefined && schema.type === undefined ? others : schema
+  return { type: "object", properties: {}, ...members }
 }
+
+/** What a schema without a type may say instead. */
+const says = ["$ref", "anyOf", "oneOf", "allOf"]
 
 /** Says that there are no others where the schema refuses them, which effect leaves out. */
 const ofArguments = (parameters: Schema.Constraint): JsonSchema.JsonSchema => {

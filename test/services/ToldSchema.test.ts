@@ -53,9 +53,20 @@ describe("the arguments of a tool", () => {
 
   it.each<readonly [string, Tool.Any]>([
     ["at all", Tool.make("look")],
+    ["in its struct", Tool.make("look", { parameters: Schema.Struct({}) })],
+    ["in its class", Tool.make("look", { parameters: class extends Schema.Class<any>("app/Look")({}) {} })],
+    ["and nobody says so", Tool.dynamic("look")],
     ["in a JSON Schema of the application's own", Tool.dynamic("look", { parameters: { type: "object" } })]
   ])("are listed though there are none %s, as OpenAI wants it", (_, tool) => {
     assert.deepInclude(ToldSchema.ofTool(tool), { type: "object", properties: {} })
+  })
+
+  it("are an object, though a JSON Schema of the application's own does not say so", () => {
+    const parameters = { properties: { city: {} }, not: { required: ["town"] } }
+    const told = ToldSchema.ofTool(Tool.dynamic("look", { parameters }))
+    assert.deepStrictEqual<unknown>(told, { type: "object", ...parameters })
+    const either = { anyOf: [{ type: "object" }] } as const
+    assert.deepStrictEqual<unknown>(ToldSchema.ofTool(Tool.dynamic("look", { parameters: either })), either)
   })
 
   it("are no others where the tool's schema refuses them, also with a name", () => {
