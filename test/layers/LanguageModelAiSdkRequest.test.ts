@@ -347,6 +347,18 @@ it.effect("an output schema uses the provider's own mode", () =>
     assert.include(JSON.stringify(generationConfig), "\"required\":[\"n\"]")
   }))
 
+it.effect("an object that is asked for by itself, of Claude, is asked for by a tool where its schema is open", () =>
+  Effect.gen(function*() {
+    const call = Schema.Struct({ total: Schema.optionalKey(Schema.Finite) })
+    const server = yield* OpenAi.make(claude)
+    yield* LanguageModel.generateObject({ prompt: "go", schema: call }).pipe(
+      Effect.provide(LanguageModelAiSdk.layer(Sdk.anthropic(server))),
+      Effect.exit
+    )
+    const { output_config, tool_choice, tools } = server.requests[0]!.body
+    assert.deepStrictEqual([output_config, tool_choice.type, tools.length], [undefined, "any", 1])
+  }))
+
 describe("an object that is asked for by itself, of OpenAI,", () => {
   /** What is generated, and the format in which it was asked for. */
   const generated = Effect.fnUntraced(function*(

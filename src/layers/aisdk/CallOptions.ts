@@ -14,6 +14,7 @@ import { toCodecOpenAI } from "effect/ai/OpenAiStructuredOutput"
 import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import { memoize } from "effect/Function"
+import type * as Schema from "effect/Schema"
 import * as ArgumentsSchema from "../provider/ArgumentsSchema.ts"
 import * as OrderRefusal from "../provider/OrderRefusal.ts"
 import * as ResponseFormat from "../provider/ResponseFormat.ts"
@@ -74,15 +75,19 @@ const toolFields = (call: LanguageModel.ProviderOptions, name: string) =>
     ? {}
     : { tools: call.tools.map(isClaude(name) ? toolOfClaude : toolOf), toolChoice: choiceOf(call) }
 
+/** Claude's package asks for an object of an open schema by a tool, which works wherever tools do. */
+const objectOf = (asked: { readonly objectName: string; readonly schema: Schema.Constraint }, model: string) => {
+  const output = { name: asked.objectName, schema: asked.schema }
+  return isClaude(model) ? ResponseFormat.asTold(output) : ResponseFormat.ofOnly(output)
+}
+
 /** OpenAI's package sends every schema as strict unless told otherwise; other packages ignore that option. */
 const formatFields = (
   { responseFormat: asked }: LanguageModel.ProviderOptions,
   { providerOptions }: Settings,
-  answer: ResponseFormat.ResponseFormat | undefined
+  { format: answer, name: model }: Way
 ) => {
-  const format = asked.type === "json"
-    ? ResponseFormat.ofOnly({ name: asked.objectName, schema: asked.schema })
-    : answer
+  const format = asked.type === "json" ? objectOf(asked, model) : answer
   if (format === undefined) return {}
   const { name, schema, strict } = format.json_schema
   return {
@@ -119,7 +124,7 @@ export const encode = (
       ...settings,
       prompt: promptOf(call, way),
       ...toolFields(call, way.name),
-      ...formatFields(call, settings, way.format)
+      ...formatFields(call, settings, way)
     }),
     catch: (cause) => new AiError.UnsupportedSchemaError({ description: cause instanceof Error ? cause.message : "" })
   })

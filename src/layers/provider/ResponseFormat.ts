@@ -99,9 +99,19 @@ const encoded = memoize((output: Asked) => ({ format: encode(output) }))
  */
 export const ofAnswer = (output: Asked): ResponseFormat | undefined => encoded(output).format
 
+/** With the schema as a model is told of it. Throws on one that JSON Schema cannot express. */
+export const asTold = ({ name, schema }: Asked): ResponseFormat => make(name, ToldSchema.of(schema), false)
+
 /**
- * For an answer that is asked for in no other way: as `ofAnswer`, but where the root is not an object as it is, since some providers
- * take that. Throws on a schema that JSON Schema cannot express.
+ * For an answer that is asked for in no other way: as `ofAnswer`, but where the root is not an object `asTold`, since some providers
+ * take that.
  */
-export const ofOnly = (output: Asked): ResponseFormat =>
-  ofAnswer(output) ?? make(output.name, ToldSchema.of(output.schema), false)
+export const ofOnly = (output: Asked): ResponseFormat => {
+  const formats = formatsOf(output.schema)
+  const format = formats.get(output.name) ?? ofAnswer(output) ?? asTold(output)
+  formats.set(output.name, format)
+  return format
+}
+
+/** By name: who asks for an object makes a new `Asked` each time. */
+const formatsOf = memoize((_: Schema.Constraint) => new Map<string, ResponseFormat>())

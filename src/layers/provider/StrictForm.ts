@@ -29,6 +29,7 @@ const keeps = (ast: SchemaAST.AST, seen: Set<SchemaAST.AST>): boolean => {
     case "Suspend":
       return keeps(ast.thunk(), seen)
     case "Any":
+    case "Never":
     case "Unknown":
     case "ObjectKeyword":
     case "Declaration":
