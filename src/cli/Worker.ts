@@ -5,9 +5,12 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import type * as Agent from "../Agent.ts"
+import type * as RunState from "../run/RunState.ts"
 import * as OpenCall from "../run/state/OpenCall.ts"
 import type * as Approver from "../services/Approver.ts"
 import * as SessionStore from "../services/SessionStore.ts"
@@ -52,11 +55,13 @@ export interface OpenCalls {
   readonly allowed: ReadonlyArray<AllowedCalls.AllowedCall>
   /** the tools of those that were asked about and have not begun, by the ids of the questions; `undefined`: unknown */
   readonly asked: ReadonlyMap<string, string> | undefined
+  /** whether the run has asked people, about these or others; so too where that is unknown */
+  readonly hasAsked: boolean
 }
 
-export const nothingOpen: OpenCalls = { params: new Map(), allowed: [], asked: new Map() }
+export const nothingOpen: OpenCalls = { params: new Map(), allowed: [], asked: new Map(), hasAsked: false }
 
-export const unknown: OpenCalls = { ...nothingOpen, asked: undefined }
+export const unknown: OpenCalls = { ...nothingOpen, asked: undefined, hasAsked: true }
 
 /** Makes the agent, unless a signal comes first. */
 export const open = (
@@ -104,12 +109,21 @@ const agent = Effect.fnUntraced(function*(settings: Settings) {
 const openCalls = (store: SessionStore.Store, canChange: boolean): Worker["openCalls"] => (sessionId) =>
   Effect.gen(function*() {
     const { state } = yield* Effect.provideService(Sessions.current(sessionId), SessionStore.SessionStore, store)
+    const asked = new Map(state.openCalls.flatMap(askedIn))
     return {
       params: new Map(state.openCalls.map((call) => [call.callId, OpenCall.final(call)])),
       allowed: canChange ? yield* AllowedCalls.of(store, sessionId, state) : [],
-      asked: new Map(state.openCalls.flatMap(askedIn))
+      asked,
+      hasAsked: asked.size > 0 || state.end?._tag === "RunSuspended" || (yield* hasAsked(store, sessionId, state))
     }
   }).pipe(Effect.orElseSucceed(() => unknown))
+
+const hasAsked = (store: SessionStore.Store, sessionId: string, { startSeq }: RunState.RunState) =>
+  store.read(sessionId, { from: startSeq }).pipe(
+    Stream.filter(({ _tag }) => _tag === "ApprovalRequested"),
+    Stream.runHead,
+    Effect.map(Option.isSome)
+  )
 
 const askedIn = (call: OpenCall.OpenCall): ReadonlyArray<readonly [approvalId: string, tool: string]> =>
   call.approvalId === undefined || OpenCall.hasStarted(call) ? [] : [[call.approvalId, call.tool]]
@@ -122,13 +136,13 @@ const approverOf = Effect.fnUntraced(function*(settings: Settings, root: Root.Ro
   const rules = new Set<string>()
   const paint = Paint.of(stderr, settings.isPlain)
   const { columns } = stderr
-  return (screen: Screen.Screen, { asked }: OpenCalls) =>
+  return (screen: Screen.Screen, { hasAsked }: OpenCalls) =>
     TerminalApprover.of(
       { root, screen, paint, columns, write: stderr.write, answer, shown, rules },
       {
         allowsAll: settings.allowsAll,
         isAttended: isTerminal && stderr.isTerminal,
-        hasAsked: asked === undefined || asked.size > 0
+        hasAsked
       }
     )
 })

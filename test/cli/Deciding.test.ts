@@ -24,13 +24,15 @@ interface Asking {
   readonly id?: string
   /** its process died before it suspended */
   readonly isLeft?: true
+  /** what came after it was suspended, of one call */
+  readonly later?: ReadonlyArray<Drafts.Placed>
   readonly model?: typeof Drafts.model
 }
 
 /** A place with a session suspended on one call of write_file for each of these names. */
 const waiting = Effect.fnUntraced(function*(
   names: ReadonlyArray<string> = ["a"],
-  { agent = AgentName.own, expiresAt, id = "waiting-one", isLeft, model = Drafts.model }: Asking = {}
+  { agent = AgentName.own, expiresAt, id = "waiting-one", isLeft, later = [], model = Drafts.model }: Asking = {}
 ) {
   const place = yield* workplace()
   const log = Drafts.log(
@@ -44,7 +46,8 @@ const waiting = Effect.fnUntraced(function*(
       params: write(name),
       ...(expiresAt === undefined ? {} : { expiresAt })
     })),
-    ...(isLeft ? [] : [Drafts.suspended])
+    ...(isLeft ? [] : [Drafts.suspended]),
+    ...later
   )
   yield* SessionStore.SessionStore.use((store) =>
     Effect.scoped(Effect.flatMap(
@@ -529,6 +532,27 @@ describe("without a terminal to ask at", () => {
       assert.deepStrictEqual([code, existsSync(join(root, "a.txt")), existsSync(join(root, "b.txt"))], [1, false, true])
       assert.deepStrictEqual((yield* answers).map(({ by }) => by), ["command"])
       assert.include((yield* on("approvals")).stdout, "1.0  write_file")
+    }))
+
+  const yes = { ...Drafts.approvalResolved("1.0", true), approvalId: "run-1/1.0" }
+  const [settled, paused] = [
+    { ...Drafts.settled("1.0", { _tag: "Succeeded", result: written }), tool: "write_file" },
+    { ...Drafts.toolPaused("1.0"), tool: "write_file" }
+  ]
+  const begun = [yes, Drafts.resumed(2), { ...Drafts.toolStarted("1.0", write("a")), tool: "write_file" }]
+
+  it.effect.each(
+    [
+      ["a dead process went on after it was answered", [...begun, settled]],
+      ["its call waits for another run", [...begun, paused, Drafts.suspended]]
+    ] as const
+  )("what a run asks next stays open where it has asked before, though %s", ([, later]) =>
+    Effect.gen(function*() {
+      const { id, on, root } = yield* waiting(["a"], { later })
+      const model = yield* OpenAiServer.make(Replies.calls(["write_file", write("b")]))
+      const { code } = yield* on("resume", ["--root", root, "--model", "m", id], { env: Replies.env(model) })
+      assert.strictEqual(code, 1)
+      assert.include((yield* on("approvals")).stdout, "write_file path=\"b.txt\"")
     }))
 
   it.effect("a message to a session that waits is answered, and what it asks for is denied", () =>
