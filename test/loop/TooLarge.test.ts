@@ -20,6 +20,7 @@ import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Family from "../support/Family.ts"
 import * as RunLog from "../support/RunLog.ts"
+import * as Suspended from "../support/Suspended.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
 import * as Watch from "../support/Watch.ts"
@@ -106,6 +107,17 @@ describe("what is more than an event holds", () => {
       const result = yield* untruncated(agent.resumeRun({ sessionId: "root" }))
       assert.strictEqual(result._tag, "Completed")
       assert.deepStrictEqual(RunLog.outcomes(yield* store.log("root")), ["1.0 NotEncodable"])
+    }))
+
+  it.effect("is not a person's reason that alone is just not too large", () =>
+    Effect.gen(function*() {
+      const made = yield* Suspended.make(TestAgent.work(1, "a"))
+      const reason = "x".repeat(SessionStore.maxContentBytes - 20)
+      yield* made.decide("1.0", { approved: false, reason })
+      const other = yield* Suspended.elsewhere(made)
+      yield* other.resume()
+      const [settled] = RunLog.only(yield* other.log, "ToolSettled")
+      assert.isTrue(settled?.outcome._tag === "Denied" && settled.outcome.reason === reason)
     }))
 
   it.effect("as a tool's failure is left out, which its outcome says", () =>

@@ -28,6 +28,8 @@ export const answered = ({ decision }: OpenCall.OpenCall): Outcome => ({
 export const storable = (outcome: Outcome, beside: object = {}): Outcome => {
   const bytes = TooLarge.bytesOf({ ...beside, outcome })
   if (bytes === undefined || Bounds.isSurelyWithin(outcome, short)) return outcome
+  // a person's reason was found to fit by itself
+  if (outcome._tag === "Denied" && bytes <= SessionStore.maxContentBytes + short) return outcome
   const message = `it has ${bytes} bytes of JSON, the limit is ${SessionStore.maxContentBytes}`
   return outcome._tag === "Succeeded"
     ? { _tag: "NotEncodable", message }
