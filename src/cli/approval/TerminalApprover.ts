@@ -133,7 +133,7 @@ const longestTop = 120
 /** How much there is to read, and its first line, which may have scrolled away; nothing for a short text. */
 const reminder = (text: string, columns: number): string => {
   const lines = text.split("\n")
-  const drawn = lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(TerminalText.width(line) / columns)), 0)
+  const drawn = lines.reduce((sum, line) => sum + TerminalText.rows(line, columns), 0)
   const [title = "", next = ""] = lines
   const top = title.endsWith(":") ? `${title} ${next}` : title
   return drawn <= mostLines ? "" : `↑ ${drawn} lines: ${TerminalText.cut(top, longestTop)}\n`

@@ -31,6 +31,20 @@ export const width = (text: string): number => {
   return cells
 }
 
+/** How many rows of so many columns a line takes at most. Tab stops begin anew with each row. */
+export const rows = (line: string, columns: number): number => {
+  let rows = 1
+  let cells = 0
+  for (const char of line) {
+    if (cells + (char === "\t" ? 1 : cellsOf(char)) > columns) {
+      rows++
+      cells = 0
+    }
+    cells = Math.min(after(cells, char), columns)
+  }
+  return rows
+}
+
 /** Pads a text with blanks to so many cells. */
 export const pad = (text: string, cells: number): string => text + " ".repeat(Math.max(0, cells - width(text)))
 

@@ -70,6 +70,22 @@ describe("text for a terminal", () => {
     assert.deepStrictEqual([TerminalText.cut("\tab", 9), TerminalText.cut("\ta", 9)], ["\t…", "\ta"])
   })
 
+  it("takes as many rows as a terminal draws, whose tab stops begin anew with each", () => {
+    for (
+      const [text, rows] of [
+        ["", 1],
+        ["x".repeat(50), 1],
+        ["x".repeat(51), 2],
+        ["日".repeat(26), 2],
+        [`${"x".repeat(48)}\t`, 1],
+        [`${"x".repeat(50)}\t${"y".repeat(42)}`, 2],
+        [`${"x".repeat(50)}\t${"y".repeat(43)}`, 3]
+      ] as const
+    ) {
+      assert.strictEqual(TerminalText.rows(text, 50), rows, JSON.stringify(text))
+    }
+  })
+
   it.effect.prop("made from any text is safe", [Schema.String], ([text]) =>
     Effect.sync(() => {
       assert.isTrue(isSafe(TerminalText.lines(text)))
