@@ -227,7 +227,7 @@ describe("docs/approvals.md, a question in a handler", () => {
           book: Effect.fnUntraced(function*() {
             const { idempotencyKey } = yield* ToolCall
             const where = yield* ToolCall.runAgent(asker, { input: "Where?" })
-            const runId = `${idempotencyKey}/2`
+            const runId = `${idempotencyKey}/b`
             return `${where}, ${yield* ToolCall.runAgent(asker, { runId, input: "When?" })}`
           })
         })
