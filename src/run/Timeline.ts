@@ -62,7 +62,7 @@ export interface DriveEnded {
   readonly runId: string
   readonly run: number
   readonly drive: number
-  /** of a drive that died, or that a copy was cut in: when it was last at work */
+  /** of a drive that died or was aborted, or that a copy was cut in: when it was last at work, as far as the log tells */
   readonly at: number
   /** `null`: it goes on, or its process died */
   readonly end: RunEvent.End | null
