@@ -34,6 +34,17 @@ const askedInTools = (...after: ReadonlyArray<Drafts.Placed>) => {
   return toAbort([{ ...begun!, agent: "test/Tested" } as Drafts.Placed, ...rest, ...after], "run-1")
 }
 
+/** A reconciler that knows what became of a call once it is let. */
+const waitingReconciler = Effect.gen(function*() {
+  const [reached, known] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+  const reconcile = () =>
+    Deferred.succeed(reached, undefined).pipe(
+      Effect.andThen(Deferred.await(known)),
+      Effect.as({ _tag: "Done", result: "paid" } as const)
+    )
+  return { know: Deferred.succeed(known, undefined), reached, reconcile }
+})
+
 it.effect("it is carried out by the next drive where the one that heard of it was refused", () =>
   Effect.gen(function*() {
     const { log, service } = yield* asked
@@ -128,12 +139,7 @@ describe("once its dead drive had accepted it", () => {
   const carriedOut = Effect.fnUntraced(function*(takenUp: "by recovery" | "by its request sent again") {
     const store = yield* accepted
     const { agent, close } = yield* TestAgent.make([], { store })
-    const [reached, known] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
-    const reconcile = () =>
-      Deferred.succeed(reached, undefined).pipe(
-        Effect.andThen(Deferred.await(known)),
-        Effect.as({ _tag: "Done", result: "paid" } as const)
-      )
+    const { know, reached, reconcile } = yield* waitingReconciler
     const taking = takenUp === "by recovery"
       ? Effect.map(agent.recover(), ({ runs }) => runs[0]!)
       : agent.start({ sessionId: "s", runId: "run-1", input: "go" })
@@ -145,7 +151,7 @@ describe("once its dead drive had accepted it", () => {
     yield* Deferred.await(reached)
     const again = yield* Effect.forkChild(agent.abort("s"), { startImmediately: true })
     yield* TestClock.adjust("1 minute")
-    return { again, close, know: Deferred.succeed(known, undefined), result, store }
+    return { again, close, know, result, store }
   })
 
   it.effect.each(["by recovery", "by its request sent again"] as const)(
@@ -171,12 +177,7 @@ describe("once its dead drive had accepted it", () => {
       Effect.gen(function*() {
         const store = yield* accepted
         const { agent } = yield* TestAgent.make([], { store })
-        const [reached, known] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
-        const reconcile = () =>
-          Deferred.succeed(reached, undefined).pipe(
-            Effect.andThen(Deferred.await(known)),
-            Effect.as({ _tag: "Done", result: "paid" } as const)
-          )
+        const { know, reached, reconcile } = yield* waitingReconciler
         const { runs } = yield* Effect.provideService(agent.recover(), Reconciler.Reconciler, { reconcile })
         yield* Deferred.await(reached)
         store.onAppend = () => Effect.never
@@ -186,7 +187,7 @@ describe("once its dead drive had accepted it", () => {
           early ? abort : Effect.andThen(Effect.sleep("1 second"), abort),
           { startImmediately: true }
         )
-        yield* Deferred.succeed(known, undefined)
+        yield* know
         yield* TestClock.adjust("20 seconds")
         yield* Fiber.join(aborting)
         assert.strictEqual((yield* Effect.flip(result)).reason._tag, "AbortedBeforeStart")
@@ -218,18 +219,13 @@ it.effect("no answer is taken while it is carried out, and whoever gave it hears
     ]
     const store = yield* toAbort(drafts, "run-1")
     const { agent } = yield* TestAgent.make([], { store })
-    const [reached, known] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
-    const reconcile = () =>
-      Deferred.succeed(reached, undefined).pipe(
-        Effect.andThen(Deferred.await(known)),
-        Effect.as({ _tag: "Done", result: "paid" } as const)
-      )
+    const { know, reached, reconcile } = yield* waitingReconciler
     const { runs } = yield* Effect.provideService(agent.recover(), Reconciler.Reconciler, { reconcile })
     yield* Deferred.await(reached)
     const decision = { sessionId: "s", approvalId: "1.1", approved: false }
     const deciding = yield* Effect.forkChild(Effect.flip(agent.decide(decision)), { startImmediately: true })
     yield* TestClock.adjust("1 second")
-    yield* Deferred.succeed(known, undefined)
+    yield* know
     yield* runs[0]!.result
     assert.strictEqual((yield* Fiber.join(deciding)).reason._tag, "ApprovalNotOpen")
     const log = yield* store.log("s")

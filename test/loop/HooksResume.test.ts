@@ -175,29 +175,44 @@ describe("a call whose question another drive left", () => {
       })
   )
 
+  /** A hook looks at a call, and would say `word` of it, while a person decides about that; it says nothing when it is asked again. */
+  const decidedMeanwhile = Effect.fnUntraced(function*(
+    word: ToolDecision,
+    decision?: Parameters<Suspended.Suspended["decide"]>[1],
+    maxParallel = 1
+  ) {
+    const [looking, letGo] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+    const made = yield* Suspended.make([TestAgent.work(1, "a"), TestAgent.work(2, "b")])
+    yield* made.decide("1.1", { approved: false })
+    const seen: Array<unknown> = []
+    const hook: Hook = {
+      name: "slow",
+      beforeToolCall: ({ params }) =>
+        Effect.suspend(() =>
+          seen.push(params) > 1
+            ? Effect.void
+            : Effect.as(Effect.andThen(Deferred.succeed(looking, undefined), Deferred.await(letGo)), word)
+        )
+    }
+    const other = yield* Suspended.elsewhere(made, { agent: { hooks: [hook], toolPolicy: { maxParallel } } })
+    const resuming = yield* Effect.forkChild(other.resume())
+    yield* Deferred.await(looking)
+    yield* other.decide("1.0", decision)
+    yield* Deferred.succeed(letGo, undefined)
+    yield* Fiber.join(resuming)
+    const log = yield* other.log
+    assert.deepStrictEqual(RunLog.violations(log), [])
+    const [settled] = RunLog.only(log, "ToolSettled").filter(({ callId }) => callId === "1.0")
+    return { ran: other.ran, seen, settled }
+  })
+
   it.effect.each(cases.flatMap((one) => [1, 2].map((maxParallel) => ({ ...one, maxParallel }))))(
     "has the outcome that a person gives while a hook looks at it: $decision, $word, $maxParallel at once",
     ({ decision, maxParallel, outcome, word }) =>
       Effect.gen(function*() {
-        const [looking, letGo] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
-        const made = yield* Suspended.make([TestAgent.work(1, "a"), TestAgent.work(2, "b")])
-        yield* made.decide("1.1", { approved: false })
-        const hook: Hook = {
-          name: "slow",
-          beforeToolCall: () =>
-            Effect.as(Effect.andThen(Deferred.succeed(looking, undefined), Deferred.await(letGo)), word)
-        }
-        const other = yield* Suspended.elsewhere(made, { agent: { hooks: [hook], toolPolicy: { maxParallel } } })
-        const resuming = yield* Effect.forkChild(other.resume())
-        yield* Deferred.await(looking)
-        yield* other.decide("1.0", decision)
-        yield* Deferred.succeed(letGo, undefined)
-        yield* Fiber.join(resuming)
-        const log = yield* other.log
-        const settled = RunLog.only(log, "ToolSettled").filter(({ callId }) => callId === "1.0")
-        assert.deepStrictEqual(settled.map(({ hook, outcome }) => [hook, outcome]), [[undefined, outcome]])
-        assert.deepStrictEqual(other.ran, [])
-        assert.deepStrictEqual(RunLog.violations(log), [])
+        const { ran, settled } = yield* decidedMeanwhile(word, decision, maxParallel)
+        assert.deepStrictEqual([settled?.hook, settled?.outcome], [undefined, outcome])
+        assert.deepStrictEqual(ran, [])
       })
   )
 
@@ -205,26 +220,8 @@ describe("a call whose question another drive left", () => {
     "is judged again with the arguments that a person gives while a hook looks at others: %o",
     (word) =>
       Effect.gen(function*() {
-        const [looking, letGo] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
-        const made = yield* Suspended.make([TestAgent.work(1, "a")])
-        const seen: Array<unknown> = []
-        const hook: Hook = {
-          name: "slow",
-          beforeToolCall: ({ params }) =>
-            Effect.suspend(() =>
-              seen.push(params) > 1
-                ? Effect.void
-                : Effect.as(Effect.andThen(Deferred.succeed(looking, undefined), Deferred.await(letGo)), word)
-            )
-        }
-        const other = yield* Suspended.elsewhere(made, { agent: { hooks: [hook] } })
-        const resuming = yield* Effect.forkChild(other.resume())
-        yield* Deferred.await(looking)
-        yield* other.decide("1.0", { params: { n: 5 } })
-        yield* Deferred.succeed(letGo, undefined)
-        yield* Fiber.join(resuming)
-        assert.deepStrictEqual([seen, other.ran], [[{ n: 1 }, { n: 5 }], [5]])
-        assert.deepStrictEqual(RunLog.violations(yield* other.log), [])
+        const { ran, seen } = yield* decidedMeanwhile(word, { params: { n: 5 } })
+        assert.deepStrictEqual([seen, ran], [[{ n: 1 }, { n: 5 }], [5]])
       })
   )
 
@@ -232,23 +229,8 @@ describe("a call whose question another drive left", () => {
     "is judged by hooks although a person allows it while one looks, %d at once",
     (maxParallel) =>
       Effect.gen(function*() {
-        const [looking, letGo] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
-        const made = yield* Suspended.make([TestAgent.work(1, "a"), TestAgent.work(2, "b")])
-        yield* made.decide("1.1", { approved: false })
-        const hook: Hook = {
-          name: "slow",
-          beforeToolCall: () =>
-            Effect.as(Effect.andThen(Deferred.succeed(looking, undefined), Deferred.await(letGo)), words.Deny)
-        }
-        const other = yield* Suspended.elsewhere(made, { agent: { hooks: [hook], toolPolicy: { maxParallel } } })
-        const resuming = yield* Effect.forkChild(other.resume())
-        yield* Deferred.await(looking)
-        yield* other.decide("1.0")
-        yield* Deferred.succeed(letGo, undefined)
-        yield* Fiber.join(resuming)
-        assert.deepStrictEqual(other.ran, [])
-        const settled = RunLog.only(yield* other.log, "ToolSettled").map(({ callId, hook }) => [callId, hook])
-        assert.sameDeepMembers(settled, [["1.0", "slow"], ["1.1", undefined]])
+        const { ran, settled } = yield* decidedMeanwhile(words.Deny, undefined, maxParallel)
+        assert.deepStrictEqual([settled?.hook, ran], ["slow", []])
       })
   )
 })

@@ -114,4 +114,4 @@ export const ofOnly = (output: Asked): ResponseFormat => {
 }
 
 /** By name: who asks for an object makes a new `Asked` each time. */
-const formatsOf = memoize((_: Schema.Constraint) => new Map<string, ResponseFormat>())
+const formatsOf = memoize<Schema.Constraint, Map<string, ResponseFormat>>(() => new Map())
