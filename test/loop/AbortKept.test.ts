@@ -151,7 +151,7 @@ describe("once its dead drive had accepted it", () => {
     yield* Deferred.await(reached)
     const again = yield* Effect.forkChild(agent.abort("s"), { startImmediately: true })
     yield* TestClock.adjust("1 minute")
-    return { again, close, know, result, store }
+    return { again, agent, close, know, result, store }
   })
 
   it.effect.each(["by recovery", "by its request sent again"] as const)(
@@ -193,6 +193,21 @@ describe("once its dead drive had accepted it", () => {
         assert.strictEqual((yield* Effect.flip(result)).reason._tag, "AbortedBeforeStart")
       })
   )
+
+  it.effect("other aborts wait for what the application said to be stored", () =>
+    Effect.gen(function*() {
+      const { agent, know, result, store } = yield* carriedOut("by its request sent again")
+      const held = TestStore.holding(() => true)
+      store.onAppend = held.onAppend
+      yield* know
+      yield* held.reached
+      const late = yield* Effect.forkChild(agent.abort("s"), { startImmediately: true })
+      yield* TestClock.adjust("4 seconds")
+      yield* held.release
+      yield* Fiber.join(late)
+      assert.strictEqual((yield* Fiber.join(result))._tag, "Aborted")
+      assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), ["1.0 Succeeded", "1.1 Interrupted"])
+    }))
 
   it.effect("a shutdown leaves it to the next process", () =>
     Effect.gen(function*() {

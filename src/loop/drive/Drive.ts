@@ -9,6 +9,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
+import { identity } from "effect/Function"
 import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
 import * as RunError from "../../run/RunError.ts"
@@ -17,6 +18,7 @@ import * as Alarm from "../../services/fibers/Alarm.ts"
 import * as Detached from "../../services/fibers/Detached.ts"
 import * as Grace from "../../services/Grace.ts"
 import * as LeaveBehind from "../../services/LeaveBehind.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
 import * as CallAround from "../env/CallAround.ts"
 import * as DriveRequest from "../env/DriveRequest.ts"
 import * as Env from "../env/Env.ts"
@@ -153,20 +155,28 @@ const prepared = (
       if (found._tag !== "Ready" || !RunState.isOpen(found.state)) {
         return Effect.succeed(found)
       }
-      live.isAborting = AfterCrash.onlyAborts(request, found)
-      if (live.isAborting && live.aborting !== undefined && found.state.openCalls.length > 0) {
+      const isAborting = AfterCrash.onlyAborts(request, found)
+      if (isAborting && live.aborting !== undefined && found.state.openCalls.length > 0) {
         Deferred.doneUnsafe(live.aborting, Exit.void)
       }
-      return AfterCrash.recovered(services, request, found, live.budget, settled(live))
+      return AfterCrash.recovered(services, request, found, live.budget, isAborting ? closing(live) : identity)
     }
   )
 
-/** The application has said what became of calls: an abort that waited for that no longer waits for a store that hangs. */
-const settled = (live: Live.Live): Effect.Effect<void> =>
+/**
+ * Around what the application says of calls, where an abort is all that follows. Another abort does not cut that off; from then on it does
+ * not wait for a store that hangs, longer than the grace period.
+ */
+const closing = (live: Live.Live) => (asking: Asking): Asking =>
   Effect.suspend(() => {
-    live.isAborting = false
-    return live.abortDue === undefined ? Effect.void : Effect.sync(() => void Detached.startHere(live.abortAsked()))
+    live.closing = "asking"
+    return Effect.map(asking, () => {
+      live.closing = "storing"
+      if (live.abortDue !== undefined) Detached.startHere(live.abortAsked())
+    })
   })
+
+type Asking = Effect.Effect<void, SessionStore.StoreError>
 
 /** Begins the work on the run, but takes no turn where it has died too often. */
 const begin = (driving: Driving, found: Opening.Ready): Effect.Effect<Ended.Ended, RunError.RunError> =>

@@ -55,7 +55,7 @@ export class Live implements Runs.LiveRun {
   readonly budget: Budget.Budget
   /** completes once the drive's first event is stored, or fails with why there is none */
   readonly firstEvent = Deferred.makeUnsafe<void, RunError.RunError>()
-  /** of a run that was found, and of no other: completes once `isAborting` is set, where calls were left open */
+  /** of a run that was found, and of no other: completes once nothing but an abort follows, where calls were left open */
   readonly aborting: Deferred.Deferred<void> | undefined
   readonly ended = Deferred.makeUnsafe<RunResult.RunResult<unknown>, RunError.RunError>()
   /** hold the run until its end is told */
@@ -74,8 +74,8 @@ export class Live implements Runs.LiveRun {
   stopped: Stop | undefined
   /** set where an abort waits for the first event: no turn begins after that; completes once the abort is announced */
   abortDue: Deferred.Deferred<void> | undefined
-  /** while the application says what became of calls, and an abort that a dead drive had accepted is all that follows */
-  isAborting = false
+  /** where an abort that a dead drive had accepted is all that follows: the application says what became of calls, or that is stored */
+  closing: "asking" | "storing" | undefined
   /** the state of a run that is suspended with calls that wait for other runs */
   waiting: RunState.RunState | undefined
   /** interrupts the part of the drive under way */
@@ -185,26 +185,26 @@ export class Live implements Runs.LiveRun {
 
   #request(isInLog: boolean): Effect.Effect<void> {
     const accepted = Effect.suspend(() => {
-      if (!this.isAborting && (!isInLog || this.env !== undefined)) return this.#carryOut()
+      const { closing } = this
+      if (closing === undefined && (!isInLog || this.env !== undefined)) return this.#carryOut()
       // an abort before the first event is not stored, and the run would be found again: it waits, for the grace period
       this.abortDue ??= Deferred.makeUnsafe()
-      return Effect.andThen(Grace.within(this.begun), Effect.suspend(() => this.#carryOut()))
+      return Effect.andThen(Grace.within(this.begun), Effect.suspend(() => this.#carryOut(closing)))
     })
     // an interrupted caller has announced the abort or has not: the next caller does not wait for one that never comes
     return Effect.andThen(Effect.uninterruptible(accepted), Effect.suspend(() => this.#over()))
   }
 
   /** Announces a requested abort, and cuts the run off, or leaves that to its drive. */
-  #carryOut(): Effect.Effect<void> {
+  #carryOut(since = this.closing): Effect.Effect<void> {
     // the application may take its time to say what became of calls: cut off here, the next drive would only ask it again
-    if (this.isAborting) return Effect.void
+    if (this.closing === "asking" || this.closing !== since) return Effect.void
     const cut = () => cutOff(this, requested)
     const isStopped = this.stopped !== undefined && !goesOn(this.stopped)
     if (this.env === undefined || isStopped) return Effect.sync(cut)
     if (this.#isAnnounced) return Effect.void
     this.#isAnnounced = true
     const { abortDue } = this
-    // the run may have ended by itself before this runs
     const announced = Grace.within(Effect.suspend(() => this.#announce()))
     return Effect.map(announced, abortDue === undefined ? cut : () => Deferred.doneUnsafe(abortDue, Exit.void))
   }
@@ -215,7 +215,7 @@ export class Live implements Runs.LiveRun {
     return this.#over()
   }
 
-  /** Stores that an abort was accepted. Answers after that would not count. */
+  /** Stores that an abort was accepted, unless the run has ended by itself. Answers after that would not count. */
   #announce(): Effect.Effect<void> {
     if (this.env === undefined) return Effect.void
     const { journal, waitingCalls } = this.env

@@ -25,14 +25,14 @@ export const onlyAborts = ({ begin: asked }: DriveRequest.DriveRequest, { begin,
 /**
  * Ends a drive that died. If something follows, the end is stored together with the first event of that, so that nobody finds one
  * without the other; if the run is over with it, it is stored alone. If the run is not continued after all, the log stays as it is.
- * `onSettled` is run before anything is stored, once it is known what became of the calls.
+ * `around` is put around what the application is asked before anything is stored.
  */
 export const recovered = Effect.fnUntraced(function*(
   services: Env.Services,
   request: DriveRequest.DriveRequest,
   opened: Opening.Ready,
   budget: Budget.Budget,
-  onSettled: Effect.Effect<void>
+  around: (asking: Effect.Effect<void, SessionStore.StoreError>) => Effect.Effect<void, SessionStore.StoreError>
 ): Effect.fn.Return<Opening.Opened, SessionStore.StoreError> {
   const { agent, handlers: { tools } } = request.brief
   const { sessionId, settings } = request
@@ -41,8 +41,8 @@ export const recovered = Effect.fnUntraced(function*(
   const { first, flush, second } = HeldBack.make(opened.session, (events) => observing.publish(events))
   const env = Env.make(services, request, Env.nobody(budget), { ...opened, session: first })
   const isResumed = opened.begin._tag === "Resume"
-  yield* Recovery.recover(env, store, isResumed && (yield* Deaths.areTooMany(store, sessionId, opened.state)))
-  yield* onSettled
+  const areTooMany = isResumed && (yield* Deaths.areTooMany(store, sessionId, opened.state))
+  yield* around(Recovery.recover(env, store, areTooMany))
   const state = env.journal.state
   const isOver = onlyAborts(request, opened) || (isResumed && state.end?._tag === "RunLimited")
   if (!isOver) return { ...opened, session: second, state, transcript: env.journal.transcript }
