@@ -225,6 +225,36 @@ describe("a call whose question another drive left", () => {
       })
   )
 
+  it.effect("has nothing of what a hook said of other arguments, though the run is aborted while it runs", () =>
+    Effect.gen(function*() {
+      const [looking, letGo] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const made = yield* Suspended.make([TestAgent.work(1, "a")])
+      let asked = 0
+      const hook: Hook = {
+        name: "slow",
+        beforeToolCall: () =>
+          Effect.suspend(() =>
+            asked++ > 0
+              ? Effect.void
+              : Effect.as(Effect.andThen(Deferred.succeed(looking, undefined), Deferred.await(letGo)), words.Answer)
+          ),
+        afterToolCall: () => Effect.void
+      }
+      const running = yield* Deferred.make<void>()
+      const other = yield* Suspended.elsewhere(made, {
+        agent: { hooks: [hook] },
+        tool: () => Effect.andThen(Deferred.succeed(running, undefined), Effect.never)
+      })
+      const resuming = yield* Effect.forkChild(other.resume())
+      yield* Deferred.await(looking)
+      yield* other.decide("1.0", { params: { n: 5 } })
+      yield* Deferred.succeed(letGo, undefined)
+      yield* Deferred.await(running)
+      yield* other.agent.abort("s")
+      yield* Fiber.join(resuming)
+      assert.deepStrictEqual(RunLog.outcomes(yield* other.log), ["1.0 Interrupted"])
+    }))
+
   it.effect.each([1, 2])(
     "is judged by hooks although a person allows it while one looks, %d at once",
     (maxParallel) =>

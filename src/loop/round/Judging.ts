@@ -51,7 +51,10 @@ export const judge = (env: Env.Env, known: Call): Judged => {
       const now = asItIs(env, call)
       if (!ToolHooks.isAsked(env, now)) return awaited(byRules(env, now))
       // hooks have looked at other arguments
-      if (now.decision?.params !== undefined && call.decision === undefined) return awaited(judge(env, now))
+      if (now.decision?.params !== undefined && call.decision === undefined) {
+        env.hooks.held?.delete(call.callId)
+        return awaited(judge(env, now))
+      }
       return prepared._tag === "Settle"
         ? Effect.succeed({ ...prepared, call })
         : awaited(byRules(env, prepared.call))
