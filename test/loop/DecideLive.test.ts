@@ -103,6 +103,26 @@ describe("while the approver here is asked", () => {
       })
   )
 
+  it.effect("nor does a call start that waited for another one", () =>
+    Effect.gen(function*() {
+      const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "AbortRequested"))
+      const [running, letGo] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const { agent, log } = yield* Suspended.before([[TestAgent.look(1, "a"), TestAgent.look(2, "b")]], {
+        store: yield* TestStore.make(held.onAppend),
+        tool: () => Effect.as(Effect.andThen(Deferred.succeed(running, undefined), Deferred.await(letGo)), "done")
+      })
+      const run = yield* agent.start(Suspended.go)
+      yield* Deferred.await(running)
+      const aborting = yield* Effect.forkChild(run.abort)
+      yield* held.reached
+      yield* Deferred.succeed(letGo, undefined)
+      yield* TestClock.adjust("1 second")
+      yield* held.release
+      yield* Fiber.join(aborting)
+      assert.lengthOf(RunLog.only(yield* log, "ToolStarted"), 1)
+      assert.deepStrictEqual(RunLog.outcomes(yield* log), ["1.0 Succeeded", "1.1 NotExecuted(aborted)"])
+    }))
+
   it.effect("the first of two answers counts", () =>
     Effect.gen(function*() {
       const made = yield* asked()
