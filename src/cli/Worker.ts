@@ -5,7 +5,6 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
@@ -16,6 +15,7 @@ import type * as Approver from "../services/Approver.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import * as Sessions from "../Sessions.ts"
 import * as AllowedCalls from "./AllowedCalls.ts"
+import * as AnsweredBy from "./approval/AnsweredBy.ts"
 import * as TerminalApprover from "./approval/TerminalApprover.ts"
 import * as CliAgent from "./CliAgent.ts"
 import * as Database from "./Database.ts"
@@ -55,7 +55,7 @@ export interface OpenCalls {
   readonly allowed: ReadonlyArray<AllowedCalls.AllowedCall>
   /** the tools of those that were asked about and have not begun, by the ids of the questions; `undefined`: unknown */
   readonly asked: ReadonlyMap<string, string> | undefined
-  /** whether the run has asked people, about these or others; so too where that is unknown */
+  /** whether the run has asked people, about these or others, and not only where nobody was; so too where that is unknown */
   readonly hasAsked: boolean
 }
 
@@ -109,20 +109,22 @@ const agent = Effect.fnUntraced(function*(settings: Settings) {
 const openCalls = (store: SessionStore.Store, canChange: boolean): Worker["openCalls"] => (sessionId) =>
   Effect.gen(function*() {
     const { state } = yield* Effect.provideService(Sessions.current(sessionId), SessionStore.SessionStore, store)
-    const asked = new Map(state.openCalls.flatMap(askedIn))
     return {
       params: new Map(state.openCalls.map((call) => [call.callId, OpenCall.final(call)])),
       allowed: canChange ? yield* AllowedCalls.of(store, sessionId, state) : [],
-      asked,
-      hasAsked: asked.size > 0 || state.end?._tag === "RunSuspended" || (yield* hasAsked(store, sessionId, state))
+      asked: new Map(state.openCalls.flatMap(askedIn)),
+      hasAsked: state.end?._tag === "RunSuspended" || (yield* hasAsked(store, sessionId, state))
     }
   }).pipe(Effect.orElseSucceed(() => unknown))
 
 const hasAsked = (store: SessionStore.Store, sessionId: string, { startSeq }: RunState.RunState) =>
   store.read(sessionId, { from: startSeq }).pipe(
-    Stream.filter(({ _tag }) => _tag === "ApprovalRequested"),
-    Stream.runHead,
-    Effect.map(Option.isSome)
+    Stream.runFold(() => new Set<string>(), (asked, event) => {
+      if (event._tag === "ApprovalRequested") asked.add(event.approvalId)
+      if (event._tag === "ApprovalResolved" && AnsweredBy.isNoPerson(event.by)) asked.delete(event.approvalId)
+      return asked
+    }),
+    Effect.map((asked) => asked.size > 0)
   )
 
 const askedIn = (call: OpenCall.OpenCall): ReadonlyArray<readonly [approvalId: string, tool: string]> =>

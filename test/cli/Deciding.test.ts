@@ -5,6 +5,7 @@ import { TestClock } from "effect/testing"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as AgentName from "../../src/cli/AgentName.ts"
+import * as AnsweredBy from "../../src/cli/approval/AnsweredBy.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as Drafts from "../support/Drafts.ts"
@@ -553,6 +554,15 @@ describe("without a terminal to ask at", () => {
       const { code } = yield* on("resume", ["--root", root, "--model", "m", id], { env: Replies.env(model) })
       assert.strictEqual(code, 1)
       assert.include((yield* on("approvals")).stdout, "write_file path=\"b.txt\"")
+    }))
+
+  it.effect("what a run asks next is denied where it has asked nobody before", () =>
+    Effect.gen(function*() {
+      const no = { ...yes, approved: false, by: AnsweredBy.nobody }
+      const { id, on, root } = yield* waiting(["a"], { isLeft: true, later: [no] })
+      const model = yield* OpenAiServer.make(Replies.calls(["write_file", write("b")]), Replies.says("Then not."))
+      const { code, stdout } = yield* on("resume", ["--root", root, "--model", "m", id], { env: Replies.env(model) })
+      assert.deepStrictEqual([code, stdout], [0, "Then not.\n"])
     }))
 
   it.effect("a message to a session that waits is answered, and what it asks for is denied", () =>

@@ -7,4 +7,7 @@ export const person = "terminal"
 
 const here: ReadonlyArray<string | undefined> = [flag, nobody, rule, person]
 
+/** Where nobody was asked. */
+export const isNoPerson = (by: string | undefined): boolean => by === flag || by === nobody
+
 export const isHere = (by: string | undefined): boolean => here.includes(by)

@@ -48,7 +48,7 @@ const nothing: Excerpt = { shown: [], left: [] }
 /** The first lines that fit; of a first line that alone does not, its beginning. */
 const beginning = (lines: ReadonlyArray<string>, rows: number, columns: number): Excerpt => {
   let used = 0
-  const fitting = lines.findIndex((line) => (used += TerminalText.rows(line, columns)) > rows)
+  const fitting = lines.findIndex((line) => (used += Math.max(1, Math.ceil(TerminalText.width(line) / columns))) > rows)
   if (fitting === -1) return { shown: lines, left: [] }
   if (fitting > 0) return { shown: lines.slice(0, fitting), left: [{ amount: lines.length - fitting, noun: "line" }] }
   const cut = TerminalText.cut(lines[0]!, rows * columns)
