@@ -5,6 +5,7 @@
  */
 import * as JsonPointer from "effect/JsonPointer"
 import type * as JsonSchema from "effect/JsonSchema"
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import type * as Model from "./Model.ts"
@@ -32,15 +33,17 @@ const rooted = (document: JsonSchema.Document<"draft-2020-12">): JsonSchema.Json
 export const ofTool = (tool: Model.Tools[number]): JsonSchema.JsonSchema => {
   const own: unknown = "jsonSchema" in tool ? tool.jsonSchema : undefined
   const schema = own === undefined ? ofArguments(tool.parametersSchema) : own as JsonSchema.JsonSchema
-  if (schema.type !== undefined && schema.type !== "object") return schema
-  if (schema.type === undefined && says.some((word) => word in schema)) return schema
-  const { not: _, ...others } = schema
-  // effect writes a struct without members as what is not null
-  const members = schema.properties === undefined && schema.type === undefined ? others : schema
-  return { type: "object", properties: {}, ...members }
+  if (typeof schema !== "object" || says.some((word) => word in schema)) return schema
+  const { not, properties = {}, type = "object", ...others } = schema
+  if (type !== "object") return schema
+  return { type, properties, ...others, ...(not === undefined || isNull(not) ? {} : { not }) }
 }
 
-/** What a schema without a type may say instead. */
+/** effect writes a struct without members as what is not null. */
+const isNull = (schema: unknown): boolean =>
+  Predicate.isObject(schema) && "type" in schema && schema.type === "null" && Object.keys(schema).length === 1
+
+/** What a schema may say at its root instead of a type. */
 const says = ["$ref", "anyOf", "oneOf", "allOf"]
 
 /** Says that there are no others where the schema refuses them, which effect leaves out. */

@@ -1,6 +1,7 @@
 /** What a model is told of a schema: an object at its root, whatever effect makes of a name. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
+import type * as JsonSchema from "effect/JsonSchema"
 import * as Schema from "effect/Schema"
 import * as ToldSchema from "../../src/services/ToldSchema.ts"
 
@@ -61,12 +62,16 @@ describe("the arguments of a tool", () => {
     assert.deepInclude(ToldSchema.ofTool(tool), { type: "object", properties: {} })
   })
 
-  it("are an object, though a JSON Schema of the application's own does not say so", () => {
-    const parameters = { properties: { city: {} }, not: { required: ["town"] } }
-    const told = ToldSchema.ofTool(Tool.dynamic("look", { parameters }))
-    assert.deepStrictEqual<unknown>(told, { type: "object", ...parameters })
-    const either = { anyOf: [{ type: "object" }] } as const
-    assert.deepStrictEqual<unknown>(ToldSchema.ofTool(Tool.dynamic("look", { parameters: either })), either)
+  it.each<readonly [string, JsonSchema.JsonSchema, object]>([
+    ["says no type", { properties: { city: {} } }, { type: "object", properties: { city: {} } }],
+    ["says what they are not", { not: { required: ["town"] } }, {
+      type: "object",
+      properties: {},
+      not: { required: ["town"] }
+    }],
+    ["says what they may be", { anyOf: [{ type: "object" }] }, { anyOf: [{ type: "object" }] }]
+  ])("are an object, though a JSON Schema of the application's own %s", (_, parameters, told) => {
+    assert.deepStrictEqual<unknown>(ToldSchema.ofTool(Tool.dynamic("look", { parameters })), told)
   })
 
   it("are no others where the tool's schema refuses them, also with a name", () => {

@@ -76,10 +76,10 @@ const quiet = (warnings: StreamStart["warnings"], caller: Failures.Caller): Stre
   return told as unknown as StreamStart["warnings"]
 }
 
-/** What an answer that does not count has used, where its provider says so; zeros say nothing. */
+/** What an answer that does not count has used, where its provider says so. */
 const used = ({ usage }: Finish, out: Array<Part>): void => {
   const counts = StreamParts.usage(usage ?? {})
-  const isCounted = (counts.inputTokens.total ?? 0) + (counts.outputTokens.total ?? 0) > 0
+  const isCounted = counts.inputTokens.total !== undefined || counts.outputTokens.total !== undefined
   if (isCounted) out.push(UsedSoFar.part(counts))
 }
 

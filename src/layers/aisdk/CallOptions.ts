@@ -75,10 +75,11 @@ const toolFields = (call: LanguageModel.ProviderOptions, name: string) =>
     ? {}
     : { tools: call.tools.map(isClaude(name) ? toolOfClaude : toolOf), toolChoice: choiceOf(call) }
 
-/** Claude's package asks for an object of an open schema by a tool, which works wherever tools do. */
+/** Claude's package asks for an object of an open schema by a tool, which works where tools do: for one that no strict mode takes. */
 const objectOf = (asked: { readonly objectName: string; readonly schema: Schema.Constraint }, model: string) => {
   const output = { name: asked.objectName, schema: asked.schema }
-  return isClaude(model) ? ResponseFormat.asTold(output) : ResponseFormat.ofOnly(output)
+  const format = ResponseFormat.ofOnly(output)
+  return isClaude(model) && !format.json_schema.strict ? ResponseFormat.asTold(output) : format
 }
 
 /** OpenAI's package sends every schema as strict unless told otherwise; other packages ignore that option. */

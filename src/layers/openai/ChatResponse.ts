@@ -55,7 +55,7 @@ const together = (before: Json.JsonObject | undefined, later: Json.JsonObject): 
   })
   // a total is of what was said with it
   const { total_tokens: _, ...counted } = before
-  const isTotal = later.total_tokens !== undefined || !TokenUsage.hasOutput(later)
+  const isTotal = said.some(([name]) => name === "total_tokens") || !TokenUsage.hasOutput(later)
   return { ...(isTotal ? before : counted), ...Object.fromEntries(said) }
 }
 
