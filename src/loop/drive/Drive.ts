@@ -15,10 +15,8 @@ import * as Tracer from "effect/Tracer"
 import * as RunError from "../../run/RunError.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as Alarm from "../../services/fibers/Alarm.ts"
-import * as Detached from "../../services/fibers/Detached.ts"
 import * as Grace from "../../services/Grace.ts"
 import * as LeaveBehind from "../../services/LeaveBehind.ts"
-import type * as SessionStore from "../../services/SessionStore.ts"
 import * as CallAround from "../env/CallAround.ts"
 import * as DriveRequest from "../env/DriveRequest.ts"
 import * as Env from "../env/Env.ts"
@@ -34,6 +32,7 @@ import * as Unsettled from "../round/Unsettled.ts"
 import * as Ended from "../turn/Ended.ts"
 import * as Turn from "../turn/Turn.ts"
 import * as AgentRuns from "./AgentRuns.ts"
+import * as Closing from "./Closing.ts"
 import * as CutShort from "./CutShort.ts"
 import * as DurationLimit from "./DurationLimit.ts"
 import * as Ending from "./Ending.ts"
@@ -159,24 +158,9 @@ const prepared = (
       if (isAborting && live.aborting !== undefined && found.state.openCalls.length > 0) {
         Deferred.doneUnsafe(live.aborting, Exit.void)
       }
-      return AfterCrash.recovered(services, request, found, live.budget, isAborting ? closing(live) : identity)
+      return AfterCrash.recovered(services, request, found, live.budget, isAborting ? Closing.around(live) : identity)
     }
   )
-
-/**
- * Around what the application says of calls, where an abort is all that follows. Another abort does not cut that off; from then on it does
- * not wait for a store that hangs, longer than the grace period.
- */
-const closing = (live: Live.Live) => (asking: Asking): Asking =>
-  Effect.suspend(() => {
-    live.closing = "asking"
-    return Effect.map(asking, () => {
-      live.closing = "storing"
-      if (live.abortDue !== undefined) Detached.startHere(live.abortAsked())
-    })
-  })
-
-type Asking = Effect.Effect<void, SessionStore.StoreError>
 
 /** Begins the work on the run, but takes no turn where it has died too often. */
 const begin = (driving: Driving, found: Opening.Ready): Effect.Effect<Ended.Ended, RunError.RunError> =>
