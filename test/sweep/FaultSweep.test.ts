@@ -30,9 +30,9 @@ const check = (name: string, { failures, points }: FaultSweep.Report, least: num
 
 for (
   const [name, subjects, every] of [
-    ["memory", MemorySubjects.subjects, isWhole ? 1 : 5],
+    ["memory", MemorySubjects.subjects, isWhole ? 1 : 7],
     ["classes", ClassSubjects.subjects, isWhole ? 1 : 30],
-    ["SQLite", SqliteSubjects.subjects, isWhole ? 1 : 17]
+    ["SQLite", SqliteSubjects.subjects, isWhole ? 1 : 23]
   ] as const
 ) {
   it.live(
@@ -70,7 +70,7 @@ for (
           subjects: BreakableSubjects.make(fileIn),
           faults: [],
           outages,
-          every: isWhole ? 1 : 23
+          every: isWhole ? 1 : 31
         })
         const report = yield* asNobody ? withPermissions(sweep) : sweep
         check(claim, report, 10)
@@ -88,7 +88,7 @@ const fullDisk = Effect.fnUntraced(function*(how: DiskFilling.How) {
     script,
     disk,
     how,
-    isWhole ? "1" : "8"
+    isWhole ? "1" : "11"
   ] as const
   const [command, ...args] = how === "tmpfs" ? FullDisk.mounted(disk, ...sweep) : sweep
   const { stdout } = yield* Effect.promise(() => promisify(execFile)(command, args))

@@ -41,7 +41,7 @@ it.live(
         lost("the second answer is lost", "request", 1),
         lost("the connection is lost after an answer", "answer")
       ],
-      every: isWhole ? undefined : 13
+      every: isWhole ? undefined : 19
     }).pipe(Effect.map(check("lost connections"))),
   1_200_000
 )

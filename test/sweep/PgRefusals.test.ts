@@ -48,7 +48,7 @@ it.live(
         failing("a read-only database", "25006", "StoreRefused"),
         failing("a damaged table", "XX001", "StoreRefused")
       ],
-      every: isWhole ? undefined : 13
+      every: isWhole ? undefined : 19
     }).pipe(Effect.map(check("refused writes"))),
   1_200_000
 )
