@@ -79,8 +79,10 @@ for (const name of Object.keys(stores) as ReadonlyArray<Name>) {
           { concurrency: "unbounded" }
         )
         yield* stopped!.acked(3)
-        // they proceed without it, although it has the session
-        yield* Effect.forEach(others, (other) => other.acked(10), { concurrency: "unbounded", discard: true })
+        // they proceed without it, although it has the session; not so where it was stopped while it renewed its lease, in a transaction
+        yield* Effect.forEach(others, (other) => other.acked(10), { concurrency: "unbounded", discard: true }).pipe(
+          Effect.timeoutOption("30 seconds")
+        )
         stopped!.goOn()
         const all = [stopped!, ...others]
         const ends = yield* Effect.forEach(all, ({ ended }) => ended, { concurrency: "unbounded" })
