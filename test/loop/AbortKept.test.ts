@@ -209,6 +209,24 @@ describe("once its dead drive had accepted it", () => {
       assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), ["1.0 Succeeded", "1.1 Interrupted"])
     }))
 
+  it.effect("nor does the one that was kept for it cut off what is being stored, as soon as its own grace period is over", () =>
+    Effect.gen(function*() {
+      const store = yield* accepted
+      const { agent } = yield* TestAgent.make([], { store })
+      const { know, reached, reconcile } = yield* waitingReconciler
+      const { runs } = yield* Effect.provideService(agent.recover(), Reconciler.Reconciler, { reconcile })
+      yield* Deferred.await(reached)
+      yield* TestClock.adjust("4900 millis")
+      const held = TestStore.holding(() => true)
+      store.onAppend = held.onAppend
+      yield* know
+      yield* held.reached
+      yield* TestClock.adjust("500 millis")
+      yield* held.release
+      assert.strictEqual((yield* runs[0]!.result)._tag, "Aborted")
+      assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), ["1.0 Succeeded", "1.1 Interrupted"])
+    }))
+
   it.effect("a shutdown leaves it to the next process", () =>
     Effect.gen(function*() {
       const { close, result, store } = yield* carriedOut("by recovery")

@@ -186,7 +186,7 @@ export class Live implements Runs.LiveRun {
   #request(isInLog: boolean): Effect.Effect<void> {
     const accepted = Effect.suspend(() => {
       const { closing } = this
-      if (closing === undefined && (!isInLog || this.env !== undefined)) return this.#carryOut()
+      if (closing === undefined && (!isInLog || this.env !== undefined)) return this.#carryOut(closing)
       // an abort before the first event is not stored, and the run would be found again: it waits, for the grace period
       this.abortDue ??= Deferred.makeUnsafe()
       return Effect.andThen(Grace.within(this.begun), Effect.suspend(() => this.#carryOut(closing)))
@@ -195,8 +195,8 @@ export class Live implements Runs.LiveRun {
     return Effect.andThen(Effect.uninterruptible(accepted), Effect.suspend(() => this.#over()))
   }
 
-  /** Announces a requested abort, and cuts the run off, or leaves that to its drive. */
-  #carryOut(since = this.closing): Effect.Effect<void> {
+  /** Announces a requested abort, and cuts the run off, or leaves that to its drive, or to who asks anew after `since`. */
+  #carryOut(since: Live["closing"]): Effect.Effect<void> {
     // the application may take its time to say what became of calls: cut off here, the next drive would only ask it again
     if (this.closing === "asking" || this.closing !== since) return Effect.void
     const cut = () => cutOff(this, requested)
