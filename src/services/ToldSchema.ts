@@ -33,7 +33,8 @@ const rooted = (document: JsonSchema.Document<"draft-2020-12">): JsonSchema.Json
 export const ofTool = (tool: Model.Tools[number]): JsonSchema.JsonSchema => {
   const own: unknown = "jsonSchema" in tool ? tool.jsonSchema : undefined
   const schema = own === undefined ? ofArguments(tool.parametersSchema) : own as JsonSchema.JsonSchema
-  if (typeof schema !== "object" || says.some((word) => word in schema)) return schema
+  if (typeof schema !== "object") return schema
+  if (schema.type === undefined && says.some((word) => word in schema)) return schema
   const { not, properties = {}, type = "object", ...others } = schema
   if (type !== "object") return schema
   return { type, properties, ...others, ...(not === undefined || isNull(not) ? {} : { not }) }

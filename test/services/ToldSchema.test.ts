@@ -69,6 +69,7 @@ describe("the arguments of a tool", () => {
       properties: {},
       not: { required: ["town"] }
     }],
+    ["says only more of them", { type: "object", anyOf: [{}] }, { type: "object", properties: {}, anyOf: [{}] }],
     ["says what they may be", { anyOf: [{ type: "object" }] }, { anyOf: [{ type: "object" }] }]
   ])("are an object, though a JSON Schema of the application's own %s", (_, parameters, told) => {
     assert.deepStrictEqual<unknown>(ToldSchema.ofTool(Tool.dynamic("look", { parameters })), told)
