@@ -187,6 +187,39 @@ describe("what is said to a run that lives elsewhere", () => {
       assert.deepStrictEqual(Steering.queued(yield* store.log("s")), ["steer: shorter"])
     }))
 
+  it.effect("under an id, sent twice at once where the store passes nothing on and reads slowly, is said once", () =>
+    Effect.gen(function*() {
+      const { send: _, ...without } = (yield* TestStore.make()).service
+      const [reading, goOn] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      let reads = 0
+      const slow = Effect.suspend(() => {
+        if (++reads === 2) Deferred.doneUnsafe(reading, Exit.void)
+        return Deferred.await(goOn)
+      })
+      const { agent, gate, run, store } = yield* Steering.held(
+        [ScriptedModel.text("one")],
+        [ScriptedModel.text("two")],
+        {
+          store: TestStore.over({
+            ...without,
+            // the reads that look for the id, in the log up to now
+            read: (sessionId, range) =>
+              range?.to === 2
+                ? Stream.unwrap(Effect.as(slow, without.read(sessionId, range)))
+                : without.read(sessionId, range)
+          })
+        }
+      )
+      const steer = Effect.forkChild(agent.steer("s", "shorter", { id: "one" }), { startImmediately: true })
+      const told = [yield* steer, yield* steer]
+      yield* Deferred.await(reading)
+      yield* Deferred.succeed(goOn, undefined)
+      yield* gate.release
+      assert.deepStrictEqual(yield* Effect.forEach(told, Fiber.join), [delivered(2), delivered(2)])
+      yield* run.result
+      assert.deepStrictEqual(Steering.queued(yield* store.log("s")), ["steer: shorter"])
+    }))
+
   it.effect("under the id of the run is the message that it began with", () =>
     Effect.gen(function*() {
       const { agent, gate, run, store } = yield* elsewhere()

@@ -19,8 +19,6 @@ export class Hearing {
   readonly #store: SessionStore.Store
   readonly #run: Hearer
   readonly #oneByOne = Semaphore.makeUnsafe(1)
-  /** the ids of inputs that the run was given: one that its store refused may still be stored, with the end that this leads to */
-  readonly #given = new Set<string>()
 
   constructor(store: SessionStore.Store, run: Hearer) {
     this.#store = store
@@ -38,16 +36,10 @@ export class Hearing {
   }
 
   #input(sent: SessionStore.SentInput): Effect.Effect<unknown, RunError.RunError> {
-    if (this.#given.has(sent.id)) return Effect.void
     // a drive that had the session before this one may have accepted it
     return Effect.flatMap(
       SentInput.read(this.#store, this.#run.sessionId, sent),
-      (fate) => Option.isSome(fate) ? Effect.void : this.#give(sent)
+      (fate) => Option.isSome(fate) ? Effect.void : this.#run.accept(sent)
     )
-  }
-
-  #give(sent: SessionStore.SentInput) {
-    this.#given.add(sent.id)
-    return this.#run.accept(sent)
   }
 }

@@ -7,7 +7,6 @@
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import * as Delivery from "../../run/Delivery.ts"
 import type * as DurableEvent from "../../run/DurableEvent.ts"
 import * as Frozen from "../../run/Frozen.ts"
@@ -39,6 +38,8 @@ export class Inbox {
   #openSeq = Infinity
   /** by the very array of messages: an input's place in the log may change until it is stored */
   #waiting: Map<Queue.Queued["messages"], Waiter> | undefined
+  /** by its id, what an input came to: one that the store refused may still be stored, with the end that this leads to */
+  #named: Map<string, Effect.Effect<Told, RunError.RunError>> | undefined
 
   /** From here on inputs are accepted. */
   open(journal: Journal.Journal): void {
@@ -48,7 +49,8 @@ export class Inbox {
 
   /**
    * Stores an input and returns the effect that awaits what becomes of it; where the run is over, that is known at once.
-   * Interrupting it does not withdraw the input. When the store fails, so does the run, which `onFailure` sees to.
+   * Interrupting it does not withdraw the input. When the store fails, so does the run, which `onFailure` sees to. An input with an
+   * `id` is accepted once.
    */
   accept(
     { id, kind, messages: given }: Input,
@@ -57,6 +59,8 @@ export class Inbox {
     return Effect.uninterruptibleMask((restore): Effect.Effect<Told, RunError.RunError> => {
       const journal = this.#journal
       if (journal === undefined) return Effect.succeed(Effect.succeed(Delivery.notDelivered("ended")))
+      const known = id === undefined ? undefined : this.#named?.get(id)
+      if (known !== undefined) return restore(known)
       const tooLarge = TooLarge.of("the message", given)
       if (tooLarge !== undefined) return Effect.fail(tooLarge)
       // a frozen array is recorded as it is
@@ -72,8 +76,11 @@ export class Inbox {
         waiter.isRefused = !isJudged
         return Effect.andThen(onFailure(error), isJudged ? Effect.asVoid(Deferred.await(told)) : Effect.fail(error))
       }
-      const stored = Effect.forkDetach(Effect.catch(journal.commit, failed), { startImmediately: true })
-      return Effect.as(Effect.flatMap(stored, (fiber) => restore(Fiber.join(fiber))), Deferred.await(told))
+      const stored = Deferred.makeUnsafe<void, RunError.RunError>()
+      const accepted = Effect.as(Deferred.await(stored), Deferred.await(told))
+      if (id !== undefined) (this.#named ??= new Map()).set(id, accepted)
+      const storing = Deferred.into(Effect.catch(journal.commit, failed), stored)
+      return Effect.andThen(Effect.forkDetach(storing, { startImmediately: true }), restore(accepted))
     })
   }
 
