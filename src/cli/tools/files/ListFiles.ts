@@ -10,6 +10,7 @@ import * as FilePattern from "./FilePattern.ts"
 import * as FileWalk from "./FileWalk.ts"
 import * as Lines from "./Lines.ts"
 import * as OpenFile from "./OpenFile.ts"
+import * as PageNote from "./PageNote.ts"
 import type * as Root from "./Root.ts"
 
 const defaultLimit = 300
@@ -69,21 +70,14 @@ export const handler = (root: Root.Root) =>
       ? described
       : described.sort(bySize(sort, order)).slice(offset, offset + limit)
     const total = found.files.length - (opened.length - described.length)
-    const truncated = total > entries.length
+    const page = { offset, length: entries.length, total }
     const notes = [
-      ...(truncated ? [`${pageName(offset, entries.length)} of ${total} files: narrow with folder or pattern.`] : []),
+      ...PageNote.of(page, "files", "folder or pattern"),
       ...(found.unnamed > 0 ? [`Files left out because their names are not UTF-8: ${found.unnamed}.`] : []),
       ...(found.unreadable > 0 ? [`Folders that could not be listed: ${found.unreadable}.`] : [])
     ]
-    return { entries, total, truncated, ...(notes.length > 0 && { note: notes.join(" ") }) }
+    return { entries, total, truncated: PageNote.isTruncated(page), ...(notes.length > 0 && { note: notes.join(" ") }) }
   })
-
-const pageName = (offset: number, length: number): string =>
-  offset === 0
-    ? `The first ${length}`
-    : length === 0
-    ? `None after the first ${offset}`
-    : `${offset + 1} to ${offset + length}`
 
 /** Files without lines come last in both orders; equal files stay in path order. */
 const bySize = (size: "lines" | "bytes", order: "asc" | "desc") => (a: typeof Entry.Type, b: typeof Entry.Type) => {

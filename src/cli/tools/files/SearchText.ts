@@ -15,6 +15,7 @@ import * as FileWalk from "./FileWalk.ts"
 import * as LineMatcher from "./LineMatcher.ts"
 import * as Lines from "./Lines.ts"
 import * as OpenFile from "./OpenFile.ts"
+import * as PageNote from "./PageNote.ts"
 import type * as Root from "./Root.ts"
 
 const defaultMaxMatches = 100
@@ -80,7 +81,7 @@ export const handler = (root: Root.Root) =>
     const matcher = yield* LineMatcher.make({ text, isRegex: regex, ignoreCase })
     const found = yield* FileWalk.walk(root, { folder, pattern })
     const matches: Array<typeof Match.Type> = []
-    let [files, total, occurrences, cutLines, unreadable, skipped] = [0, 0, 0, 0, found.unnamed, 0]
+    let [files, total, listed, occurrences, cutLines, unreadable, skipped] = [0, 0, 0, 0, 0, found.unnamed, 0]
     const most = Math.min(maxPerFile, offset + maxMatches)
     yield* Stream.fromIterable(found.files).pipe(
       Stream.mapEffect((file) => searchFile(root, file, matcher, most), { concurrency: FileWalk.concurrency }),
@@ -93,20 +94,15 @@ export const handler = (root: Root.Root) =>
           }
           if (result.total > 0) files++
           total += result.total
+          listed += Math.min(result.total, maxPerFile)
           occurrences += result.occurrences
           cutLines += result.cutLines
         })
       )
     )
-    const truncated = total > matches.length
+    const page = { offset, length: matches.length, total: listed }
     const notes = [
-      ...(truncated
-        ? [
-          `${
-            offset === 0 ? "The first " : ""
-          }${matches.length} of ${total} matches: narrow with folder, pattern or text.`
-        ]
-        : []),
+      ...PageNote.of(page, "matches", "folder, pattern or text"),
       ...(cutLines > 0 ? [`Lines searched only in their first ${longestLine} characters: ${cutLines}.`] : []),
       ...(unreadable > 0 ? [`Files that could not be read: ${unreadable}.`] : []),
       ...(found.unreadable > 0 ? [`Folders that could not be listed: ${found.unreadable}.`] : [])
@@ -116,7 +112,7 @@ export const handler = (root: Root.Root) =>
       files,
       total,
       ...(!Number.isNaN(occurrences) && { occurrences }),
-      truncated,
+      truncated: PageNote.isTruncated(page),
       ...(notes.length > 0 && { note: notes.join(" ") })
     }
   }, Effect.scoped)

@@ -107,9 +107,10 @@ describe("list_files", () => {
         assert.strictEqual(pages.flatMap(paths).join(""), all)
         assert.deepStrictEqual(pages.map((page) => page.note), [
           "The first 2 of 3 files: narrow with folder or pattern.",
-          "3 to 3 of 3 files: narrow with folder or pattern.",
-          "None after the first 4 of 3 files: narrow with folder or pattern."
+          "3 to 3 of 3 files.",
+          "None after the first 4 of 3 files."
         ])
+        assert.deepStrictEqual(pages.map((page) => page.truncated), [true, false, false])
       }
     }))
 

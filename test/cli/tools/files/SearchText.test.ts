@@ -100,6 +100,31 @@ describe("search_text", () => {
       })
     }))
 
+  it.effect("pages join up to the whole, and the last one is not truncated", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox({ a: "n1\nn2\nn3\n", b: "n4\nn5\n" })
+      const pages = yield* Effect.forEach([0, 2, 4, 6], (offset) => search(root, { text: "n", maxMatches: 2, offset }))
+      assert.strictEqual(pages.flatMap(({ matches }) => matches.map(({ text }) => text)).join(), "n1,n2,n3,n4,n5")
+      assert.deepStrictEqual(pages.map(({ note, truncated }) => [truncated, note]), [
+        [true, "The first 2 of 5 matches: narrow with folder, pattern or text."],
+        [true, "3 to 4 of 5 matches: narrow with folder, pattern or text."],
+        [false, "5 to 5 of 5 matches."],
+        [false, "None after the first 6 of 5 matches."]
+      ])
+    }))
+
+  it.effect("a limit for each file leaves out its other matches, and truncates nothing", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox({ a: "n\nn\nn\n", b: "n\n" })
+      const whole = yield* search(root, { text: "n", maxPerFile: 1 })
+      assert.deepStrictEqual(whole.matches.map(({ path }) => path), ["a", "b"])
+      assert.deepStrictEqual([whole.total, whole.truncated, whole.note], [4, false, undefined])
+      const part = yield* search(root, { text: "n", maxPerFile: 1, maxMatches: 1 })
+      assert.strictEqual(part.truncated, true)
+      const last = yield* search(root, { text: "n", maxPerFile: 1, maxMatches: 1, offset: 1 })
+      assert.deepStrictEqual([last.matches.map(({ path }) => path), last.truncated], [["b"], false])
+    }))
+
   it.effect("a long line is cut at 300 characters", () =>
     Effect.gen(function*() {
       const root = yield* sandbox({ a: `needle${"x".repeat(1_000)}` })
