@@ -1,5 +1,5 @@
 /**
- * Owns what "allow this for the session" covers: one command, word by word, in one folder, with one time limit. Never a
+ * Owns what "always" covers until fiberloop ends: one command, word by word, in one folder, with one time limit. Never a
  * prefix or a pattern; never a change of a file, since every change is shown before it is made.
  */
 import type * as Tool from "effect/ai/Tool"

@@ -59,7 +59,7 @@ export interface Desk {
   readonly answer: Input["Service"]["answer"]
   /** Notes what the person sees of files. */
   readonly shown: ShownFiles.ShownFiles
-  /** What was allowed for the session; the answer "always" adds to it. */
+  /** What is allowed until fiberloop ends; the answer "always" adds to it. */
   readonly rules: Set<string>
 }
 
