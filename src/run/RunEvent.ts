@@ -46,6 +46,22 @@ export const isDelta = (event: RunEvent): event is Delta => (event as { readonly
 /** Whether a drive ends with it. */
 export const isEnd = (event: RunEvent): event is End => ends.has(event._tag)
 
+/*
+ * What ends say of their run:
+ *
+ *                               isCrash  isOfDead  isDeath  isLeft  isOver  isUnwanted
+ *     RunAborted crashed           x        x         x        x                x
+ *     RunAborted shutdown                                      x                x
+ *     RunAborted consumer                                              x        x
+ *     RunAborted requested                                             x
+ *     RunFailed, the store's                          x        x                x
+ *     RunFailed otherwise                                              x
+ *     RunLimited crashLoop                  x                          x
+ *     RunLimited otherwise                                             x
+ *     RunSuspended                                                              x
+ *     RunCompleted                                                     x
+ */
+
 /** Whether a drive died: the next one takes up its turn and its calls. */
 export const isCrash = (end: End | undefined): boolean => end?._tag === "RunAborted" && end.reason === "crashed"
 
