@@ -55,7 +55,10 @@ export interface OpenCalls {
   readonly allowed: ReadonlyArray<AllowedCalls.AllowedCall>
   /** the tools of those that were asked about and have not begun, by the ids of the questions; `undefined`: unknown */
   readonly asked: ReadonlyMap<string, string> | undefined
-  /** whether the run has asked people, about these or others, and not only where nobody was; so too where that is unknown */
+  /**
+   * whether the run has asked people, about these or others, and not only where nobody was; so too where that is unknown. Not found
+   * out, and `false`, where somebody answers anyway
+   */
   readonly hasAsked: boolean
 }
 
@@ -87,6 +90,7 @@ const agent = Effect.fnUntraced(function*(settings: Settings) {
   const layer = isOffline
     ? CliAgent.reading(Instructions.reading)
     : CliAgent.writing(Instructions.extend(Instructions.writing, added))
+  const who = yield* whoAnswers(settings)
   const below = Layer.succeedContext(Context.merge(Context.merge(tools, model), kept))
   const running = Layer.provide(isOffline ? CliAgent.forgetting : CliAgent.summing, below)
   const built = yield* Layer.build(layer.pipe(Layer.provide([below, running])))
@@ -100,20 +104,33 @@ const agent = Effect.fnUntraced(function*(settings: Settings) {
       ...(added.notice === undefined ? [] : [ErrorWords.line(added.notice)]),
       ...(isOffline || !settings.allowsAll ? [] : [ErrorWords.line(allowed)])
     ],
-    approver: yield* approverOf(settings, root, shown),
-    openCalls: openCalls(store, !isOffline)
+    approver: yield* approverOf(settings, root, shown, who),
+    openCalls: openCalls(store, { canChange: !isOffline, isAlone: !who.allowsAll && !who.isAttended })
   }
 })
 
-/** `canChange`: the agent has the tools whose calls people allow. */
-const openCalls = (store: SessionStore.Store, canChange: boolean): Worker["openCalls"] => (sessionId) =>
+type Who = Omit<TerminalApprover.Place, "hasAsked">
+
+const whoAnswers = ({ allowsAll }: Settings) =>
+  Effect.gen(function*() {
+    const { isTerminal } = yield* Input
+    const { stderr } = yield* Output
+    return { allowsAll, isAttended: isTerminal && stderr.isTerminal } satisfies Who
+  })
+
+/** `canChange`: the agent has the tools whose calls people allow; `isAlone`: nobody answers here. */
+const openCalls = (
+  store: SessionStore.Store,
+  { canChange, isAlone }: { readonly canChange: boolean; readonly isAlone: boolean }
+): Worker["openCalls"] =>
+(sessionId) =>
   Effect.gen(function*() {
     const { state } = yield* Effect.provideService(Sessions.current(sessionId), SessionStore.SessionStore, store)
     return {
       params: new Map(state.openCalls.map((call) => [call.callId, OpenCall.final(call)])),
       allowed: canChange ? yield* AllowedCalls.of(store, sessionId, state) : [],
       asked: new Map(state.openCalls.flatMap(askedIn)),
-      hasAsked: state.end?._tag === "RunSuspended" || (yield* hasAsked(store, sessionId, state))
+      hasAsked: isAlone && (state.end?._tag === "RunSuspended" || (yield* hasAsked(store, sessionId, state)))
     }
   }).pipe(Effect.orElseSucceed(() => unknown))
 
@@ -132,8 +149,13 @@ const askedIn = (call: OpenCall.OpenCall): ReadonlyArray<readonly [approvalId: s
 
 const allowed = "--yes allows every change of a file and every command without asking"
 
-const approverOf = Effect.fnUntraced(function*(settings: Settings, root: Root.Root, shown: ShownFiles.ShownFiles) {
-  const { answer, isTerminal } = yield* Input
+const approverOf = Effect.fnUntraced(function*(
+  settings: Settings,
+  root: Root.Root,
+  shown: ShownFiles.ShownFiles,
+  who: Who
+) {
+  const { answer } = yield* Input
   const { stderr } = yield* Output
   const rules = new Set<string>()
   const paint = Paint.of(stderr, settings.isPlain)
@@ -141,10 +163,6 @@ const approverOf = Effect.fnUntraced(function*(settings: Settings, root: Root.Ro
   return (screen: Screen.Screen, { hasAsked }: OpenCalls) =>
     TerminalApprover.of(
       { root, screen, paint, columns, write: stderr.write, answer, shown, rules },
-      {
-        allowsAll: settings.allowsAll,
-        isAttended: isTerminal && stderr.isTerminal,
-        hasAsked
-      }
+      { ...who, hasAsked }
     )
 })
