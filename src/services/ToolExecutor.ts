@@ -69,10 +69,15 @@ export interface Candidate {
 export class ToolExecutor extends Context.Service<ToolExecutor, {
   /**
    * Whether a person must allow this call first: the tool says so, is explicitly destructive, needs a person's result, or
-   * says nothing and `byDefault` is `true`. When the tool's rule fails, the answer is yes. Arguments that do not decode
-   * need no permission: the call will not run.
+   * says nothing and `byDefault` is `true`. When the tool's rule fails, the answer is yes. Where the arguments of a call that may
+   * need permission do not decode, nobody is asked: the call is settled with what is returned instead, and never executed, because
+   * arguments may decode later that do not now.
    */
-  readonly needsApproval: (handlers: Handlers, call: Candidate, byDefault: boolean) => Effect.Effect<boolean>
+  readonly needsApproval: (
+    handlers: Handlers,
+    call: Candidate,
+    byDefault: boolean
+  ) => Effect.Effect<boolean | Settlement>
   /** Why the tool's handler cannot take these arguments, in words; `undefined` if it can. */
   readonly problemOf: (handlers: Handlers, name: string, params: Schema.Json) => Effect.Effect<string | undefined>
   /**

@@ -3,17 +3,21 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
 import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as SchemaGetter from "effect/SchemaGetter"
 import * as ToolExecutorToolkit from "../../src/layers/ToolExecutorToolkit.ts"
 import * as Message from "../../src/run/Message.ts"
+import { ResultLimit } from "../../src/services/ResultLimit.ts"
 import type * as ToolExecutor from "../../src/services/ToolExecutor.ts"
 
 const At = Schema.Struct({ at: Schema.DateTimeUtcFromString })
 const plain = Tool.make("tool", { parameters: At, success: Schema.String })
 const good = { at: "2026-01-01T00:00:00.000Z" }
+
+const identity = { sessionId: "s", runId: "r", callId: "1.0", idempotencyKey: "k", attempt: 1, data: undefined }
 
 const handlersOf = (tool: Tool.Any): Effect.Effect<ToolExecutor.Handlers> => {
   const kit = Toolkit.make(tool)
@@ -25,7 +29,7 @@ const handlersOf = (tool: Tool.Any): Effect.Effect<ToolExecutor.Handlers> => {
 const asks = Effect.fnUntraced(function*(
   tool: Tool.Any,
   given: Partial<ToolExecutor.Candidate> & { readonly byDefault?: boolean } = {}
-): Effect.fn.Return<boolean> {
+): Effect.fn.Return<boolean | ToolExecutor.Settlement> {
   const { byDefault = false, ...candidate } = given
   const handlers = yield* handlersOf(tool)
   const call = { name: tool.name, params: good, callId: "1.0", messages: () => [], ...candidate }
@@ -137,13 +141,25 @@ describe("a rule", () => {
 })
 
 describe("a call that will not run", () => {
-  it.effect("does not ask when its arguments do not decode", () =>
+  it.effect("is settled as it would be if it ran when its arguments do not decode", () =>
     Effect.gen(function*() {
       for (const params of [{ at: "never" }, {}, null, "{\"at\":", []]) {
-        assert.isFalse(yield* asks(plain.setNeedsApproval(true), { params }))
-        assert.isFalse(yield* asks(plain.annotate(Tool.Destructive, true), { params }))
-        assert.isFalse(yield* asks(ruled(() => true), { params }))
+        const call = { name: "tool", params, timeout: Duration.seconds(1), identity }
+        const observer = { progress: () => Effect.void, leftBehind: () => Effect.void }
+        const ran = yield* ToolExecutorToolkit.make.execute(yield* handlersOf(plain), call, observer)
+        assert.strictEqual("outcome" in ran && ran.outcome._tag, "InvalidArguments")
+        for (const tool of [plain.setNeedsApproval(true), plain.annotate(Tool.Destructive, true), ruled(() => true)]) {
+          assert.deepEqual<unknown>(yield* asks(tool, { params }), ran)
+        }
       }
+    }))
+
+  it.effect("is told no more of what is wrong with its arguments than of a result", () =>
+    Effect.gen(function*() {
+      const long = { at: "x".repeat(10_000) }
+      const told = yield* Effect.provideService(asks(plain.setNeedsApproval(true), { params: long }), ResultLimit, 100)
+      assert.isTrue(typeof told === "object" && told.outcome._tag === "InvalidArguments")
+      assert.isBelow(JSON.stringify(told).length, 1_000)
     }))
 
   it.effect("does not ask when its tool is unknown, even with a name that every object has", () =>

@@ -4,25 +4,29 @@
  * Does not own who is asked, nor what else may ask for one; the loop does.
  */
 import * as Tool from "effect/ai/Tool"
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type * as SchemaIssue from "effect/SchemaIssue"
 import * as Foreign from "../../run/Foreign.ts"
 import { NeedsResult } from "../../services/NeedsResult.ts"
+import { ResultLimit } from "../../services/ResultLimit.ts"
 import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import * as Warning from "../../services/Warning.ts"
 import * as KnownHandler from "./KnownHandler.ts"
+import * as Settling from "./Settling.ts"
 import * as ToolCodecs from "./ToolCodecs.ts"
 
 /** Loaded for the first rule that reads messages: it brings the schemas of effect/ai's prompts. */
 const promptMessages = Effect.promise(() => import("../effectai/PromptMessages.ts"))
 
-/** Of a tool that says nothing, `byDefault`. Arguments that do not fit need no yes: the call will not run. */
+/** Of a tool that says nothing, `byDefault`. Where the arguments do not fit, what the call is settled with, as if it had run. */
 export const asks = (
   handlers: ToolExecutor.Handlers,
   tool: Tool.Any,
   call: ToolExecutor.Candidate,
   byDefault: boolean
-): Effect.Effect<boolean> => {
+): Effect.Effect<boolean | ToolExecutor.Settlement> => {
   const { annotations, needsApproval: rule = byDefault } = tool
   const said = annotations.mapUnsafe
   // `Destructive` is true by default; only a tool that sets it explicitly counts
@@ -36,8 +40,15 @@ export const asks = (
         const answer = rule(params, { toolCallId: call.callId, messages: call.messages().map(fromMessage) })
         return Foreign.isEffect(answer) ? answer : Effect.succeed(answer)
       })
-  const question = Effect.matchEffect(KnownHandler.inContext(handlers, tool, ToolCodecs.decoded(tool, call.params)), {
-    onFailure: () => no,
+  const { decode, unfit } = ToolCodecs.of(tool)
+  const settled = (issue: SchemaIssue.Issue) =>
+    Effect.flatMap(
+      Effect.exit(unfit(Cause.fail(issue))),
+      (exit) => Effect.map(ResultLimit, (limit) => Settling.of(tool, call.params, exit, limit))
+    )
+  const decoded = KnownHandler.inContext(handlers, tool, Effect.suspend(() => decode(call.params)))
+  const question: Effect.Effect<boolean | ToolExecutor.Settlement> = Effect.matchEffect(decoded, {
+    onFailure: settled,
     onSuccess: asked
   })
   return Effect.catchCause(question, (cause) =>

@@ -39,8 +39,8 @@ const execution: Spans.Kind<Subject, ToolOutcome.ToolOutcome | undefined> = {
 }
 
 /** Runs the call in a span of its own, above the handler's spans; for drives whose spans somebody sees. */
-export const around = (
+export const around = <A extends ToolOutcome.ToolOutcome | undefined>(
   env: Subject["env"],
   call: OpenCall.OpenCall,
-  self: Effect.Effect<ToolOutcome.ToolOutcome | undefined>
-): Effect.Effect<ToolOutcome.ToolOutcome | undefined> => Spans.around(execution, { env, call }, self)
+  self: Effect.Effect<A>
+): Effect.Effect<A> => Spans.around<Subject, A>(execution, { env, call }, self)

@@ -27,7 +27,7 @@ import * as ToolHooks from "./ToolHooks.ts"
 type Call = OpenCall.OpenCall
 
 /** Records the intent. It is stored before the handler runs. */
-export const start = (env: Env.Env, call: Call): void => {
+export const start = (env: Pick<Env.Env, "journal">, call: Call): void => {
   const { callId, tool, turn } = call
   env.journal.record({ _tag: "ToolStarted", turn, callId, tool, params: OpenCall.final(call) })
 }
@@ -67,14 +67,17 @@ const leave = (env: Env.Env, { reason }: RoundProgress, call: Call): void => {
 
 /**
  * Gives a call an outcome without running it, or without waiting for it any longer, and returns what is recorded of it. `ofRun` is the
- * run that made the call, where that is an older one; `hook` is the name of the hook that gave the outcome.
+ * run that made the call, where that is an older one; `hook` is the name of the hook that gave the outcome. With `isMade`, its intent
+ * is recorded too, so that the call counts; both are stored together, so that no drive finds it without its outcome.
  */
 export const settle = (
   env: Settling,
   call: Call,
   outcome: ToolOutcome.ToolOutcome,
-  { hook, ofRun }: { readonly hook?: string | undefined; readonly ofRun?: string | undefined } = {}
+  { hook, isMade = false, ofRun }: Settled = {}
 ): ToolOutcome.ToolOutcome => {
+  // nothing starts once an abort is stored
+  if (isMade && env.journal.state.abortRequested === undefined) start(env, call)
   const { callId, decision, phase, startedAt } = call
   const hasRunHere = ofRun === undefined && phase !== "paused" && startedAt !== undefined && isOurs(env.journal, call)
   const duration = hasRunHere ? Math.max(0, env.journal.now() - startedAt) : 0
@@ -90,6 +93,12 @@ export const settle = (
 }
 
 type Settling = Pick<Env.Env, "budget" | "hooks" | "journal">
+
+interface Settled {
+  readonly hook?: string | undefined
+  readonly isMade?: boolean | undefined
+  readonly ofRun?: string | undefined
+}
 
 /** Records as much of an outcome as a store holds beside the arguments that a person edited, and returns that. */
 const record = (

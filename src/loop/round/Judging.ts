@@ -13,21 +13,33 @@ import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
 import * as Transcript from "../../run/Transcript.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import type * as ToolExecutor from "../../services/ToolExecutor.ts"
 import * as Warning from "../../services/Warning.ts"
 import * as AppCode from "../env/AppCode.ts"
 import * as Env from "../env/Env.ts"
+import * as ToolSpan from "../observe/ToolSpan.ts"
 import * as Outcomes from "./Outcomes.ts"
 import * as Reconciling from "./Reconciling.ts"
+import * as Settlements from "./Settlements.ts"
 import * as ToolHooks from "./ToolHooks.ts"
 import * as Unsettled from "./Unsettled.ts"
 
 type Call = OpenCall.OpenCall
 
-/** `call` has the arguments that hooks left it; `hook` is the one that settled it. */
+/**
+ * `call` has the arguments that hooks left it; `hook` is the one that settled it. `isMade`: it counts as one that was made, because its
+ * arguments did not fit; no drive runs it, though its tool may be one that may run again.
+ */
 export type Verdict =
   | { readonly _tag: "Run"; readonly call: Call }
   | { readonly _tag: "Ask"; readonly call: Call }
-  | { readonly _tag: "Settle"; readonly call: Call; readonly outcome: ToolOutcome.ToolOutcome; readonly hook?: string }
+  | {
+    readonly _tag: "Settle"
+    readonly call: Call
+    readonly outcome: ToolOutcome.ToolOutcome
+    readonly hook?: string
+    readonly isMade?: boolean
+  }
 
 type Waiting = Effect.Effect<Verdict, SessionStore.StoreError>
 
@@ -108,12 +120,23 @@ const byRules = (env: Env.Env, call: Call): Judged => {
     messages: () => Transcript.messages(Transcript.beforeTurn(env.journal.transcript))
   }
   const asks = env.executor.needsApproval(env.handlers, candidate, env.policy.requireApprovalByDefault ?? false)
-  if (isKnown(asks)) return { _tag: asks.value ? "Ask" : "Run", call }
+  if (isKnown(asks)) return byAnswer(env, call, asks.value)
   const limit = RunPolicy.callTimeout(env.timeouts, call.tool)
   const asked = AppCode.within(env, `rule of ${call.tool}`, call.callId, limit, asks)
   // a rule that does not answer in time asks, as does one that fails
-  const answered = Effect.flatMap(asked, Option.match({ onNone: () => late(call, limit), onSome: Effect.succeed }))
-  return wait(env, call, Effect.map(answered, (asks): Verdict => ({ _tag: asks ? "Ask" : "Run", call })))
+  const answered = Effect.flatMap(asked, (told) => Option.isSome(told) ? Effect.succeed(told.value) : late(call, limit))
+  return wait(env, call, Effect.flatMap(answered, (answer) => awaited(byAnswer(env, call, answer))))
+}
+
+/** By what the tool's rule says. An executor may be code that is not ours: only its `false` is a no. */
+const byAnswer = (env: Env.Env, call: Call, answer: boolean | ToolExecutor.Settlement): Judged => {
+  if (answer === false) return { _tag: "Run", call }
+  if (typeof answer !== "object") return { _tag: "Ask", call }
+  const { outcome } = Settlements.checked(answer)
+  const settle = (outcome: ToolOutcome.ToolOutcome): Verdict => ({ _tag: "Settle", call, outcome, isMade: true })
+  const looked = ToolHooks.after(env, call, ToolHooks.toldOf(outcome), "ran")
+  const left = env.telemetry.isTraced ? ToolSpan.around(env, call, looked) : looked
+  return isKnown(left) ? settle(left.value) : wait(env, call, Effect.map(left, settle))
 }
 
 const late = ({ callId, tool }: Call, limit: Duration.Duration) =>
