@@ -78,9 +78,10 @@ export const remove = (
 ): Effect.Effect<ReadonlyArray<string>, SessionStore.StoreError, SessionStore.SessionStore> =>
   SessionStore.SessionStore.use((store) => Removal.remove(store, sessionId))
 
-/** A session with the questions asked in it, in call order. */
+/** A session with the questions asked in it, or also below its calls (`askingIn`), in call order. */
 export interface Asking {
   readonly session: SessionStore.SessionInfo
+  /** each names the session in which it is decided */
   readonly approvals: Arr.NonEmptyReadonlyArray<RunResult.Approval>
 }
 
@@ -89,17 +90,21 @@ export interface Asking {
  * `undefined` by default: runs that wait for people, runs under way, which an approver of their process may be asking, and what a process
  * left when it died. These sessions are read as the stream is read, also those that ask nothing; one that cannot be read is skipped. One
  * that changes meanwhile may be missed, and what it asked may have been answered.
+ *
+ * A question of a run that works for a call is listed with its own session. A `prefix` or `parents` leaves such sessions out, as a rule:
+ * with one of these, the questions of the runs that a session's calls wait for are listed with that session.
  */
 export const askingIn = (
   options: ListOptions = {}
 ): Stream.Stream<Asking, SessionStore.StoreError, SessionStore.SessionStore> =>
   Stream.unwrap(
-    SessionStore.SessionStore.useSync((store) =>
-      Listing.all(store, { ...options, ends: options.ends ?? ["RunSuspended", undefined] }).pipe(
-        Stream.mapEffect((info) => askingOf(store, info)),
+    SessionStore.SessionStore.useSync((store) => {
+      const choose = options.prefix === undefined && options.parents === undefined ? own : unlisted()
+      return Listing.all(store, { ...options, ends: options.ends ?? ["RunSuspended", undefined] }).pipe(
+        Stream.mapEffect((info) => askingOf(store, info, choose)),
         Stream.filter((found) => found !== undefined)
       )
-    )
+    })
   )
 
 /** The open questions of suspended runs: `askingIn({ ends: ["RunSuspended"] })`. */
@@ -107,14 +112,29 @@ export const asking: Stream.Stream<Asking, SessionStore.StoreError, SessionStore
   ends: ["RunSuspended"]
 })
 
+/** Which of the questions of a session, and of the runs below it, are listed with it. */
+type Choice = (all: ReadonlyArray<RunResult.Approval>, sessionId: string) => ReadonlyArray<RunResult.Approval>
+
+const own: Choice = (all, sessionId) => all.filter((question) => question.sessionId === sessionId)
+
+/** Those that are not listed yet: a session may be named whose questions one around it has. */
+const unlisted = (): Choice => {
+  const listed = new Set<string>()
+  return (all) => {
+    const others = all.filter(({ sessionId }) => !listed.has(sessionId))
+    for (const { sessionId } of others) listed.add(sessionId)
+    return others
+  }
+}
+
 const askingOf = (
   store: SessionStore.Store,
-  session: SessionStore.SessionInfo
+  session: SessionStore.SessionInfo,
+  choose: Choice
 ): Effect.Effect<Asking | undefined, SessionStore.StoreError> =>
   Questions.waiting(store, session.sessionId).pipe(
     Effect.map((all) => {
-      // questions of runs below it are listed with their own session
-      const [first, ...others] = all.filter(({ sessionId }) => sessionId === session.sessionId)
+      const [first, ...others] = choose(all, session.sessionId)
       return first === undefined ? undefined : { session, approvals: [first, ...others] as const }
     }),
     // removed meanwhile, or written by a newer version

@@ -58,6 +58,55 @@ it.effect("a question below a call is found once, in its own session, and also b
     assert.deepStrictEqual((yield* around).map(({ sessionId }) => sessionId), [child])
   }))
 
+describe("a question below a call, where a tenant's sessions are named", () => {
+  const child = "acme%2F1/r/1.0"
+  const question = `${child}/1.0`
+  /** Sessions of two tenants: a call of each waits for a run, in a session of its own, that asks a person. */
+  const tenants = Effect.gen(function*() {
+    const { agent, store } = yield* Family.make()
+    const input = JSON.stringify({ turns: [[{ turns: [[{ by: "buy" }]] }]] })
+    for (const sessionId of ["acme/1", "globex/1"]) yield* agent.run({ sessionId, runId: "r", input })
+    return { agent, store, found: (options: Sessions.ListOptions) => within(Sessions.askingIn(options), store) }
+  })
+  const within = (asking: typeof Sessions.asking, { service }: TestStore.TestStore) =>
+    Effect.provideService(Stream.runCollect(asking), SessionStore, service)
+  const idsOf = (all: ReadonlyArray<Sessions.Asking>) =>
+    all.map(({ approvals, session }) => [session.sessionId, ...approvals.map(({ id }) => id)])
+
+  it.effect("is found with the session that waits for it, and decided in its own", () =>
+    Effect.gen(function*() {
+      const { agent, found, store } = yield* tenants
+      const all = yield* found({ prefix: "acme/" })
+      assert.deepStrictEqual(idsOf(all), [["acme/1", question]])
+      const [{ id, sessionId } = { id: "", sessionId: "" }] = all[0]?.approvals ?? []
+      assert.strictEqual(sessionId, child)
+      yield* Effect.provideService(
+        Sessions.decide({ sessionId, approvalId: id, approved: true }),
+        SessionStore,
+        store.service
+      )
+      assert.deepStrictEqual(yield* found({ prefix: "acme/" }), [])
+      assert.strictEqual((yield* agent.resumeRun({ sessionId: "acme/1" }))._tag, "Completed")
+    }))
+
+  it.effect("is found in a list of those that no agent began, too", () =>
+    Effect.gen(function*() {
+      const { found } = yield* tenants
+      assert.sameDeepMembers(idsOf(yield* found({ parents: [undefined] })), [
+        ["acme/1", question],
+        ["globex/1", question.replace("acme", "globex")]
+      ])
+    }))
+
+  it.effect("is found once where its own session is named as well", () =>
+    Effect.gen(function*() {
+      const { found } = yield* tenants
+      const all = yield* found({ prefix: "acme" })
+      assert.deepStrictEqual(all.flatMap(({ approvals }) => approvals.map(({ id }) => id)), [question])
+      assert.deepStrictEqual(idsOf(yield* found({ prefix: "acme%2F1/" })), [[child, question]])
+    }))
+})
+
 describe("questions of runs that are not suspended", () => {
   const dead = [
     Drafts.started("go"),
