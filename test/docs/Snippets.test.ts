@@ -363,6 +363,23 @@ describe("docs/http.md", () => {
       yield* runtime.disposeEffect
     }))
 
+  it.live("a build that failed is known before anybody asks, and stays failed", () =>
+    Effect.gen(function*() {
+      let builds = 0
+      const away = Effect.suspend(() => {
+        builds++
+        return Effect.fail(new RunError.RetryableError({ _tag: "StoreUnavailable", message: "away" }))
+      })
+      const store = Layer.effect(SessionStore, away)
+      const runtime = ManagedRuntime.make(
+        Assistant.layer.pipe(Layer.provide([Fiberloop.layer, store, ScriptedModel.layer([])]))
+      )
+      const built = Effect.flip(Effect.tryPromise({ try: () => runtime.context(), catch: (error) => error }))
+      for (const _ of [1, 2]) assert.propertyVal(yield* built, "_tag", "RetryableError")
+      assert.strictEqual(builds, 1)
+      yield* runtime.disposeEffect
+    }))
+
   /** The page's server, as a client sees it. */
   const asking = Effect.fnUntraced(function*(runtime: ManagedRuntime.ManagedRuntime<Assistant, never>) {
     const write = async (request: IncomingMessage, response: ServerResponse) => {
