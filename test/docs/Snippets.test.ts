@@ -90,6 +90,33 @@ describe("docs/agents.md", () => {
       assert.deepStrictEqual([(yield* Fiber.join(a)).text, (yield* Fiber.join(b)).text], ["I am a.", "I am b."])
     }))
 
+  it.effect("a tenant whose store was away is built anew for who asks next", () =>
+    Effect.gen(function*() {
+      class Assistant extends Agent.Service<Assistant>()("docs/Anew", { instructions: "Be brief." }) {}
+      const { service } = yield* TestStore.make()
+      let isAway = true
+      const store = Layer.effect(
+        SessionStore,
+        Effect.suspend(() =>
+          isAway
+            ? Effect.fail(new RunError.RetryableError({ _tag: "StoreUnavailable", message: "away" }))
+            : Effect.succeed(service)
+        )
+      )
+      const tenants = yield* LayerMap.make((tenant: string) =>
+        Layer.fresh(Layer.provide(
+          Assistant.layer,
+          [Fiberloop.layer, store, ScriptedModel.layer([ScriptedModel.text(`I am ${tenant}.`)])]
+        )), { idleTimeToLive: "10 minutes" })
+      const layerOf = (tenant: string) => tenants.get(tenant).pipe(Layer.tapError(() => tenants.invalidate(tenant)))
+      const ask = Effect.flatMap(Assistant, (assistant) => assistant.run({ input: "Hello!" })).pipe(
+        Effect.provide(layerOf("acme"))
+      )
+      assert.strictEqual((yield* Effect.flip(ask)).reason._tag, "StoreUnavailable")
+      isAway = false
+      assert.strictEqual((yield* ask).text, "I am acme.")
+    }))
+
   it.effect("a tenant that nobody asks for is closed under a run, unless a fiber waits there for its end", () =>
     Effect.gen(function*() {
       class Assistant extends Agent.Service<Assistant>()("docs/Held", { instructions: "Be brief." }) {}
