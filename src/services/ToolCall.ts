@@ -22,8 +22,8 @@ export class ToolCall extends Context.Service<ToolCall, {
   /** unique in the run */
   readonly callId: string
   /**
-   * the same on every try at this call, unique among all sessions, at most 195 characters: pass it to whatever must not happen
-   * twice
+   * the same on every try at this call, unique among the sessions of a store, at most 195 characters: pass it to whatever must not
+   * happen twice
    */
   readonly idempotencyKey: string
   /** tries at this call, from 1; more than 1 where the one before ended with its process or its store, or paused */

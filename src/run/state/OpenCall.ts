@@ -110,9 +110,9 @@ export const waitingFor = (openCalls: ReadonlyArray<OpenCall>, approvalId: strin
   openCalls.find((call) => call.approvalId === approvalId && call.phase === "awaiting")
 
 /**
- * The same on every try at a call, and unique among all sessions, whatever the ids hold. For a run that works for a call, whose
- * session id and run id are the key of that call, the key comes first unchanged: so a key many calls deep is short enough for an
- * id. A key that is too long ends with a digest of all of it.
+ * The same on every try at a call, and unique among the sessions of a store, whatever the ids hold. For a run that works for a call,
+ * whose session id and run id are the key of that call, the key comes first unchanged: so a key many calls deep is short enough for
+ * an id. A key that is too long ends with a digest of all of it.
  */
 export const idempotencyKey = (sessionId: string, runId: string, id: string): string => {
   const key = sessionId === runId && isPlain.test(sessionId)
