@@ -1,9 +1,9 @@
 /**
- * The routes of `http-server.ts` as a function from `Request` to `Response`, as Hono, Next.js, SvelteKit, Bun and Deno expect:
- * the code around it needs no effect. A client that leaves a response, or aborts its request, aborts the run. The handler answers
- * every caller, about every session, and reads bodies of any size: the server around it decides who may call and how much. It
- * lives as long as the process: on a host that freezes a function between requests, no run goes on. Set HOSTS to the names of your
- * server: `http-guard.ts` refuses others.
+ * The routes of `http-server.ts` as a function from `Request` to `Response`, as Hono, Next.js and SvelteKit expect: the code around
+ * it needs no effect. `Live` needs Node, for its SQLite. A client that leaves a response, or aborts its request, aborts the run. The
+ * handler answers every caller, about every session, and reads bodies of any size: the server around it decides who may call and how
+ * much. It lives as long as the process: on a host that freezes a function between requests, no run goes on. Set HOSTS to the names
+ * of your server: `http-guard.ts` refuses others.
  *
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then in a module of a server
  * `import { makeHandler } from "./web-handler.ts"` and, for Hono, `app.mount("/", makeHandler(Live).handler)`.
