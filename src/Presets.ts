@@ -2,12 +2,12 @@
  * Settings that go together, as layers to use instead of `Fiberloop.layer`: one for trying things out, where a run that
  * goes wrong should stop soon, and one for a product.
  *
- * |                                  | development | production | `Fiberloop.layer`         |
- * |----------------------------------|-------------|------------|---------------------------|
- * | turns of a run                   | 5           | 20         | 20                        |
- * | compaction at more messages than | 10          | 50         | what the provider refuses |
- * | retries of a model call          | 2           | 3          | 3                         |
- * | one attempt at a model call      | 10 s        | 30 s       | 120 s                     |
+ * |                                  | development | production | `Fiberloop.layer`                           |
+ * |----------------------------------|-------------|------------|---------------------------------------------|
+ * | turns of a run                   | 5           | 20         | 20                                          |
+ * | compaction at more messages than | 10          | 50         | a known window holds, or the provider takes |
+ * | retries of a model call          | 2           | 3          | 3                                           |
+ * | one attempt at a model call      | 10 s        | 30 s       | 120 s                                       |
  *
  * An agent's options, a run's input and the caller's References come before these.
  */
@@ -49,7 +49,10 @@ export const development: Layer.Layer<Services> = preset({
   call: "10 seconds"
 })
 
-/** For a product: a model call that hangs is noticed within half a minute. */
+/**
+ * For a product: a model call that hangs is noticed within half a minute. An answer that takes longer never comes: the agent of a
+ * reasoning model needs `timeouts` of its own.
+ */
 export const production: Layer.Layer<Services> = preset({
   maxTurns: 20,
   compactThreshold: 50,
