@@ -68,7 +68,7 @@ export const AttemptReason = Schema.Union([...ProviderReason.members, ...Provide
 export const RunReason = Schema.Union([
   /** no attempt at a model call succeeded; `last` is why the last one failed */
   Schema.TaggedStruct("RetriesExhausted", { ...message, last: ProviderReason, attempts: Schema.Finite }),
-  /** the session has a live run; `runId` if known */
+  /** the session is in use: it has a live run, `runId` if known, or is compacted by hand */
   Schema.TaggedStruct("SessionBusy", {
     ...message,
     sessionId: Schema.String,
@@ -106,7 +106,10 @@ export const RunRefusal = Schema.Union([
   Schema.TaggedStruct("AbortedBeforeStart", { ...message, runId: Schema.String }),
   /** another writer took the session over */
   Schema.TaggedStruct("StaleWriter", { ...message, sessionId: Schema.String }),
-  /** the store holds what this version cannot read; nothing was changed */
+  /**
+   * The store cannot be used as it is: its address, rights or options are wrong, it is damaged or was moved, or a newer version
+   * wrote it. Nothing was changed.
+   */
   Schema.TaggedStruct("StoreRefused", message),
   EventTooLarge,
   /** the context must shrink and cannot, or its strategy failed */

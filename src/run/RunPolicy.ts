@@ -37,7 +37,8 @@ export interface LimitsInput {
   /** calls that were started, or whose result a person gave. Default: no limit. */
   readonly maxToolCalls?: number | undefined
   /**
-   * attempts at model calls that do not count, and calls that failed or timed out; this many are tolerated. Default 20.
+   * attempts at model calls of turns that do not count, and tool calls that failed or timed out; this many are tolerated.
+   * Default 20.
    */
   readonly maxErrors?: number | undefined
   /** compactions in a row, without an answer between them. Default 3. */

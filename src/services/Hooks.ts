@@ -96,10 +96,10 @@ export interface Hook {
   /** time limit for one run of one of its functions; default 10 seconds */
   readonly timeout?: Duration.Input | undefined
   /**
-   * Runs before a model is called; retries send the same. Runs again when the context had to be compacted for the call.
-   * Input that arrives meanwhile goes with the next call. The messages are made legal again, and change neither log nor
-   * transcript. Calls of tools left out are `UnknownTool` in this turn. Blocked: nothing is sent, and the run fails
-   * with `HookBlocked`.
+   * Runs before a model is called; retries send the same. Runs again when the context had to be compacted for the call, and
+   * when another model takes over. Input that arrives meanwhile goes with the next call. The messages are made legal again,
+   * and change neither log nor transcript. Calls of tools left out are `UnknownTool` in this turn. Blocked: nothing is sent,
+   * and the run fails with `HookBlocked`.
    */
   readonly beforeModelCall?: ((call: ModelCall) => Effect.Effect<ModelChange | void, unknown>) | undefined
   /**
@@ -119,9 +119,9 @@ export interface Hook {
   readonly beforeToolCall?: ((call: ToolCall) => Effect.Effect<ToolDecision | void, unknown>) | undefined
   /**
    * Runs before an outcome that says something of a tool is stored or shown to anyone: when the call ran, was answered
-   * by a hook, or is known from a `Reconciler`; guards also run before a preliminary result is shown. What it returns
-   * is stored, emitted and shown to the model instead. Blocked: the result is withheld and the outcome is `Failed`; a
-   * preliminary result is left out.
+   * by a hook or by a person, or is known from a `Reconciler`; guards also run before a preliminary result is shown. What
+   * it returns is stored, emitted and shown to the model instead. Blocked: the result is withheld and the outcome is
+   * `Failed`; a preliminary result is left out.
    */
   readonly afterToolCall?: ((call: ToolEnded) => Effect.Effect<ToolChange | void, unknown>) | undefined
 }
