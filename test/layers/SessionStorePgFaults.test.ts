@@ -11,6 +11,7 @@ import { once } from "node:events"
 import { createServer } from "node:net"
 import { afterAll, beforeAll } from "vitest"
 import * as SessionStorePg from "../../src/layers/SessionStorePg.ts"
+import * as Message from "../../src/run/Message.ts"
 import type * as SessionStore from "../../src/services/SessionStore.ts"
 import { completed, notice, notices, started } from "../../src/testing/sessions/Fixtures.ts"
 import * as CuttingProxy from "../support/CuttingProxy.ts"
@@ -204,6 +205,30 @@ it.live("with existing tables no permission to create any is needed", () =>
     yield* PgDatabases.query(url, "GRANT ALL ON fiberloop_sessions, fiberloop_events TO writer")
     const store = yield* SessionStorePg.make({ url: as(url, "writer", "") })
     yield* Effect.flatMap(store.open("s", options), (session) => session.append([started({ seq: 1 })]))
+  }))
+
+it.live("with existing tables, a user that may read, add, change and delete their rows can do all that a store does", () =>
+  Effect.gen(function*() {
+    const url = yield* database("CREATE ROLE worker LOGIN")
+    yield* Effect.scoped(SessionStorePg.make({ url }))
+    yield* PgDatabases.query(url, "GRANT SELECT ON fiberloop_migrations TO worker")
+    yield* PgDatabases.query(
+      url,
+      `GRANT SELECT, INSERT, UPDATE, DELETE
+      ON fiberloop_sessions, fiberloop_events, fiberloop_aborts, fiberloop_sent TO worker`
+    )
+    const store = yield* SessionStorePg.make({ url: as(url, "worker", "") })
+    const hears = { onAbortAsked: Effect.void, onSent: () => Effect.void }
+    const session = yield* store.open("s", { ...options, ...hears })
+    yield* session.append([started({ seq: 1 })])
+    assert.strictEqual(yield* store.askToAbort!("s", "run-1"), true)
+    const messages = [Message.user("And in Bergen?")]
+    const steer = { _tag: "Input", id: "a", after: 1, kind: "steer", messages } as const
+    assert.strictEqual(yield* store.send!("s", "run-1", steer), true)
+    yield* session.append([completed({ seq: 2 })])
+    yield* store.fork("s", { to: "copy" })
+    yield* store.remove("copy")
+    assert.deepStrictEqual((yield* store.list()).map(({ sessionId }) => sessionId), ["s"])
   }))
 
 /** A store with an open session "s" of two events. */
