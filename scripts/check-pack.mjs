@@ -230,7 +230,7 @@ for (const { app, bin, version } of await Promise.all(installed.map(installedApp
       }
       const agent = /\/dist\/agent\.chunk\.js$/
       const made =
-        /^node:sqlite|\/effect\/dist\/(http\/HttpClient|sql|reactivity|encoding\/Sse|ai\/(LanguageModel|Model|Prompt|Response)\.)|\/dist\/layers\/(model|openai|sql)/
+        /^node:|\/effect\/dist\/(http\/HttpClient|sql|reactivity|encoding\/Sse|ai\/(LanguageModel|Model|Prompt|Response)\.)|\/dist\/layers\/(model|openai|sql)/
       const all = await loadedBy("fiberloop")
       expect(all.some((url) => agent.test(url)), "fiberloop loads no agent.chunk.js")
       const adapters = ["LanguageModelOpenAi", "ModelLanguageModel", "ModelOpenAi", "SessionStoreSqlite"]
