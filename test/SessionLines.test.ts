@@ -1,8 +1,10 @@
 /** Sessions as lines of JSON: out of and into each store, and what is refused without leaving a trace. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
 import * as SessionStoreMemory from "../src/layers/SessionStoreMemory.ts"
 import * as SessionStoreSqlite from "../src/layers/SessionStoreSqlite.ts"
 import * as Message from "../src/run/Message.ts"
@@ -93,6 +95,18 @@ describe("an export", () => {
       )
       assert.strictEqual(lines.length, 2001)
       assert.strictEqual((yield* imported(yield* SessionStoreMemory.make, lines)).head, 2000)
+    }))
+
+  it.effect("of a run whose tool slept for a part of a millisecond can be imported again", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* TestAgent.make([[TestAgent.work(1)], ScriptedModel.text("done")], {
+        tool: () => Effect.as(Effect.sleep(861.37), "slept")
+      })
+      const running = yield* Effect.forkChild(agent.run({ input: "go", sessionId: "s" }), { startImmediately: true })
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(running)
+      const lines = yield* exported(store.service)
+      assert.strictEqual((yield* imported(yield* SessionStoreMemory.make, lines)).end, "RunCompleted")
     }))
 
   it.effect("of a session that does not exist is SessionNotFound", () =>

@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import type * as RunEvent from "../run/RunEvent.ts"
+import * as TimeOfDay from "../services/fibers/TimeOfDay.ts"
 import * as Tracing from "../services/fibers/Tracing.ts"
 import { Migrations } from "../services/Migrations.ts"
 import * as SessionStore from "../services/SessionStore.ts"
@@ -29,7 +30,7 @@ export const make: Effect.Effect<SessionStore.Store> = Effect.map(Migrations, (s
   const open: SessionStore.Store["open"] = (sessionId, options) =>
     Effect.uninterruptible(Effect.withFiber((fiber) => {
       const scope = Context.getUnsafe(fiber.context, Scope.Scope)
-      const now = fiber.getRef(Clock.Clock).currentTimeMillisUnsafe()
+      const now = TimeOfDay.of(fiber.getRef(Clock.Clock))
       const opened = () => MemoryWriter.open(sessions, signals, sessionId, options, scope, now)
       return Tracing.isSeen(fiber) ? Effect.useSpan("SessionStore.open", opened) : opened()
     }))
@@ -46,7 +47,7 @@ export const make: Effect.Effect<SessionStore.Store> = Effect.map(Migrations, (s
   const fork: SessionStore.Store["fork"] = (sessionId, options) =>
     Tracing.around("SessionStore.fork", () =>
       Effect.flatMap(
-        Clock.currentTimeMillis,
+        TimeOfDay.now,
         (now) =>
           Effect.mapEager(MemoryFork.fork(sessions, steps, sessionId, options, now), (info) => {
             signals.notify(info.sessionId)

@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
+import * as TimeOfDay from "../../services/fibers/TimeOfDay.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Looking from "./Looking.ts"
 import type * as SessionClaims from "./SessionClaims.ts"
@@ -78,7 +79,7 @@ export const make = (
     const row = yield* claims.find(sessionId)
     const owner = row && claims.ownerOf(row)
     if (row === undefined || row.owner === null || owner?.runId !== runId || owner.hearsAborts !== true) return false
-    const at = yield* Clock.currentTimeMillis
+    const at = yield* TimeOfDay.now
     const asked = yield* sql`
       INSERT INTO fiberloop_aborts (owner, session, asked_at)
       SELECT owner, session, ${at} FROM fiberloop_sessions

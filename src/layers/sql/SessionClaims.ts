@@ -8,11 +8,11 @@
  * Does not own the statements (`ClaimStatements`), nor how a session is given back when the database does not answer
  * (`SessionRelease`).
  */
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
+import * as TimeOfDay from "../../services/fibers/TimeOfDay.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as OwnerLiveness from "../OwnerLiveness.ts"
 import * as SessionErrors from "../store/SessionErrors.ts"
@@ -73,7 +73,7 @@ export const make = Effect.fnUntraced(function*(
 
   const look = Effect.fnUntraced(function*(sessionId: string) {
     if (SessionErrors.checkIds(sessionId) !== undefined) return undefined
-    const row = yield* statements.look(sessionId, yield* Clock.currentTimeMillis)
+    const row = yield* statements.look(sessionId, yield* TimeOfDay.now)
     return row === undefined || (row.head === 0 && !row.behind) ? undefined : row
   })
 
@@ -95,7 +95,7 @@ export const make = Effect.fnUntraced(function*(
       ...(options.onSent === undefined ? {} : { hearsSent: true })
     })
     while (true) {
-      const now = yield* Clock.currentTimeMillis
+      const now = yield* TimeOfDay.now
       const row = yield* statements.look(sessionId, now)
       if (row?.behind) return yield* SessionErrors.isBehind(row)
       if (!options.create && (row === undefined || row.head === 0)) {
@@ -133,8 +133,7 @@ export const make = Effect.fnUntraced(function*(
     }
   })
 
-  const renew = (claim: Claim) =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) => answered(statements.renew(claim, now)))
+  const renew = (claim: Claim) => Effect.flatMap(TimeOfDay.now, (now) => answered(statements.renew(claim, now)))
 
   const keep = (claim: Claim): Effect.Effect<void> =>
     renew(claim).pipe(

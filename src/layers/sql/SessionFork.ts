@@ -6,11 +6,11 @@
  * Does not own where a log may be cut (`run/log/Fork`), nor the rows of the copy (`SessionCopy`).
  */
 import * as Arr from "effect/Array"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
 import * as Fork from "../../run/log/Fork.ts"
+import * as TimeOfDay from "../../services/fibers/TimeOfDay.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import * as Ranges from "../store/Ranges.ts"
 import * as SessionErrors from "../store/SessionErrors.ts"
@@ -46,7 +46,7 @@ export const make = (
   })
 
   const fork = Effect.fnUntraced(function*(sessionId: string, { at, to }: SessionStore.ForkOptions) {
-    const now = yield* Clock.currentTimeMillis
+    const now = yield* TimeOfDay.now
     const row = yield* claims.get(sessionId)
     const place = yield* placeOf(row, at)
     const copy = yield* copyEvents(row, yield* claims.add(to, now), place)

@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
+import * as TimeOfDay from "../../services/fibers/TimeOfDay.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as SessionErrors from "../store/SessionErrors.ts"
 import * as Looking from "./Looking.ts"
@@ -80,7 +81,7 @@ export const make = (
         yield* tell(onSent, sent)
         return true
       }
-      const at = yield* Clock.currentTimeMillis
+      const at = yield* TimeOfDay.now
       const added = yield* sql`
         INSERT INTO fiberloop_sent (id, owner, session, sent_at, body)
         SELECT ${sent.id}, owner, session, ${at}, ${SessionRows.toSentBody(sent)} FROM fiberloop_sessions

@@ -5,6 +5,7 @@
  * Does not own short spans that are measured alone (`Stopwatch`).
  */
 import type * as Clock from "effect/Clock"
+import * as TimeOfDay from "../../services/fibers/TimeOfDay.ts"
 
 /** How many milliseconds the clock may advance between two looks and still be taken for one that nobody set. */
 const near = 1000
@@ -22,7 +23,7 @@ export const make = (clock: Clock.Clock): () => number => {
   let ahead = -Infinity
   let isBehind = false
   return () => {
-    const ofDay = clock.currentTimeMillisUnsafe()
+    const ofDay = TimeOfDay.of(clock)
     // asked several times a step, so monotonic time is read only where it may make a difference
     if (!isBehind && ofDay >= last && ofDay - last < near) return last = ofDay
     const passed = Number(clock.monotonicTimeNanosUnsafe()) / 1e6

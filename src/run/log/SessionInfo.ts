@@ -7,7 +7,7 @@ import * as Message from "../Message.ts"
 import * as RunEvent from "../RunEvent.ts"
 
 /**
- * What `list` shows of a session; times in milliseconds since the epoch. A fork was created and updated when it was
+ * What `list` shows of a session; times in whole milliseconds since the epoch. A fork was created and updated when it was
  * made.
  */
 export interface SessionInfo {

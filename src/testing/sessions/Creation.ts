@@ -64,6 +64,16 @@ export const creation = (name: string, test: Test): void => {
     )
 
     test(
+      "times are whole milliseconds, also by a clock that tells parts of them",
+      Effect.gen(function*() {
+        const store = yield* SessionStore.SessionStore
+        yield* TestClock.adjust(1.5)
+        yield* write("s", [started({ seq: 1 })])
+        assert.strictEqual((yield* store.info("s"))?.createdAt, 1)
+      })
+    )
+
+    test(
       "a session that is open but not yet written to is busy",
       Effect.gen(function*() {
         yield* open("s", { runId: "first" })

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 import * as SessionStore from "../../services/SessionStore.ts"
-import { completed, started, write } from "./Fixtures.ts"
+import { completed, readAll, started, write } from "./Fixtures.ts"
 import { conversation, fork, infoOf, refusalOf } from "./Forking.ts"
 import { assert, describe, type Test } from "./TestRunner.ts"
 
@@ -26,6 +26,18 @@ export const forkLists = (name: string, test: Test): void => {
         })
         assert.deepStrictEqual(yield* infoOf("copy"), info)
         assert.deepStrictEqual(yield* infoOf("s"), before)
+      })
+    )
+
+    test(
+      "times are whole milliseconds, also by a clock that tells parts of them",
+      Effect.gen(function*() {
+        yield* write("s", conversation)
+        yield* TestClock.adjust(1.5)
+        const { createdAt, updatedAt } = yield* fork("s", "copy", 6)
+        const [end] = yield* readAll("copy", { from: 7 })
+        assert.deepStrictEqual([createdAt, updatedAt, end?.at], [1, 1, 1])
+        assert.strictEqual((yield* infoOf("copy"))?.createdAt, 1)
       })
     )
 

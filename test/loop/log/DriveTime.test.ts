@@ -53,3 +53,18 @@ it.effect.each<readonly [string, Parameters<typeof told>[0], ReadonlyArray<numbe
   Effect.map(told(steps), (times) => {
     assert.deepStrictEqual(times, expected)
   }))
+
+it.effect("is in whole milliseconds where the clock tells parts of them", () =>
+  Effect.map(Clock.Clock, (real) => {
+    let passed = 0.37
+    const clock: Clock.Clock = Object.assign(Object.create(real), {
+      currentTimeMillisUnsafe: () => begin + passed,
+      monotonicTimeNanosUnsafe: () => BigInt(Math.round(passed * 1e6))
+    })
+    const now = DriveTime.make(clock)
+    const times = [0, 0.5, 0.2, seconds(2), seconds(0.5)].map((more) => {
+      passed += more
+      return now() - begin
+    })
+    assert.deepStrictEqual(times, [0, 0, 1, 2001, 2501])
+  }))
