@@ -90,6 +90,7 @@ export const make = Effect.fnUntraced(function*(
         claims,
         append: (head, rows) => answered(options.append(head, rows)),
         explain,
+        isAfterAborts: opening.isAfterAborts === true && opening.onAbortAsked !== undefined,
         onAppend: () => signals.notify(sessionId)
       })
     }))
@@ -108,10 +109,8 @@ export const make = Effect.fnUntraced(function*(
     if (options.onSent !== undefined || options.onAbortAsked !== undefined) yield* looking.hold
     if (options.onAbortAsked !== undefined) {
       yield* aborts.listen(claim.owner, onAbortAsked)
-      if (options.isAfterAborts === true) {
-        return { sessionId, head: writer.head, append: forgetting(writer, asked(aborts.forget(claim))) }
-      }
-      if (yield* asked(aborts.isDue(claim, options.runId))) yield* abort
+      const isDue = options.isAfterAborts !== true && (yield* asked(aborts.isDue(claim, options.runId)))
+      if (isDue) yield* abort
     }
     return { sessionId, head: writer.head, append: writer.append }
   })
@@ -152,20 +151,3 @@ export const make = Effect.fnUntraced(function*(
 
   return { open, read, lastOf, watch, list, info, fork, remove, askToAbort, send }
 })
-
-/** Appends, and forgets once something is stored; what fails to be forgotten is so after the next append. */
-const forgetting = (
-  { append }: Pick<SessionWriter, "append">,
-  forget: Effect.Effect<unknown, SessionStore.StoreError>
-): SessionStore.Session["append"] => {
-  let isForgotten = false
-  const once = Effect.suspend(() =>
-    isForgotten ? Effect.void : Effect.match(forget, {
-      onSuccess: () => {
-        isForgotten = true
-      },
-      onFailure: () => undefined
-    })
-  )
-  return (events) => Effect.tap(append(events), () => once)
-}

@@ -17,12 +17,16 @@ const charactersPerStatement = 64 * 1024 * 1024
 export const make = (sql: SqlClient.SqlClient): SessionAppend.Appending => {
   const fence = fenceOf(sql)
   const columns = "session, seq, run, type, version, at, body"
-  const first = `
+  const storing = (beside: string) => `
     WITH fence AS (${fence} RETURNING session), stored AS (
       INSERT INTO fiberloop_events (${columns})
       SELECT fence.session, event.* FROM fence, ${eventsFrom(10)}
-    )
+    )${beside}
     SELECT session FROM fence`
+  const first = storing("")
+  const firstAfterAborts = storing(`, dropped AS (
+      DELETE FROM fiberloop_aborts USING fence WHERE fiberloop_aborts.session = fence.session AND owner <> $16
+    )`)
   const more = `INSERT INTO fiberloop_events (${columns}) SELECT $1::bigint, event.* FROM ${eventsFrom(2)}`
 
   const store = (session: SessionAppend.Head["session"], pages: ReadonlyArray<Page>) =>
@@ -31,8 +35,12 @@ export const make = (sql: SqlClient.SqlClient): SessionAppend.Appending => {
   return {
     append: (head, rows) => {
       const [page, ...pages] = pagesOf(rows)
+      const { onlyAbortsOf } = head
+      const values = [...fenceValues(head), ...arraysOf(page)]
       const fenced = Effect.map(
-        sql.unsafe(first, [...fenceValues(head), ...arraysOf(page)]),
+        onlyAbortsOf === undefined
+          ? sql.unsafe(first, values)
+          : sql.unsafe(firstAfterAborts, [...values, onlyAbortsOf]),
         (rows) => rows.length > 0
       )
       return pages.length === 0 ? fenced : Transaction.run(

@@ -1,7 +1,7 @@
 /**
  * Aborts that one process asks of another: one row for each claim that is asked. A claim's owner looks for its row while it holds
- * the session. The row stays until the run has ended, or somebody resumes it by hand: it also tells whoever takes the session for
- * that run after the claim.
+ * the session. The row stays until the run has ended, or somebody who resumes it by hand has stored something, with which it is
+ * dropped (`SessionAppend`): it also tells whoever takes the session for that run after the claim.
  *
  * Does not own what an abort is: the store carries the request, and the log says what came of it.
  */
@@ -31,8 +31,6 @@ interface SessionAborts {
   ) => Effect.Effect<boolean, SqlError.SqlError | SessionStore.StoreError>
   /** Whether an owner of the session was asked to abort this run, and nobody has forgotten that since. */
   readonly isDue: (claim: Claim, runId: string) => Effect.Effect<boolean, SqlError.SqlError>
-  /** Drops what was asked of the session's owners before this claim. */
-  readonly forget: (claim: Claim) => Effect.Effect<unknown, SqlError.SqlError>
 }
 
 interface Listener {
@@ -98,13 +96,7 @@ export const make = (
     return asked.some((row) => SessionRows.toOwner(row)?.runId === runId)
   })
 
-  return {
-    look,
-    listen,
-    ask,
-    isDue,
-    forget: ({ owner, session }) => sql`DELETE FROM fiberloop_aborts WHERE session = ${session} AND owner <> ${owner}`
-  }
+  return { look, listen, ask, isDue }
 }
 
 interface Asked {

@@ -17,6 +17,8 @@ export interface Head {
   readonly epoch: SessionRows.SessionRow["epoch"]
   readonly before: SessionStore.SessionInfo
   readonly next: SessionStore.SessionInfo
+  /** where the append drops the aborts that other owners of the session were asked for (`SessionAborts`): the owner that appends */
+  readonly onlyAbortsOf?: string | undefined
 }
 
 /** Events as they are in their table. */

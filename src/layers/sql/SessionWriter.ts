@@ -34,6 +34,8 @@ interface Options {
   readonly claim: SessionClaims.Claim
   readonly claims: Pick<SessionClaims.SessionClaims, "refence" | "release">
   readonly append: SessionAppend.Append
+  /** what owners before it were asked is dropped with the first append */
+  readonly isAfterAborts: boolean
   readonly explain: (error: SqlError.SqlError) => SessionStore.StoreError
   /** called when events were stored */
   readonly onAppend: () => void
@@ -63,6 +65,8 @@ export class SessionWriter {
   #claim: SessionClaims.Claim
   /** as of the last event that is known to be stored */
   #info: SessionStore.SessionInfo
+  /** whether nothing is known to be stored that comes after what owners before it were asked */
+  #dropsAborts: boolean
   /** what the append was asked to store that was reported as failed and may be stored, in part or whole; empty once another is stored */
   #failed: ReadonlyArray<RunEvent.Durable> = []
   /** appends, and then the release, one at a time in the order they came */
@@ -72,6 +76,7 @@ export class SessionWriter {
     this.#options = options
     this.#claim = options.claim
     this.#info = options.claim.info
+    this.#dropsAborts = options.isAfterAborts
   }
 
   readonly head = (): number => this.#info.head
@@ -121,8 +126,9 @@ export class SessionWriter {
   }
 
   #write(asked: Events, rows: SessionAppend.Rows, next: SessionStore.SessionInfo, tries: number): Appending {
-    const { epoch, session } = this.#claim
-    return Effect.matchEffect(this.#options.append({ session, epoch, before: this.#info, next }, rows), {
+    const { epoch, owner, session } = this.#claim
+    const onlyAbortsOf = this.#dropsAborts ? owner : undefined
+    return Effect.matchEffect(this.#options.append({ session, epoch, before: this.#info, next, onlyAbortsOf }, rows), {
       onSuccess: (isStored) => {
         if (!isStored) return this.#lost()
         this.#stored(next)
@@ -162,6 +168,7 @@ export class SessionWriter {
 
   #stored(next: SessionStore.SessionInfo): void {
     this.#info = next
+    this.#dropsAborts = false
     this.#options.onAppend()
   }
 

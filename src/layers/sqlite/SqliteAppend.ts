@@ -27,6 +27,8 @@ export const make = (sql: SqlClient.SqlClient, transact: Transact): SessionAppen
   }
 }
 
+const dropAborts = "DELETE FROM fiberloop_aborts WHERE session = ? AND owner <> ?"
+
 /** How many events the row of a session may lag. */
 const rowEvery = 128
 
@@ -36,11 +38,12 @@ const throughFence = (sql: SqlClient.SqlClient) => {
   const insertFenced = inserting(fence)
   const row = SessionAppend.rowUpdate(sql).compile()[0]
   return (head: SessionAppend.Head, rows: SessionAppend.Rows): Arr.NonEmptyReadonlyArray<Statement> => {
-    const { epoch, next, session } = head
+    const { epoch, next, onlyAbortsOf, session } = head
     const [first, ...more] = partsOf(rows)
     const statements: Arr.NonEmptyArray<Statement> = [insertFenced([session, epoch], first)]
     for (const part of more) statements.push(insert([session], part))
     if (isDue(head)) statements.push([row, [...SessionAppend.rowValues(next), session]])
+    if (onlyAbortsOf !== undefined) statements.push([dropAborts, [session, onlyAbortsOf]])
     return statements
   }
 }

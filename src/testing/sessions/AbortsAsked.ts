@@ -1,6 +1,7 @@
 /** Who hears a request to abort a run, in every session store that supports it; a part of `SessionStoreSuite`. */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import * as SessionStore from "../../services/SessionStore.ts"
 import { aborted, notice, open, started, write } from "./Fixtures.ts"
@@ -98,6 +99,20 @@ export const abortsAsked = (name: string, test: Test): void => {
           const { heard, session } = yield* listening({ isAfterAborts: true })
           assert.deepStrictEqual(heard, [])
           yield* session.append([notice({ seq: 2 })])
+        }))
+        assert.deepStrictEqual(yield* passing(), [])
+      })
+    )
+
+    test(
+      "do not reach anybody after an owner that comes after them and was interrupted while it wrote",
+      Effect.gen(function*() {
+        yield* left
+        yield* Effect.scoped(Effect.gen(function*() {
+          const { session } = yield* listening({ isAfterAborts: true })
+          const writing = yield* Effect.forkChild(session.append([notice({ seq: 2 })]), { startImmediately: true })
+          yield* Fiber.interrupt(writing)
+          assert.strictEqual(session.head(), 2)
         }))
         assert.deepStrictEqual(yield* passing(), [])
       })

@@ -68,6 +68,26 @@ it.effect("an append that was stored but reported as lost succeeds", () =>
     assert.strictEqual(tries(), 2)
   }))
 
+it.effect("what owners before it were asked is forgotten with the first append, even if its owner dies right after that", () =>
+  Effect.gen(function*() {
+    const { store } = yield* writing((n, append) => n === 2 ? Effect.andThen(append, Effect.die("killed")) : append)
+    let heard = 0
+    const opened = (options: Partial<SessionStore.OpenOptions> = {}) =>
+      store.open("t", { runId: "run-1", create: true, onAbortAsked: Effect.sync(() => void heard++), ...options })
+    yield* Effect.scoped(Effect.gen(function*() {
+      const session = yield* opened()
+      yield* session.append([notice({ seq: 1 })])
+      assert.isTrue(yield* store.askToAbort!("t", "run-1"))
+    }))
+    yield* Effect.scoped(Effect.gen(function*() {
+      const session = yield* opened({ isAfterAborts: true })
+      assert.isTrue(Exit.hasDies(yield* Effect.exit(session.append([notice({ seq: 2 })]))))
+    }))
+    assert.strictEqual((yield* store.info("t"))?.head, 2)
+    yield* Effect.scoped(opened())
+    assert.strictEqual(heard, 1)
+  }))
+
 it.effect("an append that was lost on its way is retried", () =>
   Effect.gen(function*() {
     const { log, session } = yield* writing((n, store) => n === 2 ? lost : store)
