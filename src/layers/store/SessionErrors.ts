@@ -14,7 +14,9 @@ export const stale = (sessionId: string): SessionStore.StoreError =>
   new RunError.NonRetryableError({
     _tag: "StaleWriter",
     sessionId,
-    message: `Another writer holds session "${sessionId}" now; nothing was written. Open it again to go on.`
+    message:
+      `This writer no longer has session "${sessionId}": another has it, it was removed, or the writer's scope has closed; ` +
+      "nothing was written. Open it again to go on."
   })
 
 export const unavailable = (message: string): SessionStore.StoreError =>

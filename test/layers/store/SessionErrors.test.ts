@@ -1,4 +1,4 @@
-/** What stores say of an argument that no store takes. */
+/** What stores say of an argument that no store takes, and to a writer that has lost its session. */
 import { assert, it } from "@effect/vitest"
 import * as SessionErrors from "../../../src/layers/store/SessionErrors.ts"
 
@@ -13,5 +13,13 @@ it.each([[[]], [[9]]])("a fork at no event of a log in which no turn has ended n
   assert.strictEqual(
     SessionErrors.noPlace("s", undefined, near).message,
     "Session \"s\" cannot be forked yet: none of its turns has ended. Wait for the first one."
+  )
+})
+
+it("a stale writer is told all that it may have lost its session by", () => {
+  assert.strictEqual(
+    SessionErrors.stale("s").message,
+    "This writer no longer has session \"s\": another has it, it was removed, or the writer's scope has closed; " +
+      "nothing was written. Open it again to go on."
   )
 })
