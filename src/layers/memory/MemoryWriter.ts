@@ -10,7 +10,7 @@ import * as RunEvent from "../../run/RunEvent.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import * as SessionErrors from "../store/SessionErrors.ts"
 import type * as SessionSignals from "../store/SessionSignals.ts"
-import type * as MemoryLog from "./MemoryLog.ts"
+import * as MemoryLog from "./MemoryLog.ts"
 import type { MemorySessions } from "./MemorySessions.ts"
 
 type Signals = Pick<SessionSignals.SessionSignals, "notify">
@@ -36,11 +36,17 @@ export const open = (
     )
   })
 
-/** Asks a new writer for the abort that writers before it were asked for, unless it comes after it. */
-const hear = ({ toAbort }: MemoryLog.MemoryLog, { isAfterAborts, onAbortAsked, runId }: MemoryLog.Writer) =>
-  onAbortAsked === undefined || isAfterAborts || !toAbort.has(runId)
-    ? Effect.void
-    : Effect.forkDetach(onAbortAsked, { startImmediately: true })
+/** Asks a new writer for the abort that writers before it were asked for, unless it comes after it or their run is over. */
+const hear = (log: MemoryLog.MemoryLog, { isAfterAborts, onAbortAsked, runId }: MemoryLog.Writer) =>
+  onAbortAsked !== undefined && !isAfterAborts && log.toAbort.has(runId) && mayGoOn(log)
+    ? Effect.forkDetach(onAbortAsked, { startImmediately: true })
+    : Effect.void
+
+/** A new session has no run, and one that completed does not go on. */
+const mayGoOn = (log: MemoryLog.MemoryLog): boolean => {
+  const { end, head } = MemoryLog.infoOf(log)
+  return head > 0 && end !== "RunCompleted"
+}
 
 const claim = (sessions: MemorySessions, sessionId: string, options: SessionStore.OpenOptions, now: number) => {
   const badId = SessionErrors.checkIds(sessionId, options.runId)
@@ -107,7 +113,7 @@ const append = (
   writer.head = log.events.length
   if (writer.isAfterAborts) {
     writer.isAfterAborts = false
-    log.toAbort.delete(writer.runId)
+    log.toAbort.clear()
   }
   signals.notify(sessionId)
   return Effect.void

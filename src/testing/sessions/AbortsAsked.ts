@@ -4,7 +4,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import * as SessionStore from "../../services/SessionStore.ts"
-import { aborted, notice, open, started, write } from "./Fixtures.ts"
+import { aborted, completed, notice, open, started, write } from "./Fixtures.ts"
 import { assert, describe, type Test } from "./TestRunner.ts"
 
 /** Asks, and returns whether anybody can be asked; nobody can in a store that does not support it. */
@@ -99,6 +99,27 @@ export const abortsAsked = (name: string, test: Test): void => {
           const { heard, session } = yield* listening({ isAfterAborts: true })
           assert.deepStrictEqual(heard, [])
           yield* session.append([notice({ seq: 2 })])
+        }))
+        assert.deepStrictEqual(yield* passing(), [])
+      })
+    )
+
+    test(
+      "no longer reach anybody once their run has completed",
+      Effect.gen(function*() {
+        yield* left
+        yield* write("s", [completed({ seq: 2 })])
+        assert.deepStrictEqual(yield* passing(), [])
+      })
+    )
+
+    test(
+      "are dropped for all runs by an owner that comes after them and has written",
+      Effect.gen(function*() {
+        yield* left
+        yield* Effect.scoped(Effect.gen(function*() {
+          const { session } = yield* listening({ runId: "run-2", isAfterAborts: true })
+          yield* session.append([started({ seq: 2, runId: "run-2" })])
         }))
         assert.deepStrictEqual(yield* passing(), [])
       })
