@@ -144,9 +144,9 @@ export class SessionStore extends Context.Service<SessionStore, {
   /**
    * The log from `from` (default 1) to `to` (default: its end now), both included. `SessionNotFound` when unknown;
    * `StoreRefused` in place of an event that a newer version wrote. Events of older versions come as this version would
-   * have written them (`EventMigrations`), events of unknown types as they are. The values in an event keep the order of
-   * their keys, so that equal logs make equal bytes. Any numbers are accepted: beyond the log there is nothing, and NaN
-   * counts as not given; the same in `watch` and `list`.
+   * have written them (`EventMigrations`, with the `Migrations` that the store was built with), events of unknown types as they
+   * are. The values in an event keep the order of their keys, so that equal logs make equal bytes. Any numbers are accepted:
+   * beyond the log there is nothing, and NaN counts as not given; the same in `watch` and `list`.
    */
   readonly read: (
     sessionId: string,

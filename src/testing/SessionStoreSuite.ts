@@ -1,11 +1,12 @@
 /**
  * What every session store must do, as tests for vitest: `suite(name, layer)` in a test file declares them. Each test
- * builds the layer anew and expects it to be empty.
+ * builds the layer anew, with steps of its own as `Migrations`, and expects it to be empty.
  *
  * Does not own what only some stores have: files, processes, connections.
  */
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
+import { Migrations } from "../services/Migrations.ts"
 import type * as SessionStore from "../services/SessionStore.ts"
 import { abortsAsked } from "./sessions/AbortsAsked.ts"
 import { appends } from "./sessions/Appends.ts"
@@ -23,6 +24,7 @@ import { reading } from "./sessions/Reading.ts"
 import { removal } from "./sessions/Removal.ts"
 import { sent } from "./sessions/Sent.ts"
 import * as TestRunner from "./sessions/TestRunner.ts"
+import * as Versions from "./sessions/Versions.ts"
 import { watching } from "./sessions/Watching.ts"
 import { writers } from "./sessions/Writers.ts"
 
@@ -33,6 +35,7 @@ const parts = [
   abortsAsked,
   sent,
   reading,
+  Versions.versions,
   landmarks,
   watching,
   listing,
@@ -49,7 +52,10 @@ const parts = [
 export const suite = <E>(name: string, layer: Layer.Layer<SessionStore.SessionStore, E>): void => {
   TestRunner.load()
   const test: TestRunner.Test = (claim, body) =>
-    TestRunner.it.effect(claim, () => Effect.provide(Effect.scoped(body), layer))
+    TestRunner.it.effect(
+      claim,
+      () => Effect.scoped(body).pipe(Effect.provide(layer), Effect.provideService(Migrations, Versions.steps))
+    )
   for (const part of parts) part(name, test)
   closing(name, layer)
 }

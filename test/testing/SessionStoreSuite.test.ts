@@ -1,23 +1,16 @@
 /**
  * Where the suite of session stores can be loaded and called, and that it says what a store did although it has to
- * refuse it. A store of classes passes it, and one that stores each event by itself does not. What else it checks is proved by the
- * stores that pass it.
+ * refuse it. A store of classes passes it. What it finds in others is tested in `WrongStores`.
  */
 import { assert, it } from "@effect/vitest"
-import type * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Layer from "effect/Layer"
 import { execFile } from "node:child_process"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { rolldown } from "rolldown"
-import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
-import { SessionStore } from "../../src/services/SessionStore.ts"
-import * as Appends from "../../src/testing/sessions/Appends.ts"
 import * as Fixtures from "../../src/testing/sessions/Fixtures.ts"
-import * as TestRunner from "../../src/testing/sessions/TestRunner.ts"
 import { suite } from "../../src/testing/SessionStoreSuite.ts"
 import * as ClassStore from "../support/ClassStore.ts"
 import { temporaryFolder } from "../support/Processes.ts"
@@ -96,35 +89,5 @@ it.effect("a store that does what it must refuse fails the test in words, at the
       assert.match(error.stack ?? "", /SessionStoreSuite\.test\.ts/)
     }
   }))
-
-/** Stores each event by itself. */
-const piecemeal = Layer.effect(
-  SessionStore,
-  Effect.map(SessionStore, (store) => ({
-    ...store,
-    open: (...args: Parameters<typeof store.open>) =>
-      Effect.map(store.open(...args), (session) => ({
-        ...session,
-        append: (events: Arr.NonEmptyReadonlyArray<Fixtures.Durable>) =>
-          Effect.uninterruptible(Effect.forEach(
-            events,
-            (event) => Effect.andThen(session.append([event]), Effect.yieldNow),
-            { discard: true }
-          ))
-      }))
-  }))
-).pipe(Layer.provide(SessionStoreMemory.layer))
-
-const isAboutReaders = (claim: string) => claim === "a reader sees all events of an append, or none"
-
-TestRunner.load()
-Appends.appends("a store that appends events one by one", (claim, body) => {
-  if (!isAboutReaders(claim)) return
-  it.effect(`fails: ${claim}`, () =>
-    Effect.gen(function*() {
-      const exit = yield* Effect.exit(Effect.scoped(Effect.provide(body, piecemeal)))
-      assert.isTrue(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
-    }))
-})
 
 suite("a store and sessions that are instances of classes", ClassStore.layer)

@@ -154,6 +154,17 @@ export const abortsAsked = (name: string, test: Test): void => {
     )
 
     test(
+      "are not waited for, neither by who asks nor by who opens the session",
+      Effect.gen(function*() {
+        const isKnown = yield* left
+        yield* Effect.scoped(Effect.gen(function*() {
+          yield* open("s", { onAbortAsked: Effect.never })
+          assert.strictEqual(yield* ask("s", "run-1"), isKnown ? true : undefined)
+        }))
+      })
+    )
+
+    test(
       "are about one session: not about a copy of it, nor about one that gets its id later",
       Effect.gen(function*() {
         yield* left

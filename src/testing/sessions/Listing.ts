@@ -34,6 +34,21 @@ export const listing = (name: string, test: Test): void => {
     )
 
     test(
+      "shows a session as it is by now, also while it is written to",
+      Effect.gen(function*() {
+        const store = yield* SessionStore.SessionStore
+        const session = yield* open("s")
+        let expected = SessionStore.newInfo("s", 0)
+        for (const event of [started({ seq: 1 }), answer({ seq: 2 }), completed({ seq: 3 }), started({ seq: 4 })]) {
+          yield* session.append([event])
+          expected = SessionStore.evolveInfo(expected, event)
+          assert.deepStrictEqual(yield* store.info("s"), expected)
+          assert.deepStrictEqual(yield* store.list(), [expected])
+        }
+      })
+    )
+
+    test(
       "a title may be any text",
       Effect.gen(function*() {
         const store = yield* SessionStore.SessionStore

@@ -4,7 +4,7 @@ import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import * as Message from "../../run/Message.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
-import { open, started, tagOf, write } from "./Fixtures.ts"
+import { notice, open, started, tagOf, write } from "./Fixtures.ts"
 import { assert, describe, type Test } from "./TestRunner.ts"
 
 const input = (id: string): SessionStore.SentInput => ({
@@ -96,6 +96,16 @@ export const sent = (name: string, test: Test): void => {
         const ids = [left, lost, now].map(({ heard }) => heard.map(({ id }) => id))
         assert.deepStrictEqual(ids, (yield* isKnown) ? [["a"], [], ["b"]] : [[], [], []])
       })
+    )
+
+    test(
+      "is not waited for, neither by who sends it nor by its writer",
+      Effect.scoped(Effect.gen(function*() {
+        const session = yield* open("s", { onSent: () => Effect.never })
+        yield* session.append([started({ seq: 1 })])
+        assert.isTrue(yield* send("s", "run-1", input("a"), true))
+        yield* session.append([notice({ seq: 2 })])
+      }))
     )
 
     test(

@@ -100,6 +100,31 @@ export const writers = (name: string, test: Test): void => {
     )
 
     test(
+      "an append under way while its session is taken over is stored before that, or refused and never stored",
+      Effect.gen(function*() {
+        for (let steps = 0; steps < 6; steps++) {
+          const id = `${steps}`
+          const first = yield* open(id)
+          yield* first.append([started({ seq: 1 })])
+          const appending = yield* first.append([notice({ seq: 2 }, "first")]).pipe(
+            Effect.match({ onFailure: ({ reason }) => reason._tag, onSuccess: () => "stored" }),
+            Effect.forkChild({ startImmediately: true })
+          )
+          for (let step = 0; step < steps; step++) yield* Effect.yieldNow
+          const second = yield* open(id, { runId: "second", takeOver: true })
+          const found = second.head()
+          assert.strictEqual(yield* Fiber.join(appending), found === 2 ? "stored" : "StaleWriter")
+          yield* second.append([notice({ seq: found + 1 }, "second")])
+          const texts = found === 2 ? ["first", "second"] : ["second"]
+          assert.deepStrictEqual(yield* readAll(id), [
+            started({ seq: 1 }),
+            ...texts.map((text, i) => notice({ seq: 2 + i }, text))
+          ])
+        }
+      })
+    )
+
+    test(
       "a writer whose session was taken over before its first write is stale",
       Effect.gen(function*() {
         const first = yield* open("s")
