@@ -71,7 +71,9 @@ export const read = (body: unknown, { answers = [] }: Options = {}): Effect.Effe
   Effect.flatMap(
     Effect.mapError(decode(body), (error) => wrong(`is not a chat request: ${error.message}`)),
     ({ id: sessionId, message, messageId, messages, trigger }) => {
-      const named = messages?.findLast(({ id, role }) => role === "assistant" && id === messageId)
+      const named = messageId === undefined
+        ? undefined
+        : messages?.findLast(({ id, role }) => role === "assistant" && id === messageId)
       const last = message ?? named ?? messages?.at(-1)
       const isNew = trigger !== "regenerate-message" && messageId !== last?.id
       if (last?.role === "user") return ask(sessionId, last, isNew)

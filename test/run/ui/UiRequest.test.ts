@@ -65,6 +65,18 @@ describe("what a page asks for", () => {
       })
     }))
 
+  it.effect("is its last message where no message has an id, even after an answer to a question", () =>
+    Effect.gen(function*() {
+      const part = { type: "tool-work", state: "approval-responded", approval: { id: "r/1.0", approved: true } }
+      const content = [{ type: "text", text: "And now?" }]
+      const messages = [{ role: "assistant", parts: [part] }, { role: "user", parts: content }]
+      assert.deepStrictEqual<unknown>(yield* UiMessages.request({ id: "s", messages }), {
+        _tag: "Ask",
+        sessionId: "s",
+        input: { sessionId: "s", runId: undefined, input: [{ role: "user", content }] }
+      })
+    }))
+
   it.effect("reads a file without a name, or with null for a name, as one without a name", () =>
     Effect.gen(function*() {
       const file = { type: "file", mediaType: "image/png", url: "https://a.test/a.png" }
