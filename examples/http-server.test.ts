@@ -214,3 +214,24 @@ it.live("a page that opens has everything that was said, including what was comp
     assert.strictEqual(page.headers["last-event-id"], String((yield* (yield* SessionStore).info("one"))?.head))
     assert.strictEqual((yield* messages("two")).status, 404)
   }).pipe(Effect.provide(serving(ScriptedModel.text("Hello."), ScriptedModel.text("Yes.")))))
+
+it.live("a page that opens has an answer that was cut off, and nothing as its user's that the user did not say", () =>
+  Effect.gen(function*() {
+    const gate = yield* ScriptedModel.makeGate
+    yield* Effect.gen(function*() {
+      yield* start("one", { text: "A story" })
+      yield* gate.started
+      yield* abort("one")
+      yield* answer("one", { text: "And then?" })
+      const text = (role: string, text: string) => ({ role, content: [{ type: "text", text }] })
+      assert.deepStrictEqual(yield* (yield* messages("one")).json, [
+        text("user", "A story"),
+        text("assistant", "Once upon"),
+        text("user", "And then?"),
+        text("assistant", "The end.")
+      ])
+    }).pipe(Effect.provide(serving(
+      [ScriptedModel.text("Once upon"), ScriptedModel.gate(gate)],
+      ScriptedModel.text("The end.")
+    )))
+  }))

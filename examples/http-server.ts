@@ -52,7 +52,7 @@ const conversation = (events: Stream.Stream<RunEvent.Durable, RunError.RunError>
   events.pipe(
     Stream.filter(({ _tag }) => _tag !== "ContextCompacted" && _tag !== "NoticeAdded"),
     Stream.runFold(() => Transcript.empty, Transcript.append),
-    Effect.map((transcript) => Transcript.messages(transcript))
+    Effect.map((transcript) => Transcript.said(transcript))
   )
 
 const send = (event: string, data: unknown, id?: number) =>

@@ -162,6 +162,18 @@ export const messages = (
   return out
 }
 
+/**
+ * What was said, for a person to read: the messages without reasoning, and without those that the runtime has put in the user's place,
+ * such as that an answer was cut off. A notice within a message of the user is part of it: a fold without `NoticeAdded` has none.
+ */
+export const said = (self: Transcript): ReadonlyArray<Message.Message> => {
+  const out: Array<Message.Message> = []
+  for (const entry of all(self)) {
+    if (entry.message.role !== "user" || Entries.isSaid(entry)) Entries.join(out, Entries.forReader(entry, undefined))
+  }
+  return out
+}
+
 /** What the model was sent before its open turn, or everything if none is open. */
 export const beforeTurn = (self: Transcript): Transcript =>
   self.open === undefined ? self : { ...self, open: undefined, paused: self.open.resumed, waiting: Vector.empty }

@@ -3,6 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Equal from "effect/Equal"
 import * as Message from "../../src/run/Message.ts"
 import * as Transcript from "../../src/run/Transcript.ts"
+import * as Brief from "../support/Brief.ts"
+import * as Draft from "../support/Drafts.ts"
 import * as Logs from "../support/Logs.ts"
 import { dice, models } from "../support/Odd.ts"
 
@@ -126,5 +128,32 @@ describe("views", () => {
     assert.deepStrictEqual(Transcript.messages(Transcript.empty), [])
     assert.strictEqual(Transcript.size(Transcript.empty), 0)
     assert.isFalse(Transcript.awaitsModel(Transcript.empty))
+  })
+})
+
+describe("what was said", () => {
+  const read = (...drafts: ReadonlyArray<Draft.Placed>) =>
+    Brief.messages(Transcript.said(Transcript.fromLog(Draft.log(...drafts))))
+
+  it("has no reasoning", () => {
+    const content: ReadonlyArray<Message.AssistantPart> = [{ type: "reasoning", text: "hm" }, Message.text("Hello")]
+    assert.deepStrictEqual(read(Draft.started("Hi"), Draft.assistant(content)), ["user: Hi", "assistant: Hello"])
+  })
+
+  it("begins with the answer that a history begins with", () => {
+    const history: ReadonlyArray<Message.AssistantMessage> = [{ role: "assistant", content: [Message.text("Welcome")] }]
+    assert.deepStrictEqual(read(Draft.started("Hi", { history })), ["assistant: Welcome", "user: Hi"])
+  })
+
+  it("has an answer that was paused, and that another model went on with, as one", () => {
+    const log = [
+      Draft.started("Hi"),
+      Draft.turnStarted(1),
+      Draft.assistant([Message.text("Let me see")], { finishReason: "pause" }),
+      { ...Draft.turnFinished(1), decision: { _tag: "Continue" as const, reason: "pause" as const } },
+      Draft.turnStarted(2),
+      Draft.assistant([Message.text("Hello")], { turn: 2, model: { provider: "test", name: "other" } })
+    ]
+    assert.deepStrictEqual(read(...log), ["user: Hi", "assistant: Let me see,Hello"])
   })
 })

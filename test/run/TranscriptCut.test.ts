@@ -89,6 +89,17 @@ describe("an answer that was cut off", () => {
     assert.deepStrictEqual(said(...drafts, resumed), ["user: summary"])
   })
 
+  it("is read by a person as it is: nothing that the runtime says of it is shown as theirs", () => {
+    const read = (...drafts: ReadonlyArray<RunEvent.Draft>) =>
+      Brief.messages(Transcript.said(Transcript.fromLog(Draft.log(...drafts))))
+    assert.deepStrictEqual(read(...begun, aborted("one, two")), ["user: count", "assistant: one, two"])
+    assert.deepStrictEqual(read(...begun, aborted("one, two"), Draft.started("why?")), [
+      "user: count",
+      "assistant: one, two",
+      "user: why?"
+    ])
+  })
+
   it("is nobody's last word: the latest that a person said stays what it was", () => {
     const transcript = Transcript.fromLog(Draft.log(...begun, aborted("one"), Draft.started("on")))
     assert.deepStrictEqual(Transcript.latestSaid(transcript), Message.user("on"))

@@ -163,11 +163,18 @@ export const forReader = (entry: Entry, reader: Message.ModelRef | undefined): M
 
 const earlier = Message.user(Notice.earlier)
 
-/**
- * System messages come first, and later ones become the user's; after them a user speaks first. Neighbours of one role,
- * as in a log with holes or after a cut, become one message.
- */
+/** The same as `join`, for a provider: after the system messages a user speaks first. */
 export const addMessage = (out: Array<Message.Message>, added: Message.Message): void => {
+  const last = out.at(-1)
+  if ((last === undefined || last.role === "system") && added.role === "assistant") out.push(earlier)
+  join(out, added)
+}
+
+/**
+ * System messages come first, and later ones become the user's. Neighbours of one role, as in a log with holes or after a cut, become
+ * one message.
+ */
+export const join = (out: Array<Message.Message>, added: Message.Message): void => {
   const last = out.at(-1)
   const isLate = added.role === "system" && last !== undefined && last.role !== "system"
   const message = isLate ? Message.user(added.content) : added
@@ -176,7 +183,6 @@ export const addMessage = (out: Array<Message.Message>, added: Message.Message):
   } else if (last?.role === "assistant" && message.role === "assistant") {
     out[out.length - 1] = { role: "assistant", content: [...last.content, ...message.content] }
   } else {
-    if ((last === undefined || last.role === "system") && message.role === "assistant") out.push(earlier)
     out.push(message)
   }
 }
