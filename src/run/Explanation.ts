@@ -138,8 +138,7 @@ export const ofError = ({ reason }: RunError.RunError): string => {
 }
 
 const said = (end: RunEvent.End): string => {
-  const { toolCalls, turns } = end.totals
-  const after = `after ${count(turns, "turn")} and ${count(toolCalls, "tool call")}`
+  const after = howFar(end)
   switch (end._tag) {
     case "RunCompleted":
       return `${completed[end.reason]}, ${after}`
@@ -157,10 +156,15 @@ const said = (end: RunEvent.End): string => {
 }
 
 /** Of a suspended run whose questions have all been answered. */
-export const decided = ({ totals }: Of<"RunSuspended">): string =>
-  `All questions of the run are answered, after ${count(totals.turns, "turn")} and ${
-    count(totals.toolCalls, "tool call")
-  }; resume the run.`
+export const decided = (end: Of<"RunSuspended">): string =>
+  `All questions of the run are answered, ${howFar(end)}; resume the run.`
+
+/** Of a suspended run that another one has followed: its questions are over. */
+export const followed = (end: Of<"RunSuspended">): string =>
+  `The run waited for a person until another one followed it, ${howFar(end)}; give the session a new message to go on.`
+
+const howFar = ({ totals: { toolCalls, turns } }: RunEvent.End): string =>
+  `after ${count(turns, "turn")} and ${count(toolCalls, "tool call")}`
 
 /** On one line, and without the full stop at its end. */
 const trimmed = (message: string): string => message.trim().replace(/\s+/g, " ").replace(/\.$/, "")

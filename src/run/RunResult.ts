@@ -99,8 +99,13 @@ export const fromState = <A>(
         ...(end.loop === undefined ? {} : { loop: end.loop }),
         ...(end.around === undefined ? {} : { around: end.around })
       }
-    case "RunSuspended":
-      return waiting({ ...totals, _tag: "Suspended", approvals: [] }, end, approvals(sessionId, state))
+    case "RunSuspended": {
+      const suspended: Suspended = { ...totals, _tag: "Suspended", approvals: [] }
+      // after such an end only a run that follows gives calls their outcomes
+      return state.openCalls.length === 0
+        ? { ...suspended, explain: Explanation.followed(end) }
+        : waiting(suspended, end, approvals(sessionId, state))
+    }
     case "RunAborted":
       return { ...totals, _tag: "Aborted", reason: end.reason }
   }

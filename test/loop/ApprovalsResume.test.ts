@@ -195,6 +195,15 @@ describe("a new message to a suspended session", () => {
       assert.strictEqual(RunLog.endOf(events), "RunSuspended(approval)")
     }))
 
+  it.effect("leaves the older run's request, sent again, without questions, and says to send a new message", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* suspended()
+      yield* agent.run({ sessionId: "s", input: "never mind" })
+      const again = yield* agent.run(go)
+      assert.deepInclude(again, { _tag: "Suspended", approvals: [] })
+      assert.include(again.explain, "; give the session a new message to go on.")
+    }))
+
   it.effect("starts with fresh time and waits for its own questions", () =>
     Effect.gen(function*() {
       const limits = { maxDuration: "1 minute" } as const

@@ -75,6 +75,18 @@ describe("a result", () => {
     assert.match(result.explain, /^All questions of the run are answered, .*; resume the run\.$/)
   })
 
+  it("of a suspended run whose questions are over says that a new message goes on", () => {
+    const result = resultOf(
+      Draft.started("x"),
+      Draft.assistant([Draft.call("pay")]),
+      Draft.approvalRequested("1.0"),
+      Draft.suspended,
+      Draft.settled("1.0", { _tag: "Denied", reason: "superseded" })
+    )
+    assert.deepInclude(result, { _tag: "Suspended", approvals: [] })
+    assert.match(result.explain, /^The run waited .* until another one followed .*; give the session a new message /)
+  })
+
   it.effect("is returned even if a content filter leaves text that does not fit the output schema", () =>
     Effect.gen(function*() {
       const scope = yield* Scope.make()

@@ -39,7 +39,10 @@ export class Folding implements Folded {
 
 export const nothing: Folded = { state: RunState.empty, transcript: Transcript.empty }
 
-/** What the log already has of a run, between two places in it. */
+/**
+ * What the log already has of a run, between two places in it: up to its end, where it has one. The state is also that of what came after
+ * the end: answers, and the outcomes that a run which follows gives the calls.
+ */
 export interface Past {
   readonly from: number
   readonly to: number
@@ -127,7 +130,7 @@ export const run = Effect.fnUntraced(function*(
   see?: See
 ): Effect.fn.Return<RunState.RunState | undefined, SessionStore.StoreError> {
   const started = yield* last(store, sessionId, "RunStarted", runId)
-  return started === undefined ? undefined : (yield* endOf(store, sessionId, started, see)).state
+  return started === undefined ? undefined : yield* stateOf(store, sessionId, started, see)
 })
 
 /** The run `runId` in a log that is folded to its end; reads nothing where there is no such run. */
@@ -140,9 +143,8 @@ export const find = Effect.fnUntraced(function*(
   const started = yield* last(store, sessionId, "RunStarted", runId)
   if (started === undefined) return undefined
   const { input, seq: from } = started
-  // after its end a run goes on only when it is resumed
-  if (state.startSeq === from) return { input, from, to: state.end?.seq ?? state.seq, state }
-  return { input, from, ...(yield* endOf(store, sessionId, started)) }
+  const found = state.startSeq === from ? state : yield* stateOf(store, sessionId, started)
+  return { input, from, to: found.end?.seq ?? found.seq, state: found }
 })
 
 /** What the last run was started with: the input in its state, but without data that it was resumed with since. */
@@ -155,20 +157,20 @@ export const inputOf = (
     ? Effect.succeed(input)
     : Effect.map(eventAt(store, sessionId, startSeq), (event) => event?._tag === "RunStarted" ? event.input : undefined)
 
-/** The last state of a run that other runs follow, and its place in the log. */
-const endOf = (store: SessionStore.Store, sessionId: string, started: DurableEvent.Of<"RunStarted">, see?: See) =>
+/** The last state of a run, whether other runs follow it or not. */
+const stateOf = (store: SessionStore.Store, sessionId: string, started: DurableEvent.Of<"RunStarted">, see?: See) =>
   Effect.suspend(() => {
     let state = RunState.evolve(RunState.empty, started)
     return store.read(sessionId, { from: started.seq + 1 }).pipe(
       Stream.takeWhile((event) => event._tag !== "RunStarted"),
       Stream.runForEach((event) =>
         Effect.sync(() => {
-          if (event.runId !== started.runId || (state.end !== undefined && event._tag !== "RunResumed")) return
+          if (event.runId !== started.runId) return
           see?.(event, state)
           state = RunState.evolve(state, event)
         })
       ),
-      Effect.map(() => ({ to: state.seq, state }))
+      Effect.map(() => state)
     )
   })
 

@@ -55,9 +55,7 @@ const pastOf = (log: Logs.Log, runId: string): Fold.Known | undefined => {
     state = RunState.evolve(state, event)
     if (event.runId !== runId) continue
     if (event._tag === "RunStarted") past = { input: event.input, from: event.seq, to: event.seq, state }
-    else if (past !== undefined && (past.state.end === undefined || event._tag === "RunResumed")) {
-      past = { ...past, to: event.seq, state }
-    }
+    else if (past !== undefined) past = { ...past, to: state.end?.seq ?? event.seq, state }
   }
   return past
 }
