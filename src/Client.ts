@@ -131,8 +131,8 @@ export interface Client<A> {
    * What happens in a session after the fact `after` (its `seq`; default 0, all), without an end: facts once and in order, whichever
    * process and agent they are of, and between them the live events of a run in this process. Of an answer under way that is first
    * one delta for each block with the text so far, then each new one. A client that comes back with the `seq` of its last fact misses
-   * none and sees none twice. Fails with `SessionNotFound` when the session is unknown, with `InvalidInput` when `after` is no `seq`,
-   * and as the store does; not when a run fails.
+   * none and sees none twice. Fails with `SessionNotFound` when the session is unknown, with `InvalidInput` when it has no fact `after`,
+   * as one that was removed and begun anew, and as the store does; not when a run fails.
    */
   readonly follow: (sessionId: string, after?: number) => Stream.Stream<RunEvent.RunEvent, RunError.RunError>
 }

@@ -17,16 +17,18 @@ import * as Watch from "../support/Watch.ts"
 const go = { sessionId: "s", runId: "r", input: "go" }
 
 /** `a` is said before the gate, `b` after it. */
-const held = Effect.gen(function*() {
+const hold = Effect.fnUntraced(function*(options?: TestAgent.Options) {
   const gate = yield* ScriptedModel.makeGate
   const made = yield* TestAgent.make([
     [ScriptedModel.text("a"), ScriptedModel.gate(gate), ScriptedModel.text("b")],
     ScriptedModel.text("c")
-  ])
+  ], options)
   const run = yield* made.agent.start(go)
   yield* gate.started
   return { ...made, gate, run }
 })
+
+const held = hold()
 
 const factsOf = (events: ReadonlyArray<RunEvent.RunEvent>) => events.filter(RunEvent.isDurable).map(({ seq }) => seq)
 const textOf = (events: ReadonlyArray<RunEvent.RunEvent>) =>
@@ -59,8 +61,11 @@ describe("a session", () => {
 
   it.effect("is not seen live before the fact that its reader has, which says the same", () =>
     Effect.gen(function*() {
-      const { agent, gate } = yield* held
       const answer = 3
+      const inner = (yield* TestStore.make()).service
+      // as of a store that has the fact, which the drive is still to show
+      const info: typeof inner.info = (id) => Effect.map(inner.info(id), (info) => info && { ...info, head: answer })
+      const { agent, gate } = yield* hold({ store: TestStore.over({ ...inner, info }) })
       const watch = yield* Watch.make(agent.follow("s", answer))
       // came after the other reader, and is told the answer under way
       const later = yield* Watch.make(agent.follow("s"))
@@ -135,6 +140,19 @@ describe("a session", () => {
       const seen = yield* Stream.runCollect(run.events)
       assert.strictEqual(textOf(seen), "b|c")
       assert.isNotEmpty(RunLog.only(seen, "StatusChanged"))
+    }))
+
+  it.effect("that was removed and begun anew tells one who comes back to the one before, instead of showing nothing", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* TestAgent.make(["a", "b", "c"].map((text) => ScriptedModel.text(text)))
+      yield* agent.run(go)
+      yield* agent.run({ ...go, runId: "r2", input: "more" })
+      const seen = store.head("s")
+      yield* store.service.remove("s")
+      yield* agent.run({ ...go, runId: "r3" })
+      const { reason } = yield* Effect.flip(Stream.runDrain(agent.follow("s", seen)))
+      assert.deepInclude(reason, { _tag: "InvalidInput", field: "after" })
+      assert.include(reason.message, "read it from its beginning")
     }))
 
   it.effect("that is unknown, and a place that is none, are refused", () =>

@@ -28,7 +28,16 @@ const following = Effect.fnUntraced(function*(
   if (!Number.isInteger(after) || after < 0) {
     return yield* RunError.invalidInput("after", "after must be the seq of an event, or 0 for all of them")
   }
-  if ((yield* store.info(sessionId)) === undefined) return yield* RunError.sessionNotFound(sessionId)
+  const info = yield* store.info(sessionId)
+  if (info === undefined) return yield* RunError.sessionNotFound(sessionId)
+  // a fact is shown once it is stored: whoever has seen one that is not there has seen it in another log
+  if (after > info.head) {
+    return yield* RunError.invalidInput(
+      "after",
+      `session "${sessionId}" has no event ${after}, its last one is ${info.head}: it may have been removed and begun anew, so read it from ` +
+        "its beginning"
+    )
+  }
   // a run that may be live is found by its first fact
   const begun = (yield* store.lastOf(sessionId, "RunStarted")) ?? 1
   const facts = store.watch(sessionId, Math.min(after + 1, begun))
