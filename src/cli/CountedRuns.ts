@@ -20,24 +20,22 @@ export interface Runs {
   readonly close: () => void
 }
 
-/** A session's runs; `createdAt` as in a list of sessions, for a copy the time at which it was made. */
-export const make = (): (createdAt: number) => Runs => {
+/** Makes the runs of a session, one session after the other. */
+export const make = (): () => Runs => {
   const counted = new Set<string>()
-  return (createdAt) => {
+  return () => {
     const here: Array<string> = []
     let copied: DurableEvent.Of<"RunStarted"> | undefined
     return {
       add: (stats, event) => {
-        if (event._tag === "RunStarted") {
-          const key = `${event.seq} ${event.at} ${event.runId}`
-          here.push(key)
-          copied = counted.has(key) ? event : undefined
-          return copied === undefined ? RunStats.evolve(stats, event) : stats
-        }
+        const key = isLandmark(event) ? `${event.seq} ${event.at} ${event.runId}` : undefined
+        const isCopy = key !== undefined && counted.has(key)
+        if (key !== undefined) here.push(key)
+        if (event._tag === "RunStarted") copied = isCopy ? event : undefined
         if (copied === undefined) return RunStats.evolve(stats, event)
-        if (event.at <= createdAt) return stats
+        if (isCopy) return stats
+        if (event._tag !== "RunResumed") return CompactionStats.addByHand(stats, copied, event)
         const started = copied
-        if (event._tag !== "RunResumed") return CompactionStats.addByHand(stats, started, event)
         copied = undefined
         return RunStats.evolve(stats, started)
       },
@@ -47,3 +45,7 @@ export const make = (): (createdAt: number) => Runs => {
     }
   }
 }
+
+/** What may count in a copy, and is known by its place and time where it was copied: an import says nothing of when a copy was made. */
+const isLandmark = (event: RunEvent.Durable): boolean =>
+  event._tag === "RunStarted" || event._tag === "RunResumed" || CompactionStats.isByHand(event)

@@ -1,11 +1,12 @@
 /** `fiberloop stats` on real databases. */
 import { assert, describe, it } from "@effect/vitest"
-import { Array as Arr, Effect } from "effect"
+import { Array as Arr, Effect, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
+import * as SessionLines from "../../src/SessionLines.ts"
 import * as Draft from "../support/Drafts.ts"
 import { invoke, workplace } from "./Invoke.ts"
 
@@ -172,6 +173,26 @@ describe("runs that several sessions have", () => {
         yield* fork("f", "g")
         assert.deepStrictEqual(yield* counted(place), both)
       }).pipe(Effect.provide(place.store))
+    }))
+
+  it.effect("count the same where the original and its copies were imported", () =>
+    Effect.gen(function*() {
+      const [place, imported] = [yield* workplace(), yield* workplace()]
+      const sessions = yield* Effect.gen(function*() {
+        yield* append("s", 0, Draft.started("go"), ...turn(1), Draft.limited())
+        yield* TestClock.adjust("1 second")
+        yield* fork("s", "f")
+        yield* append("f", 2000, Draft.resumed(2), ...turn(2), Draft.completed())
+        yield* TestClock.adjust("2 seconds")
+        yield* fork("f", "g")
+        return yield* Effect.forEach(["s", "f", "g"], (id) => Stream.runCollect(SessionLines.toLines(id)))
+      }).pipe(Effect.provide(place.store))
+      const importNext = (lines: ReadonlyArray<string>) =>
+        Effect.andThen(TestClock.adjust("1 second"), SessionLines.fromLines(Stream.fromIterable(lines)))
+      yield* Effect.provide(Effect.forEach(sessions, importNext), imported.store)
+      const both = { sessions: 2, runs: 2, drives: 2, turns: 2, cost: 4, completed: 1, limited: 1 }
+      assert.deepStrictEqual(yield* counted(place), both)
+      assert.deepStrictEqual(yield* counted(imported), both)
     }))
 
   it.effect("count once if they were resumed in the millisecond in which they were copied", () =>

@@ -60,7 +60,7 @@ const ofOne = Effect.fnUntraced(function*(
   session: string
 ): Effect.fn.Return<Found, Refusal, Scope.Scope> {
   const { info, store } = yield* KeptSession.toRead(place, session)
-  const runs = CountedRuns.make()(info.createdAt)
+  const runs = CountedRuns.make()()
   const stats = yield* Effect.mapError(fold(store, info.sessionId, runs, RunStats.make(filter)), ErrorWords.refusal)
   return { stats, isEmpty: false, leftOut: [] }
 })
@@ -89,8 +89,8 @@ const ofAll = Effect.fnUntraced(function*(
   )
   const sessions = yield* Database.asked(store, Stream.runCollect(recent))
   const runsOf = CountedRuns.make()
-  const count = Effect.fnUntraced(function*({ createdAt, sessionId }: Listed) {
-    stats = yield* fold(store, sessionId, runsOf(createdAt), stats).pipe(
+  const count = Effect.fnUntraced(function*({ sessionId }: Pick<SessionStore.SessionInfo, "sessionId">) {
+    stats = yield* fold(store, sessionId, runsOf(), stats).pipe(
       Effect.catchReason("NonRetryableError", "SessionNotFound", () => Effect.succeed(stats)),
       Effect.catchReason("NonRetryableError", "StoreRefused", (_, error) => {
         leftOut.push(`session ${JSON.stringify(sessionId)} is left out: ${error.message}`)
@@ -102,8 +102,6 @@ const ofAll = Effect.fnUntraced(function*(
   yield* Database.asked(store, Effect.forEach(oldestFirst, count, { discard: true }))
   return { stats, isEmpty, leftOut }
 })
-
-type Listed = Pick<SessionStore.SessionInfo, "createdAt" | "sessionId">
 
 /** The numbers with those of a session added, all of it or nothing. */
 const fold = (store: SessionStore.Store, sessionId: string, runs: CountedRuns.Runs, stats: RunStats.RunStats) =>

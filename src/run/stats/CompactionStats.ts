@@ -12,6 +12,9 @@ export const add = (self: RunStats.RunStats, { lost, usage }: Compaction): RunSt
   lostTime: self.lostTime + (lost?.lostTime ?? 0)
 })
 
+export const isByHand = (event: RunEvent.Durable): event is Compaction =>
+  (event._tag === "ContextCompacted" || event._tag === "CompactionDiscarded") && event.isOfRun === false
+
 /** Adds a compaction by hand to a session with a copy of a run that `started` before and has counted; adds nothing else. */
 export const addByHand = (
   self: RunStats.RunStats,
@@ -19,8 +22,6 @@ export const addByHand = (
   event: RunEvent.Durable
 ): RunStats.RunStats => {
   const { filter } = self
-  const isByHand = (event._tag === "ContextCompacted" || event._tag === "CompactionDiscarded") &&
-    event.isOfRun === false
   const counts = (filter.agent ?? agent) === agent && (filter.since ?? at) <= at
-  return isByHand && counts ? add(self, event) : self
+  return isByHand(event) && counts ? add(self, event) : self
 }
