@@ -1,11 +1,13 @@
 /** A session is followed by who comes and goes: no fact is missed, none comes twice, and live events go on between them. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import * as RunsLocal from "../../src/layers/RunsLocal.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
+import type * as SessionStore from "../../src/services/SessionStore.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as DeadRun from "../support/DeadRun.ts"
 import * as Overloaded from "../support/Overloaded.ts"
@@ -29,6 +31,28 @@ const hold = Effect.fnUntraced(function*(options?: TestAgent.Options) {
 })
 
 const held = hold()
+
+const limits = { maxTurns: 1000 }
+const manyTurns = Array.from({ length: 50 }, (_, turn) => TestAgent.work(turn))
+
+/** The store, with the number of events that were read from it, and a wait until it is watched. */
+const counted = (inner: SessionStore.Store) => {
+  const count = { read: 0 }
+  const watched = Deferred.makeUnsafe<void>()
+  const counting = <A, E>(events: Stream.Stream<A, E>) =>
+    Stream.mapArray(events, (page) => {
+      count.read += page.length
+      return page
+    })
+  const watch: SessionStore.Store["watch"] = (...asked) =>
+    Stream.unwrap(Effect.as(Deferred.succeed(watched, undefined), inner.watch(...asked)))
+  const store = TestStore.over({
+    ...inner,
+    read: (...asked) => counting(inner.read(...asked)),
+    watch: (...asked) => counting(watch(...asked))
+  })
+  return { count, store, watched: Deferred.await(watched) }
+}
 
 const factsOf = (events: ReadonlyArray<RunEvent.RunEvent>) => events.filter(RunEvent.isDurable).map(({ seq }) => seq)
 const textOf = (events: ReadonlyArray<RunEvent.RunEvent>) =>
@@ -140,6 +164,41 @@ describe("a session", () => {
       const seen = yield* Stream.runCollect(run.events)
       assert.strictEqual(textOf(seen), "b|c")
       assert.isNotEmpty(RunLog.only(seen, "StatusChanged"))
+    }))
+
+  it.effect("is read by one who comes back from its last fact on, however much of a live run is before that", () =>
+    Effect.gen(function*() {
+      const gate = yield* ScriptedModel.makeGate
+      const { count, store } = counted((yield* TestStore.make()).service)
+      const last = [ScriptedModel.text("a"), ScriptedModel.gate(gate)]
+      const { agent } = yield* TestAgent.make([...manyTurns, last], { store })
+      yield* agent.start({ ...go, limits })
+      yield* gate.started
+      count.read = 0
+      const watch = yield* Watch.make(agent.follow("s", store.head("s")))
+      yield* watch.until("TextDelta")
+      // where the run began, and where the drive is
+      assert.isAtMost(count.read, 2)
+    }))
+
+  it.effect("is read so, too, where nothing is live, and what begins then is seen live", () =>
+    Effect.gen(function*() {
+      const runs = Layer.succeedContext(yield* Layer.build(RunsLocal.layer))
+      const gate = yield* ScriptedModel.makeGate
+      const last = [ScriptedModel.text("b"), ScriptedModel.gate(gate)]
+      const driving = yield* TestAgent.make([...manyTurns, ScriptedModel.text("a"), last], { runs })
+      yield* driving.agent.run({ ...go, limits })
+      const { count, store, watched } = counted(driving.store.service)
+      const { agent } = yield* TestAgent.make([], { runs, store })
+      const head = driving.store.head("s")
+      const watch = yield* Watch.make(agent.follow("s", head))
+      yield* watched
+      yield* driving.agent.start({ ...go, runId: "r2", input: "more" })
+      yield* gate.started
+      yield* watch.until("TextDelta")
+      assert.deepStrictEqual(factsOf(watch.seen), [head + 1, head + 2])
+      assert.strictEqual(textOf(watch.seen), "b")
+      assert.isAtMost(count.read, 10)
     }))
 
   it.effect("that was removed and begun anew tells one who comes back to the one before, instead of showing nothing", () =>

@@ -74,9 +74,12 @@ export class Feed {
     return this.#readBy(() => this.open())
   }
 
-  /** The same for one who is not the first reader, however early it comes. */
-  get eventsBeside(): Stream.Stream<RunEvent.RunEvent, RunError.RunError> {
-    return this.#readBy(() => this.#openLater())
+  /**
+   * The same for one who is not the first reader, however early it comes, and who has the facts before `from`. Where these are all that
+   * were published, the last one is shown again.
+   */
+  eventsBeside(from = 1): Stream.Stream<RunEvent.RunEvent, RunError.RunError> {
+    return this.#readBy(() => this.#openLater(from))
   }
 
   #readBy(open: () => FeedReader): Stream.Stream<RunEvent.RunEvent, RunError.RunError> {
@@ -97,9 +100,9 @@ export class Feed {
     return this.#openLater()
   }
 
-  #openLater(): FeedReader {
+  #openLater(from = 1): FeedReader {
     const reader = this.#enter(true)
-    if (this.#last > 0) reader.lag(this.#first, this.#last)
+    if (this.#last > 0) reader.lag(Math.min(Math.max(this.#first, from), this.#last), this.#last)
     reader.catchUp(this.#soFar())
     return reader
   }

@@ -38,27 +38,28 @@ const following = Effect.fnUntraced(function*(
         "its beginning"
     )
   }
-  // a run that may be live is found by its first fact
-  const begun = (yield* store.lastOf(sessionId, "RunStarted")) ?? 1
-  const facts = store.watch(sessionId, Math.min(after + 1, begun))
-  return Stream.filter(Stream.flatMap(facts, (fact) => onward(services, sessionId, fact)), isNewAfter(after))
+  // a drive that is live by now, and began with a fact that the reader has, is found by the first fact of its run, any other by its own
+  const begun = (yield* store.lastOf(sessionId, "RunStarted")) ?? Infinity
+  const started = begun > after ? Stream.empty : store.read(sessionId, { from: begun, to: begun })
+  const facts = Stream.concat(started, store.watch(sessionId, after + 1))
+  return Stream.filter(Stream.flatMap(facts, (fact) => onward(services, sessionId, after, fact)), isNewAfter(after))
 })
 
-/** The fact; if a drive that lives in this process begins with it, all that this drive shows. */
-const onward = ({ runs, store }: Services, sessionId: string, fact: RunEvent.Durable): Events =>
+/** The fact; if it begins a drive, and one of its run lives in this process, all facts from there on, after `after`, and what that shows. */
+const onward = ({ runs, store }: Services, sessionId: string, after: number, fact: RunEvent.Durable): Events =>
   fact._tag !== "RunStarted" && fact._tag !== "RunResumed"
     ? Stream.make(fact)
     : Stream.unwrap(Effect.map(
       runs.live(fact.runId, sessionId),
-      (run) => run === undefined ? Stream.make(fact) : whole(store, sessionId, fact, run)
+      (run) => run === undefined ? Stream.make(fact) : whole(store, sessionId, Math.max(after, fact.seq - 1), run)
     ))
 
 /**
- * All facts from this one on, then live events. A drive that is still to begin is waited for, with all that is stored before its
+ * All facts after `after`, then live events. A drive that is still to begin is waited for, with all that is stored before its
  * first event: the end of one that died, which the drive does not show.
  */
-const whole = (store: Services["store"], sessionId: string, fact: RunEvent.Durable, run: Runs.LiveRun): Events => {
-  let last = fact.seq - 1
+const whole = (store: Services["store"], sessionId: string, after: number, run: Runs.LiveRun): Events => {
+  let last = after
   const rest = Stream.suspend(() =>
     Stream.map(store.read(sessionId, { from: last + 1 }), (event) => {
       last = event.seq
@@ -66,15 +67,22 @@ const whole = (store: Services["store"], sessionId: string, fact: RunEvent.Durab
     })
   )
   const begun = Stream.fromEffectDrain(Effect.exit(run.begun))
-  // if the run fails, `RunFailed` has said so already
-  const shown = Stream.catch(eventsOf(run), () => Stream.empty)
+  const shown = Stream.suspend(() => eventsOf(run, last + 1))
+  // first what is stored now, which need not wait for the drive; then what is stored by the time it has begun
   return rest.pipe(Stream.concat(begun), Stream.concat(rest), Stream.concat(shown))
 }
 
-/** Whoever started the run is its first reader. */
-const eventsOf = (run: Runs.LiveRun): Events => run instanceof Live.Live ? run.feed.eventsBeside : run.events
+/**
+ * What the drive shows to one who has the facts before `from`, and is not its first reader: that is whoever started the run. If the run
+ * fails, `RunFailed` has said so already.
+ */
+const eventsOf = (run: Runs.LiveRun, from: number): Events =>
+  Stream.catch(run instanceof Live.Live ? run.feed.eventsBeside(from) : run.events, () => Stream.empty)
 
-/** Facts once and in order. Live events before a fact that the reader has are covered by that fact. */
+/**
+ * Facts once and in order. Live events before a fact that the reader has are covered by that fact: a feed begins with one that tells where
+ * it is.
+ */
 const isNewAfter = (after: number) => {
   let seen = after
   let at = 0

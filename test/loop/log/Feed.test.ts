@@ -62,10 +62,23 @@ it.effect("a reader that comes after the first fact gets that from the store", (
   Effect.gen(function*() {
     const feed = yield* make(1)
     feed.publish([notice(1)])
-    const reader = yield* Effect.forkChild(Stream.runCollect(feed.eventsBeside), { startImmediately: true })
+    const reader = yield* Effect.forkChild(Stream.runCollect(feed.eventsBeside()), { startImmediately: true })
     feed.end(Exit.void)
     assert.deepStrictEqual(yield* Fiber.join(reader), [notice(1)])
   }))
+
+it.effect.each([[1, [1, 2, 3, 4]], [2, [2, 3, 4]], [4, [3, 4]], [9, [3, 4]]] as const)(
+  "a reader that has the facts before %i gets the others, or only the last one again that was shown: %j",
+  ([from, expected]) =>
+    Effect.gen(function*() {
+      const feed = yield* make(4)
+      for (const seq of [1, 2, 3]) feed.publish([notice(seq)])
+      const reader = yield* Effect.forkChild(Stream.runCollect(feed.eventsBeside(from)), { startImmediately: true })
+      feed.publish([notice(4)])
+      feed.end(Exit.void)
+      assert.deepStrictEqual(RunLog.durable(yield* Fiber.join(reader)).map(({ seq }) => seq), [...expected])
+    })
+)
 
 describe("a full buffer", () => {
   it.effect("joins neighbouring deltas of one block", () =>
