@@ -30,20 +30,22 @@ const secrets = {
   header: "hhhh-33334444",
   url: "uuuu-55556666",
   setting: "ssss-7777888899990000",
-  argument: "aaaa-99990000"
+  short: "s-7777-8888",
+  argument: "aaaa-99990000",
+  word: "wwww-00001111"
 }
 
 const repeated = `you sent ${Object.values(secrets).join(", ")} and Bearer ${secrets.key}`
 
-const params = `{"n":1,"note":"${secrets.argument}"}`
+const params = `{"n":1,"note":"${secrets.argument}","more":"so the token is ${secrets.word}, as always"}`
 
 /** A way to a provider: a model with the secrets, an answer with a call, and answers that repeat what was sent. */
 interface Way {
   readonly model: (server: OpenAi.Server) => Layer.Layer<Model.Model>
   readonly calls: OpenAi.Reply
   readonly replies: Readonly<Record<string, OpenAi.Reply>>
-  /** The key and the setting in a request. */
-  readonly sent: (request: OpenAi.Request) => readonly [key: unknown, setting: unknown]
+  /** The key and the settings in a request. */
+  readonly sent: (request: OpenAi.Request) => readonly [key: unknown, setting: unknown, short: unknown]
 }
 
 const { data, delta, finish, toolCalls } = OpenAi
@@ -74,7 +76,7 @@ const chat: Way = {
         model: "m",
         baseUrl: `${baseUrl}?token=${secrets.url}`,
         apiKey: Redacted.make(secrets.key),
-        body: { user: secrets.setting }
+        body: { user: secrets.setting, metadata: { account: secrets.short } }
       })),
       Layer.provide(client),
       Layer.orDie
@@ -84,7 +86,7 @@ const chat: Way = {
     data(toolCalls({ index: 0, id: "a", function: { name: "work", arguments: params } }), finish("tool_calls"))
   ),
   replies: chatReplies,
-  sent: ({ body, headers }) => [headers.authorization?.replace("Bearer ", ""), body.user]
+  sent: ({ body, headers }) => [headers.authorization?.replace("Bearer ", ""), body.user, body.metadata.account]
 }
 
 const refused = Sdk.apiError("invalid_request_error", repeated)
@@ -96,6 +98,7 @@ const bridge: Way = {
       model: createAnthropic({ apiKey: secrets.key, baseURL: `${baseUrl}?token=${secrets.url}` })("claude-x"),
       settings: {
         headers: { "x-gateway-token": secrets.header },
+        stopSequences: [secrets.short],
         providerOptions: { anthropic: { metadata: { userId: secrets.setting } } }
       }
     }),
@@ -111,7 +114,7 @@ const bridge: Way = {
     "in its headers": OpenAi.status(429, "", { "x-request-id": secrets.key, "x-ratelimit-reason": secrets.header }),
     "in half an answer": OpenAi.reset(Sdk.named(...half))
   },
-  sent: ({ body, headers }) => [headers["x-api-key"], body.metadata.user_id]
+  sent: ({ body, headers }) => [headers["x-api-key"], body.metadata.user_id, body.stop_sequences[0]]
 }
 
 /** A run whose second model call gets this reply: its events, and everything in logs, spans and its failure. */
@@ -156,14 +159,15 @@ describe.each([["over chat completions", chat], ["over the AI SDK", bridge]] as 
         const { events, said, server, spans } = yield* observed(way, reply)
         const [first, second] = server.requests
         assert.isDefined(first)
-        assert.deepStrictEqual(way.sent(first!), [secrets.key, secrets.setting])
+        assert.deepStrictEqual(way.sent(first!), [secrets.key, secrets.setting, secrets.short])
         assert.strictEqual(first?.headers["x-gateway-token"], secrets.header)
         assert.include(first?.url, secrets.url)
         assert.include(second?.text, secrets.argument)
+        assert.include(second?.text, secrets.word)
         assert.isAbove(spans.length, 2)
         assert.deepStrictEqual(found(said), [])
         // the log of a run holds the arguments of its tools, and no other secret
-        assert.deepStrictEqual(found(JSON.stringify(events)), ["argument"])
+        assert.deepStrictEqual(found(JSON.stringify(events)), ["argument", "word"])
         const failures = events.filter(({ _tag }) => _tag === "AttemptDiscarded" || _tag === "RunFailed")
         assert.isAbove(failures.length, 1)
         assert.deepStrictEqual(found(JSON.stringify(failures)), [])

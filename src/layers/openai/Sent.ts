@@ -22,6 +22,7 @@ const ofMessages = (messages: Json.Json | undefined): ReadonlyArray<string> =>
 
 /** The texts that this request sent: its headers, its conversation, its settings. */
 export const texts = (body: string, headers: Headers): ReadonlyArray<string> => {
-  const { messages, model: _1, tools: _2, ...settings } = Json.object(Json.parse(body)) ?? {}
+  const { messages, model: _1, response_format: _2, tool_choice: _3, tools: _4, ...settings } =
+    Json.object(Json.parse(body)) ?? {}
   return [...Echo.ofHeaders(headers), ...ofMessages(messages), ...Echo.ofSettings(settings)]
 }

@@ -1,8 +1,9 @@
 /**
  * Removes from a provider's words what it was sent: providers like to repeat what they refuse.
  *
- * Does not own the shape of requests, nor the key; both are the adapter's.
+ * Does not own what is an excerpt of that (`Excerpts`), the shape of requests, nor the key; the last two are the adapter's.
  */
+import * as Excerpts from "./Excerpts.ts"
 import * as Json from "./Json.ts"
 
 /** Headers that hold no secret. */
@@ -35,8 +36,11 @@ export const texts = (value: Json.Json | undefined, least: number): ReadonlyArra
   return found
 }
 
-/** The texts in settings that are long enough to be a secret and not a setting. */
-export const ofSettings = (settings: Json.JsonObject): ReadonlyArray<string> => texts(settings, 16)
+/** The texts in settings that may be a secret, and not a choice between words (`auto`, `json_object`, `standard_only`). */
+export const ofSettings = (settings: Json.JsonObject): ReadonlyArray<string> =>
+  texts(settings, 8).filter((text) => text.length >= 16 || !choice.test(text))
+
+const choice = /^[a-z._-]+$/i
 
 /** A text without any of these, however it quotes them: as JSON or Python strings, nested too. */
 export const without = (said: string, secrets: ReadonlyArray<string>): string => {
@@ -54,10 +58,19 @@ export const without = (said: string, secrets: ReadonlyArray<string>): string =>
   return told + said.slice(at[end])
 }
 
-/** Takes out of texts what was sent, which is looked for once, when there is the first of them. */
+/**
+ * Takes out of texts what was sent, as a whole and in excerpts. That is looked for once, when there is the first of them.
+ */
 export const redacting = (sent: () => ReadonlyArray<string>): (said: string) => string => {
-  let secrets: ReadonlyArray<string> | undefined
-  return (said) => without(said, secrets ??= sent())
+  const look = () => {
+    const secrets = sent()
+    return { secrets, excerptsIn: Excerpts.of([...new Set(secrets.map(unescaped))]) }
+  }
+  let known: ReturnType<typeof look> | undefined
+  return (said) => {
+    const { excerptsIn, secrets } = known ??= look()
+    return without(said, [...secrets, ...excerptsIn(unescaped(said))])
+  }
 }
 
 const escape = /\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(["'\\/bfnrt]))/g

@@ -98,6 +98,20 @@ describe("the texts that were sent", () => {
     assert.isTrue(Echo.texts(options, 8).includes("the launch code"))
   })
 
+  it("are settings, except for those that are a choice between words", () => {
+    const settings = {
+      user: "body-s3cr3t",
+      metadata: { name: "Ada Byron", plan: "free" },
+      service_tier: "standard_only",
+      include: ["sources", "web.search", "reasoning.encrypted_content"]
+    }
+    assert.sameMembers([...new Set(Echo.ofSettings(settings))], [
+      "body-s3cr3t",
+      "Ada Byron",
+      "reasoning.encrypted_content"
+    ])
+  })
+
   it("are looked for once, when there is something to redact", () => {
     let looked = 0
     const redact = Echo.redacting(() => {
