@@ -83,8 +83,17 @@ export const add = (
   const step: Step = { turn, callId, tool: Fingerprint.of(tool), params: textOf(params), outcome: read }
   let at = trail.length
   while (at > 0 && isBefore(step, trail[at - 1]!)) at--
-  if (at === trail.length) return [...trail.slice(1 - longest), step]
-  return trail.toSpliced(at, 0, step).slice(-longest)
+  const kept = at === trail.length
+    ? [...trail.slice(1 - longest), step]
+    : trail.toSpliced(at, 0, step).slice(-longest)
+  const gone = trail.length < longest ? undefined : trail[0]
+  return gone?.told === undefined ? kept : passOn(kept, gone, gone.told)
+}
+
+/** That a loop was told is remembered for as long as its calls come again: a turn may make more of them than are kept. */
+const passOn = (trail: Trail, gone: Step, told: string): Trail => {
+  const next = trail.find((step) => step.told === undefined && isSame(step, gone))
+  return next === undefined ? trail : trail.map((step) => step === next ? { ...step, told } : step)
 }
 
 /** In the message of one turn. */

@@ -56,6 +56,12 @@ describe("a call that is made again and again", () => {
       assert.include(last.content[0].text, "You called work 3 times with the same arguments")
     }))
 
+  it.effect("is pointed out once, and then ends the run, also where each turn makes it a hundred times", () =>
+    Effect.gen(function*() {
+      const { end, notices, requests } = yield* play(Array.from({ length: 4 }, () => again(100)))
+      assert.deepStrictEqual([end, notices.length, requests], ["RunLimited(doomLoop)", 1, 2])
+    }))
+
   it.effect("is no loop when its results change", () =>
     Effect.gen(function*() {
       let n = 0

@@ -159,6 +159,23 @@ describe("a loop that the model was told about", () => {
     assert.strictEqual(next(trail), "end")
   })
 
+  it.each([64, 100])("ends the run also where each turn has %i of its calls, more than are looked at", (calls) => {
+    for (const letters of ["A", "AB"]) {
+      const all = word(letters.repeat(calls))
+      const round = (trail: DoomLoop.Trail, turn: number) =>
+        all.reduce((next, call, index) => settle(next, turn, index, call), trail)
+      const first = round([], 1)
+      const second = round(DoomLoop.tell(first, loopOf(first)), 2)
+      assert.deepStrictEqual([next(first), next(second)], ["tell", "end"])
+      const again = DoomLoop.tell(second, loopOf(second))
+      assert.deepStrictEqual([next(again), next(round(again, 3))], [undefined, "end"])
+    }
+  })
+
+  it("is forgotten with the last of its calls", () => {
+    assert.strictEqual(next(then(told("AAA"), "BC".repeat(32) + "AAA")), "tell")
+  })
+
   it("is a different loop if the results change", () => {
     const changed = [1, 2, 3].reduce(
       (trail, turn) => settle(trail, 100 + turn, 0, { ...word("A")[0]!, outcome: succeeded("new") }),

@@ -20,7 +20,7 @@ import * as Entries from "../transcript/Entries.ts"
 import * as SnapshotShape from "./SnapshotShape.ts"
 
 /** Goes up when a fold of the same events gives other states or messages; a golden session shows when it must. */
-export const version = 6
+export const version = 7
 
 type Compacted = DurableEvent.Of<"ContextCompacted">
 type Known = Omit<RunState.RunState, "seq" | "at" | "input" | "parent" | "agent">
