@@ -21,9 +21,6 @@ export const start = (journal: Journal.Journal, live: Live.Live): Fiber.Fiber<vo
   return Detached.startHere(hold(journal, live, maxDuration))
 }
 
-/** The shortest pause, in milliseconds, between two looks at a run that waits for people: its time may stand still meanwhile. */
-const shortestPause = 1000
-
 const leftOf = (journal: Journal.Journal, maxDuration: number): number =>
   maxDuration - RunState.totalsAt(journal.state, journal.now()).duration
 
@@ -31,6 +28,7 @@ const hold = (journal: Journal.Journal, live: Live.Live, maxDuration: number): E
   Effect.suspend(() => {
     const left = leftOf(journal, maxDuration)
     if (left <= 0) return Effect.sync(() => Live.cutOff(live, { _tag: "Duration" }))
-    const pause = journal.state.waitingSince === undefined ? left : Math.max(left, shortestPause)
-    return Effect.andThen(Effect.sleep(Duration.millis(pause)), hold(journal, live, maxDuration))
+    // the time of a run that waits for people stands still
+    const pause = journal.state.waitingSince === undefined ? Effect.sleep(Duration.millis(left)) : journal.goesOn
+    return Effect.andThen(pause, hold(journal, live, maxDuration))
   })

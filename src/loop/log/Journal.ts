@@ -20,8 +20,9 @@ import * as Pace from "../../services/fibers/Pace.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as DriveTime from "./DriveTime.ts"
 import type * as Feed from "./Feed.ts"
-import * as Fold from "./Fold.ts"
+import type * as Fold from "./Fold.ts"
 import * as LeftOut from "./LeftOut.ts"
+import * as Standstill from "./Standstill.ts"
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
 type TransientDraft = DistributiveOmit<RunEvent.Transient, "runId">
@@ -35,12 +36,9 @@ interface ComingIn {
   readonly used: Usage.Usage
 }
 
-/** A live object: its members are as of now. */
-export interface Journal {
+/** A live object: its members are as of now, and the fold is that of everything recorded, committed or not. */
+export interface Journal extends Standstill.Folded {
   readonly runId: string
-  /** the fold of everything recorded, committed or not */
-  readonly state: RunState.RunState
-  readonly transcript: Transcript.Transcript
   /** the live status, finer than the one in `state` */
   readonly status: RunEvent.Status
   /** the answer under way; none between attempts */
@@ -86,7 +84,7 @@ type Facts = Arr.NonEmptyReadonlyArray<RunEvent.Durable>
 /** What every event begins with, in the order that stores give it back in, so that their JSON is the same. */
 const unplaced = { _tag: "", seq: 0, at: NaN, runId: "", version: RunEvent.version }
 
-class Writing extends Fold.Folding implements Journal {
+class Writing extends Standstill.Folding implements Journal {
   readonly runId: string
   status: RunEvent.Status
   comingIn: ComingIn | undefined
@@ -225,12 +223,11 @@ class Writing extends Fold.Folding implements Journal {
 
   /** Goes on as if what is too large for the store had not been recorded. */
   #leaveOut(limit: number): void {
-    const { recorded, state, status, transcript } = LeftOut.rest(this.#stored, this.#recorded, limit)
-    this.state = state
-    this.transcript = transcript
-    this.status = status ?? this.status
-    this.#recorded = recorded
-    this.#durable = recorded.filter(RunEvent.isDurable)
+    const rest = LeftOut.rest(this.#stored, this.#recorded, limit)
+    this.putBack(rest)
+    this.status = rest.status ?? this.status
+    this.#recorded = rest.recorded
+    this.#durable = rest.recorded.filter(RunEvent.isDurable)
   }
 
   /** Completes when the write under way is over. */
