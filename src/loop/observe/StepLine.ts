@@ -9,7 +9,7 @@ import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as Ends from "./Ends.ts"
 import * as Sink from "./Sink.ts"
 
-/** Where a drive is now, in words; `attempt` counts the model's tries in this turn. */
+/** Where a drive is now, in words; `attempt` counts the model's tries in a row, of as many as its policy allows. */
 export interface Position {
   readonly drive: Omit<Sink.Drive, "runId">
   readonly turn: string | undefined

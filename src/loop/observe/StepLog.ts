@@ -80,7 +80,7 @@ class Position implements StepLine.Position {
   #maxRetries: number | undefined
   #limits: RunPolicy.Limits
   #turn = 0
-  /** counts the model's tries in this turn; a fallback starts again at 1 */
+  /** counts the model's tries in a row: a fallback starts again at 1, and so does a turn that begins again with a smaller context */
   #attempt = 1
   isAnswered = false
 
@@ -119,8 +119,8 @@ class Position implements StepLine.Position {
         this.#turn = this.#before.turn
         break
       case "TurnStarted":
-        if (event.turn !== this.#turn) this.#attempt = 1
         this.#turn = event.turn
+        this.#attempt = 1
         this.isAnswered = false
         // a fallback may have taken over in an earlier drive
         this.#ask(event.model)

@@ -16,6 +16,8 @@ import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
 import * as DeadRun from "../../support/DeadRun.ts"
 import * as Drafts from "../../support/Drafts.ts"
 import * as Hang from "../../support/Hang.ts"
+import * as Overflows from "../../support/Overflows.ts"
+import * as Shrinking from "../../support/Shrinking.ts"
 import * as Suspended from "../../support/Suspended.ts"
 import * as TestAgent from "../../support/TestAgent.ts"
 import * as Watch from "../../support/Watch.ts"
@@ -135,6 +137,14 @@ it.effect("the end of a run that is limited for dying repeatedly is a debug line
       "run=run-1 tool=look outcome=Interrupted ms=0",
       "run=run-1 end=limited reason=crash-loop turns=0 tools=1 errors=0 ms=0"
     ])
+  }))
+
+it.effect("a turn that begins again with a smaller context counts its attempts anew, up to as many as the model is given", () =>
+  Effect.gen(function*() {
+    const made = yield* TestAgent.make([Overflows.overflow, ScriptedModel.text("done")], { context: Shrinking.layer() })
+    const lines = yield* linesBy(made.agent.run({ runId: "r", input: "go", history: Shrinking.history(40) }))
+    const calling = "run=r status=calling turn=1/20 attempt=1/4"
+    assert.deepStrictEqual(lines.filter((line) => line.includes("status=calling")), [calling, calling])
   }))
 
 it.effect("a run does not notice that its logger breaks", () =>
@@ -309,7 +319,7 @@ it.effect("a line shows turn and attempt with their bounds, if there are any", (
       "status=calling turn=1/4 attempt=1/3",
       "discarded=1 error=Overloaded ms=6",
       "status=calling turn=1/4 attempt=2/3",
-      "status=calling turn=1/4 attempt=2/3"
+      "status=calling turn=1/4 attempt=1/3"
     ])
     assert.deepStrictEqual(yield* linesOf([resumed, first, calling, discarded, switched, calling], { before, retry }), [
       "resumed=test/Agent session=s drive=2 cause=resume",
