@@ -8,7 +8,7 @@ import * as TestClock from "effect/testing/TestClock"
 import * as SessionStoreMemory from "../src/layers/SessionStoreMemory.ts"
 import * as SessionStoreSqlite from "../src/layers/SessionStoreSqlite.ts"
 import * as Message from "../src/run/Message.ts"
-import type * as RunError from "../src/run/RunError.ts"
+import * as RunError from "../src/run/RunError.ts"
 import * as RunEvent from "../src/run/RunEvent.ts"
 import { Migrations } from "../src/services/Migrations.ts"
 import * as SessionStore from "../src/services/SessionStore.ts"
@@ -166,6 +166,17 @@ describe("an import", () => {
         assert.strictEqual((yield* agent.run({ input: "hello", sessionId: "s" })).text, "hello!")
       }))
   }
+
+  it.effect("takes the session of a model of one's own that fails with a status that is no number", () =>
+    Effect.gen(function*() {
+      const failed = ScriptedModel.fail(
+        new RunError.NonRetryableError<RunError.ProviderRefusal>({ _tag: "InvalidRequest", message: "no", status: NaN })
+      )
+      const { agent, store } = yield* TestAgent.make([failed])
+      yield* Effect.flip(agent.run({ input: "go", sessionId: "s" }))
+      const lines = yield* exported(store.service)
+      assert.strictEqual((yield* imported(yield* SessionStoreMemory.make, lines)).head, lines.length - 1)
+    }))
 
   it.effect("is one append, so that nobody sees part of it", () =>
     Effect.gen(function*() {

@@ -20,18 +20,27 @@ export * from "./ErrorReason.ts"
 interface Reason {
   readonly _tag: string
   readonly message: string
+  readonly status?: number
   readonly retryAfter?: number
   readonly last?: { readonly retryAfter?: number }
 }
 
-/** A reason that can be stored, whatever a provider or a defect says: a `retryAfter` that is not a time is dropped. */
+/**
+ * A reason that can be stored, whatever a provider or a defect says: a `status` that is no number and a `retryAfter` that is no time are
+ * dropped.
+ */
 const bounded = <R extends Reason>(reason: R): R => {
   const message = Bounds.message(reason.message)
-  const { retryAfter, ...rest } = reason
-  if (retryAfter === undefined || (Number.isFinite(retryAfter) && retryAfter >= 0)) {
-    return message === reason.message ? reason : { ...reason, message }
-  }
-  return { ...rest, message } as R
+  const { retryAfter, status, ...rest } = reason
+  const isStatus = status === undefined || Number.isFinite(status)
+  const isTime = retryAfter === undefined || (Number.isFinite(retryAfter) && retryAfter >= 0)
+  if (isStatus && isTime) return message === reason.message ? reason : { ...reason, message }
+  return {
+    ...rest,
+    message,
+    ...(isStatus && status !== undefined ? { status } : {}),
+    ...(isTime && retryAfter !== undefined ? { retryAfter } : {})
+  } as unknown as R
 }
 
 /** Trying again later may help, after `retryAfter` if that is known. */

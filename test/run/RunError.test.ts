@@ -132,6 +132,18 @@ describe("in the log", () => {
     assert.strictEqual(back.message, error.message)
   })
 
+  it.each([NaN, Infinity, -Infinity])("a status or a wait of %d is none", (number) => {
+    const reason = { _tag: "InvalidRequest", message: "no", status: 400, retryAfter: 10 } as const
+    const kept = (change: object) =>
+      stored(JSON.parse(JSON.stringify(RunError.toStored(new RunError.NonRetryableError({ ...reason, ...change })))))
+        .reason
+    const { retryAfter: _1, ...noWait } = reason
+    const { status: _2, ...noStatus } = reason
+    assert.deepStrictEqual<unknown>(kept({ status: number }), noStatus)
+    assert.deepStrictEqual<unknown>(kept({ retryAfter: number }), noWait)
+    assert.deepStrictEqual<unknown>(kept({ status: number, retryAfter: number }), { _tag: reason._tag, message: "no" })
+  })
+
   it("a provider's own reason is never a retryable one", () => {
     assert.throws(() => stored({ _tag: "RetryableError", reason: last }))
   })
