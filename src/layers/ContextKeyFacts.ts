@@ -30,6 +30,11 @@ const notJson: Way.Problem = {
   toPeople: "its answer is not the JSON that was asked for"
 }
 
+const noFacts: Way.Problem = {
+  toModel: "Your lists are empty, and they are all that stays of what was said. Take down what is needed to go on.",
+  toPeople: "its answer has no facts"
+}
+
 const way: Way.Way<Facts.Facts> = {
   name: "keyFacts",
   parse: (data) => Option.getOrUndefined(Facts.decode(data)),
@@ -45,7 +50,8 @@ const way: Way.Way<Facts.Facts> = {
       onNone: () => ({ problem: notJson }),
       onSome: (added) => {
         const known = before ?? { ...Facts.none, intent: first === "" ? [] : [first] }
-        return { value: Facts.within(Facts.merge(known, added), budget, count) }
+        const value = Facts.within(Facts.merge(known, added), budget, count)
+        return before === undefined && Facts.addsNothing(added) ? { value, problem: noFacts } : { value }
       }
     })
 }

@@ -126,8 +126,30 @@ describe("key facts", () => {
       assert.match((yield* made.asked)[1]!, /Answer with the JSON alone/)
     }))
 
+  it.effect("that are none are asked for once more, where nothing is known yet", () =>
+    Effect.gen(function*() {
+      const made = yield* Condensing.make(answers(4), strategy, [
+        facts({ results: [], openPoints: [" "] }),
+        facts({ results: ["The build is red."] })
+      ])
+      const [compacted] = yield* converse(made, 4)
+      assert.match(compacted!.memory!.text, /- The build is red\./)
+      assert.match((yield* made.asked)[1]!, /Your lists are empty/)
+    }))
+
+  it.effect("that are none count where the model says so twice, or some are known already", () =>
+    Effect.gen(function*() {
+      const nothing = facts({ results: [] })
+      const made = yield* Condensing.make(answers(8), strategy, [nothing, nothing, nothing])
+      const compacted = yield* converse(made, 8)
+      assert.lengthOf(compacted, 2)
+      assert.lengthOf(yield* made.asked, 3)
+      assert.include(compacted[1]!.memory!.text, "CANARY-7391")
+    }))
+
   it.effect.each<readonly [string, ScriptedModel.Turn, string]>([
     ["are not JSON", ScriptedModel.text("no"), "its answer is not the JSON that was asked for"],
+    ["have none of the lists", facts({ error: "cannot" }), "its answer is not the JSON that was asked for"],
     ["are cut off", [ScriptedModel.text("{"), ScriptedModel.finish("length")], "its answer was cut at the output limit"]
   ])(
     "that %s twice fail the compaction with a typed error that says so, and not what the model was told",

@@ -30,18 +30,24 @@ const names = ["intent", "decisions", "results", "files", "openPoints"] as const
 
 export const decode = Schema.decodeUnknownOption(Facts)
 
-/** A model's answer, where it is JSON with lists of facts; lists that it omits are empty. */
+/** A model's answer, where it is JSON with at least one of the lists of facts; lists that it omits are empty. */
 export const parse = (answer: string): Option.Option<typeof Added.Type> => {
   try {
     // a text that begins with a brace can only parse to an object; without both braces it is not JSON
     const given: object = JSON.parse(answer.slice(answer.indexOf("{"), answer.lastIndexOf("}") + 1))
+    if (!lists.some((name) => Object.hasOwn(given, name))) return Option.none()
     return decodeAdded({ ...none, closedPoints: [], ...given })
   } catch {
     return Option.none()
   }
 }
 
+const lists = Object.keys(Added.fields)
+
 const decodeAdded = Schema.decodeUnknownOption(Added)
+
+/** Whether an answer adds no fact at all; what it closes is none. */
+export const addsNothing = (added: typeof Added.Type): boolean => render(merge(none, added)) === ""
 
 /** Facts from a memory that is not in this form: one for each line, or for each sentence where a line is long. */
 export const fromText = (text: string): Facts => ({

@@ -21,7 +21,18 @@ describe("an answer", () => {
     }
   )
 
-  it.each(["", "no facts", "}{", "{", "}", "{\"results\":\"a\"}", "{results:[]}"])("has no facts: %j", (answer) => {
+  it.each([
+    "",
+    "no facts",
+    "}{",
+    "{",
+    "}",
+    "{}",
+    "{\"error\":\"cannot\"}",
+    "{\"key_facts\":{\"results\":[\"a\"]}}",
+    "{\"results\":\"a\"}",
+    "{results:[]}"
+  ])("has no facts: %j", (answer) => {
     assert.isTrue(Option.isNone(Facts.parse(answer)))
   })
 })
