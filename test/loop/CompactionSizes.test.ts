@@ -103,6 +103,18 @@ describe("an estimate", () => {
       assert.strictEqual(requests.length, 2)
     }))
 
+  it.effect("is not corrected by the count of an answer for which the provider searched by itself", () =>
+    Effect.gen(function*() {
+      const searched = ScriptedModel.parts(
+        { type: "tool-call", id: "srv_1", name: "web_search", params: {}, providerExecuted: true },
+        { type: "tool-result", id: "srv_1", name: "web_search", result: "found", isFailure: false }
+      )
+      const made = yield* TestAgent.make(() => [searched, ...answer(8_000)], { info: info(10_000) })
+      yield* Overflows.run(made, { history: history(40, 300) })
+      const { compacted, requests } = yield* Overflows.run(made, { input: "more ".repeat(1_000) })
+      assert.deepStrictEqual([compacted.length, requests.length], [0, 2])
+    }))
+
   it.effect("that was too high is corrected, too", () =>
     Effect.gen(function*() {
       const made = yield* TestAgent.make(() => answer(1_000), { info: info(5_000) })

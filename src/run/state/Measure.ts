@@ -11,7 +11,7 @@ export interface Measure {
   readonly model: Message.ModelRef
   /** tokens of what was sent last, as estimated */
   readonly sent: number
-  /** the provider's count divided by the estimate, for the last call that it counted; undefined before the first */
+  /** the provider's count divided by the estimate, for the last call that measures it; undefined before the first */
   readonly ratio: number | undefined
   /** the smallest estimate that it has refused as too much since its last answer */
   readonly tooMuch: number | undefined
@@ -29,12 +29,19 @@ export const send = (
   return { model, sent: size, ratio: known.ratio, tooMuch: known.tooMuch }
 }
 
-/** An answer that the provider did not count leaves the ratio as it is; one of a model that took over measures nothing. */
+/**
+ * An answer that the provider did not count leaves the ratio as it is, and so does one for which it used tools of its own: its count
+ * has what they found, too. One of a model that took over measures nothing.
+ */
 export const answer = (self: Measure | undefined, event: DurableEvent.Of<"AssistantMessage">): Measure | undefined => {
-  const { inputTokens } = event.usage
+  const { message, usage: { inputTokens } } = event
   if (self === undefined || !Message.isSameModel(self.model, event.model)) return self
-  return { ...self, tooMuch: undefined, ratio: inputTokens > 0 ? inputTokens / self.sent : self.ratio }
+  const isCounted = inputTokens > 0 && !message.content.some(isByProvider)
+  return { ...self, tooMuch: undefined, ratio: isCounted ? inputTokens / self.sent : self.ratio }
 }
+
+const isByProvider = (part: Message.AssistantPart): boolean =>
+  part.type === "tool-result" || (part.type === "tool-call" && part.providerExecuted === true)
 
 export const discard = (self: Measure | undefined, event: DurableEvent.Of<"AttemptDiscarded">): Measure | undefined =>
   self === undefined || event.error._tag !== "ContextOverflow" ||
