@@ -231,4 +231,23 @@ describe("a history", () => {
       ...Draft.started("x"),
       input: { ...Draft.effective([Message.text("hello")]), history: [{ role: "assistant", content }] }
     })))
+
+  it("of 4,000 calls gives each of them, and those of the run after it, an id of nine letters and digits of its own", () => {
+    const history = [
+      Message.user("look everywhere"),
+      { role: "assistant" as const, content: Array.from({ length: 4_000 }, (_, n) => call(`given_${n}`)) }
+    ]
+    const log = Draft.log(
+      Draft.started("hello", { history }),
+      Draft.turnStarted(1),
+      Draft.assistant([call("a")]),
+      Draft.settled("1.0", "ok", { tool: "search" }),
+      Draft.turnFinished(1)
+    )
+    isLegal(log)
+    const messages = Transcript.messages(Transcript.fromLog(log))
+    const calls = messages.flatMap((message) => message.role === "assistant" ? Message.toolCalls(message.content) : [])
+    assert.lengthOf(calls, 4_001)
+    assert.deepStrictEqual(calls.filter(({ id }) => !/^[a-zA-Z0-9]{9}$/.test(id)), [])
+  })
 })

@@ -24,12 +24,19 @@ interface Prepared {
   readonly renamed: ReadonlyArray<string>
 }
 
-/** Nine letters and digits, the narrowest form that a provider asks for; unique within one `prefix` because `seq` is. */
+/**
+ * Nine letters and digits, the narrowest form that a provider asks for; unique within one `prefix` because `seq` is. A conversation from
+ * elsewhere, or as a hook leaves it, has one `seq`, and may have more places than two digits have.
+ */
 const derivedId = (prefix: "c" | "p", seq: number, index: number): string =>
-  `${prefix}${seq.toString(36).padStart(6, "0")}${index.toString(36).padStart(2, "0")}`
+  index < 36 ** 2
+    ? `${prefix}${digits(seq, 6)}${digits(index, 2)}`
+    : `${prefix.toUpperCase()}${digits(seq, 4)}${digits(index, 4)}`
+
+const digits = (value: number, length: number): string => value.toString(36).padStart(length, "0")
 
 /** Whether we made this id ourselves. */
-const isDerived = (id: string): boolean => /^[cp][0-9a-z]{8,}$/.test(id)
+const isDerived = (id: string): boolean => /^[cpCP][0-9a-z]{8,}$/.test(id)
 
 /** How many parts were prepared under a `seq` before; whether the content's provider may still answer the calls that it executes. */
 interface Options {

@@ -79,3 +79,19 @@ it("a longer conversation changed in the same way begins with the same bytes", (
   const sent = Rewrite.legal(short, short)
   assert.deepStrictEqual(Rewrite.legal(long, long).slice(0, sent.length), sent)
 })
+
+it("the calls of a conversation of 1,400 turns have ids of nine letters and digits, as Mistral requires, and each its own", () => {
+  const turn = (n: number): ReadonlyArray<Message.Message> => {
+    const call = { id: `call_${n}`, name: "look" }
+    return [
+      { role: "assistant", content: [Message.text("I look."), { type: "tool-call", params: { n }, ...call }] },
+      { role: "tool", content: [{ type: "tool-result", result: n, isFailure: false, ...call }] }
+    ]
+  }
+  const messages = [Message.user("go"), ...Array.from({ length: 1_400 }, (_, n) => turn(n)).flat()]
+  const sent = Rewrite.legal(messages, messages)
+  assert.deepStrictEqual(violations(sent), [])
+  const calls = sent.flatMap((message) => message.role === "assistant" ? Message.toolCalls(message.content) : [])
+  assert.lengthOf(calls, 1_400)
+  assert.deepStrictEqual(calls.filter(({ id }) => !/^[a-zA-Z0-9]{9}$/.test(id)), [])
+})
