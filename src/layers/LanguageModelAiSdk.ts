@@ -23,6 +23,7 @@ import * as CallOptions from "./aisdk/CallOptions.ts"
 import * as CallSettings from "./aisdk/CallSettings.ts"
 import * as Container from "./aisdk/Container.ts"
 import * as Failures from "./aisdk/Failures.ts"
+import * as LostItems from "./aisdk/LostItems.ts"
 import * as Metadata from "./aisdk/Metadata.ts"
 import * as ModelCheck from "./aisdk/ModelCheck.ts"
 import * as ModelConfig from "./aisdk/ModelConfig.ts"
@@ -111,6 +112,7 @@ export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effe
     Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.fail(Failures.toAiError(broken, caller, now)))
 
   const send = Effect.fnUntraced(function*(
+    hasAttached: boolean,
     answersResults: boolean,
     call: LanguageModel.ProviderOptions,
     format: ResponseFormat.ResponseFormat | undefined
@@ -122,7 +124,7 @@ export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effe
     const settings = Container.named(given, call.prompt, name, yield* Clock.currentTimeMillis)
     const known = { model, key: options.key }
     yield* checkVersion(known)
-    const encoded = yield* CallOptions.encode(call, settings, { name, answersResults, format }).pipe(
+    const encoded = yield* CallOptions.encode(call, settings, { name, answersResults, hasAttached, format }).pipe(
       Effect.mapError((reason) => AdapterErrors.make(Failures.originOf(known), reason))
     )
     const request = options.cache === undefined ? encoded : CacheMarks.add(encoded, options.cache)
@@ -141,12 +143,13 @@ export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effe
     )
   }, Beginning.awaited)
 
+  const sendWhole = LostItems.leftOut(send)
   const open = FormatRefusal.untilRefused(
     options.structuredOutput ?? structured.has(URL.parse(ModelConfig.baseUrl(model) ?? "")?.host ?? ""),
     OrderRefusal.untilRefused(
       model.provider.startsWith("mistral"),
       ({ prompt }) => OrderRefusal.hasResults(prompt),
-      send
+      sendWhole
     )
   )
   return StreamedModel.make(open)

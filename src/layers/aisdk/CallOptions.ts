@@ -103,14 +103,20 @@ interface Way {
   readonly name: string
   /** whether results of tools get an answer before what the user says next (`OrderRefusal`) */
   readonly answersResults: boolean
+  /** whether what the model attached to its answers is sent (`LostItems`) */
+  readonly hasAttached: boolean
   /** what the answer has to fit */
   readonly format: ResponseFormat.ResponseFormat | undefined
 }
 
 const answer: LanguageModelV4Message = { role: "assistant", content: [{ type: "text", text: OrderRefusal.noted }] }
 
-const promptOf = (call: LanguageModel.ProviderOptions, { answersResults, name }: Way): LanguageModelV4Prompt => {
-  const messages = Messages.encode(call.prompt, name)
+/** The name of no model: to it, all that is attached is another one's. */
+const nobody = ""
+
+const promptOf = (call: LanguageModel.ProviderOptions, way: Way): LanguageModelV4Prompt => {
+  const { answersResults, hasAttached, name } = way
+  const messages = Messages.encode(call.prompt, hasAttached ? name : nobody)
   return answersResults ? OrderRefusal.answered(messages, answer) : messages
 }
 
