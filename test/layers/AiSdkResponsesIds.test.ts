@@ -12,6 +12,7 @@ import * as Agent from "../../src/Agent.ts"
 import * as Fiberloop from "../../src/Fiberloop.ts"
 import * as ModelAiSdk from "../../src/layers/ModelAiSdk.ts"
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
+import type * as Hooks from "../../src/services/Hooks.ts"
 import * as Sdk from "../support/AiSdkServers.ts"
 import * as OpenAi from "../support/OpenAiServer.ts"
 
@@ -58,4 +59,32 @@ it.live("the result of a call that OpenAI keeps names it by OpenAI's own id", ()
       { type: "item_reference", id: "lsh_1" },
       { type: "local_shell_call_output", call_id: "call_given", output: "a.txt" }
     ])
+  }))
+
+it.live.each<readonly [string, ModelAiSdk.Options["settings"], ReadonlyArray<object>]>([
+  ["the model's own words where OpenAI keeps them", undefined, [{ type: "item_reference", id: "msg_0" }]],
+  [
+    "its new words where OpenAI keeps nothing",
+    { providerOptions: { openai: { store: false } } },
+    [{ role: "assistant", content: "Ask ***." }]
+  ]
+])("a text that a hook rewrote goes back in %s", ([, settings, expected]) =>
+  Effect.gen(function*() {
+    const server = yield* OpenAi.make(answered(...Sdk.writes(0, "Ask ann.")), answered(...Sdk.writes(1, "Done.")))
+    const hides: Hooks.Hook = {
+      name: "hides-ann",
+      beforeModelCall: ({ messages }) =>
+        Effect.sync(() => ({ messages: JSON.parse(JSON.stringify(messages).replaceAll("ann", "***")) }))
+    }
+    const below = yield* Layer.build(Layer.mergeAll(
+      Fiberloop.layer,
+      SessionStoreMemory.layer,
+      ModelAiSdk.layer({ model: Sdk.responses(server), settings })
+    ))
+    const agent = yield* Agent.make({ instructions: "Answer.", hooks: [hides] }).pipe(Effect.provide(below))
+    yield* agent.run({ input: "Whom?", sessionId: "s" })
+    yield* agent.run({ input: "And now?", sessionId: "s" })
+    const input: ReadonlyArray<any> = server.requests[1]!.body.input
+    const sent = input.filter(({ role, type }) => role === "assistant" || type === "item_reference")
+    assert.deepStrictEqual<unknown>(sent, expected)
   }))
