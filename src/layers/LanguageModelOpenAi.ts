@@ -30,7 +30,8 @@ export interface Options {
    * Whether reasoning goes back to the host and model that it came from. Default `"auto"`: `reasoning_details` always, as
    * OpenRouter asks, and `reasoning_content` where tools are offered or were called, as DeepSeek asks. `true` also sends all
    * other reasoning as `reasoning_content`. A server that refuses it is asked once more without it; if it answers then, it
-   * gets none any more. Never sent to api.openai.com, which has no such field.
+   * gets none any more. One that misses it in answers of other models gets an empty one there. Never sent to api.openai.com,
+   * which has no such field.
    */
   readonly sendReasoning?: boolean | "auto" | undefined
   /**

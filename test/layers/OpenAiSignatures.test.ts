@@ -8,6 +8,7 @@ import * as Prompt from "effect/ai/Prompt"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
@@ -376,6 +377,74 @@ describe("a server that refuses its own reasoning", () => {
       const error = yield* Effect.flip(conversation(modelOf(server)))
       assert.include(error.message, words)
       assert.lengthOf(server.requests, 1)
+    }))
+})
+
+describe("a server that misses in another model's answers what its own have", () => {
+  const own = { google: { thought_signature: "SIG" } }
+  const unsigned = ({ tool_calls = [] }: any) => tool_calls.length > 0 && tool_calls[0].extra_content === undefined
+  const unreasoned = (message: any) => message.reasoning_content === undefined
+
+  /** Goes on with two calls of another server's model. */
+  const goesOn = Effect.fnUntraced(function*(
+    refused: OpenAi.Reply,
+    isMissed: (message: any) => boolean,
+    options: Partial<ModelOpenAi.Options> = {}
+  ) {
+    const calls = toolCalls(called(1, { index: 0 }), called(2, { index: 1 }))
+    const first = yield* OpenAi.make(
+      events(data(calls, finish("tool_calls"))),
+      status(401, { error: { message: "no" } })
+    )
+    const second = yield* OpenAi.make(({ messages }) => {
+      if (assistants(messages).some(isMissed)) return refused
+      const call = toolCalls(called(3, { index: 0, extra_content: own }))
+      return assistants(messages).length < 2
+        ? events(data(delta({ reasoning_content: "Hm." }), call, finish("tool_calls")))
+        : said("Done.")
+    })
+    const next = modelOf({ baseUrl: second.baseUrl.replace("127.0.0.1", "localhost") }, options)
+    const texts = yield* Effect.exit(conversation(ModelFallback.layer([modelOf(first), next]), ["go"]))
+    return { texts, asked: second.requests.map(({ body }) => assistants(body.messages)) }
+  })
+
+  it.live.each<readonly [string, string, (message: any) => boolean, Said]>([
+    ["DeepSeek", "Missing `reasoning_content` field in the assistant message at message index 2.", unreasoned, [
+      ["", undefined, undefined],
+      ["Hm.", "SIG"]
+    ]],
+    ["Gemini", "Function call is missing a thought_signature in functionCall parts. This is required.", unsigned, [
+      [undefined, "skip_thought_signature_validator", undefined],
+      ["Hm.", "SIG"]
+    ]],
+    ["Vertex", "function call `default_api:look` in the 2. content block is missing a `thought_signature`.", unsigned, [
+      [undefined, "skip_thought_signature_validator", undefined],
+      ["Hm.", "SIG"]
+    ]]
+  ])(
+    "in the words of %s, is asked once more, then goes on with them",
+    ([, words, isMissed, expected]) =>
+      Effect.gen(function*() {
+        const { asked, texts } = yield* goesOn(status(400, { error: { message: words } }), isMissed)
+        assert.deepStrictEqual(texts, Exit.succeed(["Done."]))
+        assert.lengthOf(asked, 3)
+        assert.deepStrictEqual(
+          asked[2]!.map(({ reasoning_content, tool_calls }) => [
+            reasoning_content,
+            ...tool_calls.map((call: any) => call.extra_content?.google.thought_signature)
+          ]),
+          expected
+        )
+      })
+  )
+
+  it.live("is told nothing instead of reasoning where none must be sent", () =>
+    Effect.gen(function*() {
+      const words = "The `reasoning_content` in the thinking mode must be passed back to the API."
+      const refused = status(400, { error: { message: words } })
+      const { asked, texts } = yield* goesOn(refused, unreasoned, { sendReasoning: false })
+      assert.isTrue(Exit.isFailure(texts))
+      assert.lengthOf(asked, 1)
     }))
 })
 

@@ -19,6 +19,8 @@ export interface Options {
    * `reasoning_content` where tools are offered or were called ("auto"); or also all other, as `reasoning_content` (`true`).
    */
   readonly sendReasoning: boolean | "auto"
+  /** What answers get that lack what the server requires (`StandIns`): empty reasoning, or a signature that it does not check. */
+  readonly standIn?: "reasoning" | "signature" | undefined
   readonly offersTools: boolean
 }
 
@@ -101,6 +103,12 @@ const reasoningFields = (parts: ReadonlyArray<Prompt.ReasoningPart>, hasTools: b
   }
 }
 
+/**
+ * Gemini does not check this signature, and looks for one at the first call of an answer only
+ * (https://ai.google.dev/gemini-api/docs/thought-signatures).
+ */
+const unchecked = { extra_content: { google: { thought_signature: "skip_thought_signature_validator" } } }
+
 const assistant = (message: Prompt.AssistantMessage, options: Options, ids: CallIds): ChatMessage => {
   let content = ""
   const reasoning: Array<Prompt.ReasoningPart> = []
@@ -111,6 +119,7 @@ const assistant = (message: Prompt.AssistantMessage, options: Options, ids: Call
     if (part.type === "tool-call" && !part.providerExecuted) {
       const { fields, id } = Attached.sent(part, options.to)
       calls.push({
+        ...(options.standIn === "signature" && calls.length === 0 ? unchecked : {}),
         ...fields,
         id: ids.ofCall(part.id, id),
         type: "function",
@@ -121,6 +130,7 @@ const assistant = (message: Prompt.AssistantMessage, options: Options, ids: Call
   return {
     role: "assistant",
     content: content === "" && calls.length > 0 ? null : content,
+    ...(options.standIn === "reasoning" ? { reasoning_content: "" } : {}),
     ...(reasoning.length > 0 ? reasoningFields(reasoning, options.offersTools || calls.length > 0, options) : {}),
     ...(calls.length > 0 ? { tool_calls: calls } : {})
   }

@@ -27,6 +27,7 @@ import * as HttpSpan from "./HttpSpan.ts"
 import * as OptionNames from "./OptionNames.ts"
 import * as ReasoningRefusal from "./ReasoningRefusal.ts"
 import * as Sent from "./Sent.ts"
+import * as StandIns from "./StandIns.ts"
 import * as StatusError from "./StatusError.ts"
 
 /** A client that fails on statuses by itself still yields the response that it refused. */
@@ -44,6 +45,7 @@ export const make = Effect.fnUntraced(function*(
   const send = Effect.fnUntraced(function*(
     answersResults: boolean,
     sendReasoning: ChatRequest.Options["sendReasoning"],
+    standIn: ChatRequest.Options["standIn"],
     call: LanguageModel.ProviderOptions,
     format: ChatRequest.Options["format"]
   ) {
@@ -52,6 +54,7 @@ export const make = Effect.fnUntraced(function*(
       to: Attached.source(endpoint.hostname, options.model),
       body: Merged.fields(options.body ?? {}, yield* Body),
       sendReasoning,
+      standIn,
       answersResults,
       format
     }).pipe(Effect.mapError((reason) => AdapterErrors.make(endpoint, reason)))
@@ -73,9 +76,12 @@ export const make = Effect.fnUntraced(function*(
   const sendReasoning = !endpoint.isOpenAi && (options.sendReasoning ?? "auto")
   const open = FormatRefusal.untilRefused(
     options.structuredOutput ?? endpoint.isOpenAi,
-    ReasoningRefusal.untilRefused(
-      sendReasoning,
-      OrderRefusal.untilRefused(false, (_, { prompt }) => OrderRefusal.hasResults(prompt), send)
+    StandIns.untilMissed(
+      sendReasoning !== false,
+      ReasoningRefusal.untilRefused(
+        sendReasoning,
+        OrderRefusal.untilRefused(false, (_, __, { prompt }) => OrderRefusal.hasResults(prompt), send)
+      )
     )
   )
   return yield* StreamedModel.make(open, { codecTransformer: toCodecOpenAI })

@@ -20,6 +20,9 @@ const saysOfReasoning = (error: AiError.AiError): "refused" | "missed" | undefin
 
 const isRefused = (error: AiError.AiError): boolean => saysOfReasoning(error) === "refused"
 
+/** Whether a server says that reasoning is missing in what it was sent. */
+export const isMissed = (error: AiError.AiError): boolean => saysOfReasoning(error) === "missed"
+
 type Sending = ChatMessages.Options["sendReasoning"]
 
 /** Sends calls with their reasoning until the server refuses it but takes a call without; after that, always without. */
@@ -32,7 +35,7 @@ export const untilRefused = <Args extends ReadonlyArray<unknown>, A, R>(
       isOther: asked === false,
       mayHelp: isRefused,
       // it wants reasoning, but not this reasoning
-      told: (refused, later) => saysOfReasoning(later) === "missed" ? refused : later
+      told: (refused, later) => isMissed(later) ? refused : later
     },
     (isWithout: boolean, ...args: Args) => send(isWithout ? false : asked, ...args)
   )

@@ -2,7 +2,7 @@
  * Handles servers that refuse calls which are sent in one way, and take them in another: such a call is sent once more, in the other
  * way, and so are all later calls where that helped.
  *
- * Does not own the ways, nor the words by which a refusal is recognised (`FormatRefusal`, `OrderRefusal`, `ReasoningRefusal`).
+ * Does not own the ways, nor the words by which a refusal is recognised (`FormatRefusal`, `OrderRefusal`, `ReasoningRefusal`, `StandIns`).
  */
 import type * as AiError from "effect/ai/AiError"
 import * as Effect from "effect/Effect"
