@@ -253,6 +253,29 @@ describe("messages", () => {
       ])
     }))
 
+  it.effect("the files of results begin what the user says next, since some servers refuse two messages of a user in a row", () =>
+    Effect.gen(function*() {
+      const image = Prompt.filePart({ mediaType: "image/png", data: "iVBORw0KGgo=" })
+      const call = { id: "a", name: "f", providerExecuted: false }
+      const messages = yield* messagesOf(Prompt.fromMessages([
+        Prompt.toolMessage({
+          content: [Prompt.toolResultPart({ ...call, isFailure: false, result: 1, modelOutput: [image] })]
+        }),
+        Prompt.userMessage({ content: [Prompt.textPart({ text: "Shorter." })] })
+      ]))
+      assert.deepStrictEqual(messages, [
+        { role: "tool", tool_call_id: "a", content: "[image/png: below]" },
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "Files of the result of f:" },
+            { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } },
+            { type: "text", text: "Shorter." }
+          ]
+        }
+      ])
+    }))
+
   it.effect("calls that a provider ran itself are left out", () =>
     Effect.gen(function*() {
       const messages = yield* messagesOf([{

@@ -148,33 +148,33 @@ const resultText = (part: Prompt.ToolResultPart): string => {
 const fileName = ({ fileName, mediaType }: Prompt.FilePart): string =>
   fileName === undefined ? mediaType : `${mediaType} ${fileName}`
 
-/** A message of a tool takes texts only: the files of all results come in a user message below them. */
-const filesOf = (results: ReadonlyArray<Prompt.ToolResultPart>): ReadonlyArray<ChatMessage> => {
-  const content = results.flatMap(({ modelOutput = [], name }) => {
+/** A message of a tool takes texts only: the files of all its results begin what the user says next, or stand alone below them. */
+const filesOf = (message: Prompt.Message | undefined): ReadonlyArray<Prompt.UserMessagePart> =>
+  message?.role !== "tool" ? [] : resultsOf(message).flatMap(({ modelOutput = [], name }) => {
     const files = modelOutput.filter((part) => part.type === "file")
     return files.length === 0 ? [] : [Prompt.textPart({ text: `Files of the result of ${name}:` }), ...files]
   })
-  return content.length === 0 ? [] : [{ role: "user", content: content.map(userPart) }]
-}
+
+const resultsOf = ({ content }: Prompt.ToolMessage) => content.filter((part) => part.type === "tool-result")
 
 export const encode = (prompt: Prompt.Prompt, options: Options): ReadonlyArray<ChatMessage> => {
   const ids = new CallIds()
-  return prompt.content.flatMap((message): ReadonlyArray<ChatMessage> => {
+  return prompt.content.flatMap((message, i, all): ReadonlyArray<ChatMessage> => {
     switch (message.role) {
       case "system":
         return [{ role: "system", content: message.content }]
       case "user":
-        return [{ role: "user", content: userContent(message.content) }]
+        return [{ role: "user", content: userContent([...filesOf(all[i - 1]), ...message.content]) }]
       case "assistant":
         return [assistant(message, options, ids)]
       case "tool": {
-        const results = message.content.filter((part) => part.type === "tool-result")
-        const texts = results.map((part): ChatMessage => ({
+        const texts = resultsOf(message).map((part): ChatMessage => ({
           role: "tool",
           tool_call_id: ids.ofResult(part.id),
           content: resultText(part)
         }))
-        return [...texts, ...filesOf(results)]
+        const files = all[i + 1]?.role === "user" ? [] : filesOf(message)
+        return files.length === 0 ? texts : [...texts, { role: "user", content: userContent(files) }]
       }
     }
   })
