@@ -1,7 +1,11 @@
 /** What the runtime says in the user's place when a model would otherwise have nothing to answer. */
 import * as Message from "../Message.ts"
 
-/** After an answer that the run continues from. */
+/**
+ * Where a model is to answer, and the last message is an answer that it does not go on with itself. It gets into the log before a turn
+ * (`TurnStart`); into what another model than a paused one's is sent (`Asking`) and, once that has answered, into the transcript
+ * (`Building.tellToGoOn`); and after what a hook made of the messages (`Rewrite`).
+ */
 export const goOn = "Go on."
 
 /** The same as a message. */
