@@ -18,6 +18,7 @@ import * as StrictModel from "./StrictModel.ts"
  *
  * - `seq` counts from 1, without gaps or duplicates
  * - events only inside drives, and one end per drive; a last drive without an end is wrong unless `mayBeOpen`
+ * - no event of another run than the one that began last
  * - one outcome per call; one intent per call and drive; an intent before the outcome of a call that ran
  * - one answer per question, and none without a question; if a call was asked about, a yes to its arguments before its
  *   intent
@@ -43,10 +44,16 @@ export const violations = (log: ReadonlyArray<RunEvent.Durable>, mayBeOpen = fal
   return found
 }
 
-/** Checks that drives follow one another. `isOpenCall`: a call of the last message that has no outcome. */
+/**
+ * Checks that drives follow one another, with events of no run but the one that began last. `isOpenCall`: a call of the last message that
+ * has no outcome.
+ */
 const makeDrives = (isOpenCall: (callId: string) => boolean) => {
   let isDriven = false
+  let runId: string | undefined
   const look: Rule = (event, say) => {
+    if (event._tag === "RunStarted") runId = event.runId
+    if (event.runId !== runId) say(`of run ${event.runId}, where the last run is ${runId ?? "none"}`)
     const begins = event._tag === "RunStarted" || event._tag === "RunResumed"
     const isOfItsOwn = isBetweenDrives(event, isOpenCall)
     if (!isOfItsOwn && begins === isDriven) say(begins ? "a drive begins inside another" : "outside a drive")

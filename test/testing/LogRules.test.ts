@@ -27,6 +27,8 @@ const died: RunEvent.Draft = { _tag: "RunAborted", reason: "crashed", totals: Dr
 
 const shutDown = (kept: ReadonlyArray<number>): RunEvent.Draft => ({ ...died, reason: "shutdown", kept })
 
+const ofRun = (runId: string, ...drafts: ReadonlyArray<Drafts.Placed>) => drafts.map((draft) => ({ ...draft, runId }))
+
 const withSeq = (events: Log, at: number, seq: number): Log =>
   events.map((event, i) => i === at ? { ...event, seq } : event)
 
@@ -125,6 +127,13 @@ describe("no violation is found in a log", () => {
       assistant([text("hi")]),
       completed()
     ),
+    "with a call of a run that died, settled before the next run begins": log(
+      ...asking,
+      toolStarted("1.0"),
+      died,
+      settled("1.0", { _tag: "OutcomeUnknown" }),
+      ...ofRun("run-2", ...begun, assistant([text("hi")]), completed())
+    ),
     "with a call whose result a person gave": log(
       ...asking,
       question,
@@ -177,25 +186,53 @@ describe("a violation is found in a log", () => {
       log(...begun, started("two"), turnStarted(1), assistant([text("hi")]), completed()),
       ["event 3 (RunStarted): a drive begins inside another"]
     ],
+    "with an end of another run": [
+      log(...begun, assistant([text("hi")]), ...ofRun("run-2", completed())),
+      ["event 4 (RunCompleted): of run run-2, where the last run is run-1"]
+    ],
+    "with an event of a run before": [
+      log(
+        ...begun,
+        assistant([text("hi")]),
+        completed(),
+        ...ofRun("run-2", ...begun),
+        assistant([text("hi")]),
+        ...ofRun("run-2", completed())
+      ),
+      ["event 7 (AssistantMessage): of run run-1, where the last run is run-2"]
+    ],
+    "with an outcome that is said to be of the next run": [
+      log(
+        ...asking,
+        toolStarted("1.0"),
+        died,
+        ...ofRun("run-2", settled("1.0", { _tag: "OutcomeUnknown" }), ...begun, assistant([text("hi")]), completed())
+      ),
+      ["event 6 (ToolSettled): of run run-2, where the last run is run-1"]
+    ],
+    "resumed before it has a run": [log(Drafts.resumed(2), Drafts.aborted), [
+      "event 1 (RunResumed): of run run-1, where the last run is none",
+      "event 2 (RunAborted): of run run-1, where the last run is none"
+    ]],
     "with an event outside a drive": [
       log(...begun, assistant([text("hi")]), completed(), Drafts.notice("late")),
       ["event 5 (NoticeAdded): outside a drive", "the last drive has no end"]
     ],
     "without an end": [log(...begun, assistant([text("hi")])), ["the last drive has no end"]],
     "with a call without an outcome": [log(...asking, ...answered), [
-      "event 4 (TurnFinished): 0 outcomes for 1.0"
+      "event 4 (TurnFinished): no outcome for 1.0"
     ]],
     "with a call with two outcomes": [
       log(...asking, toolStarted("1.0"), settled("1.0", "ok"), settled("1.0", "ok"), ...answered),
-      ["event 7 (TurnFinished): 2 outcomes for 1.0"]
+      ["event 6 (ToolSettled): an outcome for no open call, 1.0"]
     ],
     "with an outcome for no call": [
       log(...asking, toolStarted("1.0"), settled("1.0", "ok"), settled("1.4", denied), ...answered),
-      ["event 7 (TurnFinished): NaN outcomes for 1.4"]
+      ["event 6 (ToolSettled): an outcome for no open call, 1.4"]
     ],
     "with an intent for no call": [
       log(...asking, toolStarted("1.0"), toolStarted("1.4"), settled("1.0", "ok"), ...answered),
-      ["event 5 (ToolStarted): an intent for no call, 1.4"]
+      ["event 5 (ToolStarted): an intent for no open call, 1.4"]
     ],
     "with two intents in a drive": [
       log(...asking, toolStarted("1.0"), toolStarted("1.0"), settled("1.0", "ok"), ...answered),
@@ -268,7 +305,7 @@ describe("a violation is found in a log", () => {
     ],
     "with a call that a shutdown left, and that was lost": [
       log(...asking, toolStarted("1.0"), shutDown([]), started("again"), completed()),
-      ["event 6 (RunStarted): 0 outcomes for 1.0"]
+      ["event 6 (RunStarted): no outcome for 1.0"]
     ],
     "with a call settled before a shutdown and after it": [
       log(
@@ -280,11 +317,11 @@ describe("a violation is found in a log", () => {
         settled("1.0", "ok"),
         ...answered
       ),
-      ["event 9 (TurnFinished): 2 outcomes for 1.0"]
+      ["event 8 (ToolSettled): an outcome for no open call, 1.0"]
     ],
     "with a call left by another failure": [
       log(...asking, toolStarted("1.0"), Drafts.failed("Authentication"), Drafts.resumed(2), Drafts.aborted),
-      ["event 5 (RunFailed): 0 outcomes for 1.0"]
+      ["event 5 (RunFailed): no outcome for 1.0"]
     ],
     "with an input received twice": [
       log(...begun, queued, assistant([text("hi")]), received(3), received(3), completed()),

@@ -9,14 +9,13 @@ import type { Rule } from "./Rule.ts"
 
 /** `isOpen`: a call of the last message that has no outcome. */
 export const make = () => {
-  let outcomes = new Map<string, number>()
+  let open = new Set<string>()
   let hasRun = new Set<string>()
   /** of the drive under way */
   const intents = new Set<string>()
-  const count = (callId: string) => outcomes.set(callId, (outcomes.get(callId) ?? NaN) + 1)
   const close = (say: (what: string) => void) => {
-    for (const [callId, count] of outcomes) if (count !== 1) say(`${count} outcomes for ${callId}`)
-    outcomes = new Map()
+    for (const callId of open) say(`no outcome for ${callId}`)
+    open = new Set()
   }
   const look: Rule = (event, say) => {
     switch (event._tag) {
@@ -26,14 +25,15 @@ export const make = () => {
         close(say)
         break
       case "AssistantMessage": {
+        close(say)
         const calls = Message.toolCalls(event.message.content)
-        outcomes = new Map(calls.map((_, index) => [OpenCall.callId(event.turn, index), 0]))
+        open = new Set(calls.map((_, index) => OpenCall.callId(event.turn, index)))
         hasRun = new Set()
         break
       }
       case "ToolStarted": {
         const { callId, runId } = event
-        if (!outcomes.has(callId)) say(`an intent for no call, ${callId}`)
+        if (!open.has(callId)) say(`an intent for no open call, ${callId}`)
         if (intents.has(`${runId} ${callId}`)) say(`a second intent for ${callId}`)
         intents.add(`${runId} ${callId}`)
         hasRun.add(callId)
@@ -48,7 +48,7 @@ export const make = () => {
         break
       case "ToolSettled":
         if (needsIntent(event) && !hasRun.has(event.callId)) say(`${event.callId} ran without an intent`)
-        count(event.callId)
+        if (!open.delete(event.callId)) say(`an outcome for no open call, ${event.callId}`)
         break
       default:
         if (!RunEvent.isEnd(event)) break
@@ -56,7 +56,7 @@ export const make = () => {
         else close(say)
     }
   }
-  return { look, isOpen: (callId: string) => outcomes.get(callId) === 0 }
+  return { look, isOpen: (callId: string) => open.has(callId) }
 }
 
 /** Whether its handler ran, or may have; a result from a hook needs no intent. */

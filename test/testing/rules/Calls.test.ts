@@ -64,24 +64,55 @@ it("an intent of one run does not count for a call of the next", () =>
   ))
 
 describe("a call without an outcome is named", () => {
-  it("when its run completes", () => says(log(...asking, completed()), "event 4 (RunCompleted): 0 outcomes for 1.0"))
+  it("when its run completes", () => says(log(...asking, completed()), "event 4 (RunCompleted): no outcome for 1.0"))
 
-  it("when its run is aborted", () => says(log(...asking, Drafts.aborted), "event 4 (RunAborted): 0 outcomes for 1.0"))
+  it("when its run is aborted", () => says(log(...asking, Drafts.aborted), "event 4 (RunAborted): no outcome for 1.0"))
 
   it("when the next run begins after a drive that died", () =>
     says(
       log(...asking, died, started("again"), turnStarted(1), assistant([{ type: "text", text: "hi" }]), completed()),
-      "event 5 (RunStarted): 0 outcomes for 1.0"
+      "event 5 (RunStarted): no outcome for 1.0"
     ))
 
   it("when the next turn begins after a drive that died", () =>
-    says(log(...asking, died, Drafts.resumed(2), ...answer), "event 6 (TurnStarted): 0 outcomes for 1.0"))
+    says(log(...asking, died, Drafts.resumed(2), ...answer), "event 6 (TurnStarted): no outcome for 1.0"))
+
+  it("when another answer takes the place of its message", () =>
+    says(
+      log(...asking, assistant([{ type: "text", text: "done" }]), turnFinished(1), completed()),
+      "event 4 (AssistantMessage): no outcome for 1.0"
+    ))
 })
+
+describe.each<readonly [string, RunEvent.Draft]>([
+  ["is suspended", Drafts.suspended],
+  ["dies", died],
+  ["is shut down", { ...died, reason: "shutdown" }],
+  ["loses its store", Drafts.failed("StoreUnavailable")],
+  ["is still under way", Drafts.notice("go on")]
+])("where its drive %s, and nothing follows,", (_, last) => {
+  const saysOf = (...drafts: ReadonlyArray<RunEvent.Draft>) =>
+    LogRules.violations(log(...asking, toolStarted("1.0"), ...drafts, last), true)
+
+  it("a second outcome of a call is named", () =>
+    assert.deepStrictEqual(saysOf(settled("1.0", "ok"), settled("1.0", "ok")), [
+      "event 6 (ToolSettled): an outcome for no open call, 1.0"
+    ]))
+
+  it("an outcome for no call is named", () =>
+    assert.deepStrictEqual(saysOf(settled("1.4", denied)), ["event 5 (ToolSettled): an outcome for no open call, 1.4"]))
+})
+
+it("an intent of a call that has its outcome is named", () =>
+  says(
+    log(...asking, settled("1.0", denied), toolStarted("1.0"), turnFinished(1), ...answer),
+    "event 5 (ToolStarted): an intent for no open call, 1.0"
+  ))
 
 it("a call that has its outcome may not get another outside a drive", () =>
   says(
     log(...asking, settled("1.0", denied), died, settled("1.0", denied), Drafts.resumed(2), turnFinished(1), ...answer),
     "event 6 (ToolSettled): outside a drive",
-    "event 7 (RunResumed): a drive begins inside another",
-    "event 8 (TurnFinished): 2 outcomes for 1.0"
+    "event 6 (ToolSettled): an outcome for no open call, 1.0",
+    "event 7 (RunResumed): a drive begins inside another"
   ))
