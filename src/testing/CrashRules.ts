@@ -9,8 +9,8 @@ export interface Done {
   /** the `ToolCall.idempotencyKey` that it was done with */
   readonly key: string
   /**
-   * whether it may have been done twice: its tool is declared read-only or idempotent, or its reconciler said that it was not
-   * done
+   * whether it may have been done twice, or be said to have never run: its tool is declared read-only or idempotent, or its reconciler
+   * said that it was not done
    */
   readonly mayRepeat: boolean
 }
@@ -19,13 +19,14 @@ type Log = ReadonlyArray<RunEvent.Durable>
 type Effects = ReadonlyArray<Done> | undefined
 
 /**
- * What the killed process left: the log keeps `LogRules`, nothing was done without a stored intent, and nothing is said to have
- * succeeded that was not done.
+ * What the killed process left: the log keeps `LogRules`, nothing was done without a stored intent, nothing is said to have
+ * succeeded that was not done, nor to have never run that was done.
  */
 export const afterDeath = (sessionId: string, log: Log, effects: Effects): ReadonlyArray<string> => [
   ...LogRules.violations(log, true),
   ...effectsWithoutIntent(sessionId, log, effects),
-  ...outcomesWithoutEffect(sessionId, log, effects)
+  ...outcomesWithoutEffect(sessionId, log, effects),
+  ...effectsDenied(sessionId, log, effects)
 ]
 
 /** A session that went on: what was stored is unchanged, every run has its end, nothing was done twice. */
@@ -39,6 +40,7 @@ export const afterRecovery = (
   ...lost(before, after),
   ...effectsWithoutIntent(sessionId, after, effects),
   ...outcomesWithoutEffect(sessionId, after, effects),
+  ...effectsDenied(sessionId, after, effects),
   ...doneTwice(effects)
 ]
 
@@ -75,6 +77,16 @@ const outcomesWithoutEffect = (sessionId: string, log: Log, effects: Effects) =>
     event._tag === "ToolSettled" && event.outcome._tag === "Succeeded" && event.hook === undefined &&
       !answers.has(`${event.runId} ${event.callId}`) && !done.has(keyOf(sessionId, event))
       ? [`call ${event.callId} of ${event.tool} is said to have succeeded, and was not done`]
+      : []
+  )
+}
+
+/** No fault where it may repeat: a reconciler that does not know better says so. */
+const effectsDenied = (sessionId: string, log: Log, effects: Effects = []) => {
+  const done = new Set(effects.flatMap(({ key, mayRepeat }) => mayRepeat ? [] : [key]))
+  return log.flatMap((event) =>
+    event._tag === "ToolSettled" && event.outcome._tag === "NotExecuted" && done.has(keyOf(sessionId, event))
+      ? [`call ${event.callId} of ${event.tool} is said to have never run, and was done`]
       : []
   )
 }

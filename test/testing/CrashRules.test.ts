@@ -87,3 +87,28 @@ describe("a success of a call that did nothing", () => {
     assert.deepStrictEqual(CrashRules.afterDeath("s", Drafts.log(...began, ...drafts), []), found)
   })
 })
+
+describe("a call that is said to have never run", () => {
+  const never = [...began, Drafts.toolStarted("1.0"), Drafts.settled("1.0", { _tag: "NotExecuted", reason: "stopped" })]
+  const log = Drafts.log(...never, ...ends)
+  const wasDone = "call 1.0 of search is said to have never run, and was done"
+
+  it.each<readonly [string, ReadonlyArray<CrashRules.Done>, ReadonlyArray<string>]>([
+    ["did nothing", [], []],
+    ["is a fault where it was done", [done], [wasDone]],
+    ["may have been done where it may repeat, as after a reconciler's wrong word", [{ ...done, mayRepeat: true }], []],
+    ["is a fault where it was done once more than it may repeat", [{ ...done, mayRepeat: true }, done], [wasDone]]
+  ])("%s", (_, effects, found) => {
+    assert.deepStrictEqual(CrashRules.afterDeath("s", log, effects), found)
+    assert.deepStrictEqual(CrashRules.afterRecovery("s", log, log, effects), found)
+  })
+
+  it("may have been done where nobody knows what was done", () => {
+    assert.deepStrictEqual(CrashRules.afterDeath("s", log, undefined), [])
+  })
+
+  it("is another one than a call of which nobody knows whether it was done", () => {
+    const unknown = [...began, Drafts.toolStarted("1.0"), Drafts.settled("1.0", { _tag: "OutcomeUnknown" })]
+    assert.deepStrictEqual(CrashRules.afterDeath("s", Drafts.log(...unknown), [done]), [])
+  })
+})
