@@ -1,6 +1,9 @@
 /**
- * The moments at which a process's death matters: before and after each write to the store and each tool call, counted
- * from 1. Wraps the services that make them. Does not own who kills whom (`CrashSweep`).
+ * The moments at which a process's death matters, counted from 1: before and after each tool call, and each time that a session is
+ * opened, written to, forked, removed, or told something as the run of another process. Wraps the services that do it.
+ *
+ * Does not own who kills whom (`CrashSweep`). Giving a session back has no points of its own: a death there leaves the log of the last
+ * write, and an owner who is dead.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -8,6 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Delegating from "../services/Delegating.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import * as ToolExecutor from "../services/ToolExecutor.ts"
+import * as Writes from "./faults/Writes.ts"
 
 /** Called at every point, with what happens there; in a process that is to die, it does not return. */
 export type OnPoint = (n: number, what: string) => void
@@ -26,13 +30,15 @@ export const layer = <E, R>(below: Layer.Layer<Services, E, R>, onPoint: OnPoint
     const store = Context.get(context, SessionStore.SessionStore)
     const executor = Context.get(context, ToolExecutor.ToolExecutor)
     const open: typeof store.open = (sessionId, options) =>
-      Effect.map(around("opening the session", store.open(sessionId, options)), (session) =>
-        Delegating.to(session, {
-          append: (events) => around(`storing ${events.map(({ _tag }) => _tag).join(", ")}`, session.append(events))
-        }))
+      Effect.map(
+        around(Writes.opening, store.open(sessionId, options)),
+        (session) =>
+          Delegating.to(session, { append: (events) => around(Writes.storing(events), session.append(events)) })
+      )
     const execute: typeof executor.execute = (handlers, call, observer) =>
       around(`running ${call.name}`, executor.execute(handlers, call, observer))
-    return Context.make(SessionStore.SessionStore, Delegating.to(store, { open })).pipe(
+    const written = Delegating.to(store, { ...Writes.outside(store, around), open })
+    return Context.make(SessionStore.SessionStore, written).pipe(
       Context.add(ToolExecutor.ToolExecutor, Delegating.to(executor, { execute }))
     )
   }))

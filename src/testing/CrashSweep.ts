@@ -1,7 +1,7 @@
 /**
- * Kills an agent's process with SIGKILL before and after every write and every tool call in turn, and looks at what is
- * left: the log, what was done outside, and whether the session goes on. For agents of your own, with their own tools
- * and store.
+ * Kills an agent's process with SIGKILL before and after everything that lasts, in turn: each tool call, and each time that a
+ * session is opened, written to, forked, removed or told something. Looks at what is left: the log, what was done outside, and
+ * whether the session goes on. For agents of your own, with their own tools and store.
  *
  * ```ts
  * // subjects.ts, loaded by the processes that die and by the one that checks

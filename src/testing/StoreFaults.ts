@@ -15,6 +15,7 @@ import * as Delegating from "../services/Delegating.ts"
 import * as SessionStore from "../services/SessionStore.ts"
 import type * as ToolExecutor from "../services/ToolExecutor.ts"
 import * as Operations from "./faults/Operations.ts"
+import * as Writes from "./faults/Writes.ts"
 
 export { type Fault, type Outage, unavailable } from "./faults/Operations.ts"
 
@@ -60,7 +61,7 @@ export const make = (fault: Operations.Fault | Operations.Outage, at: number): S
           hasBegun ||= events.some(begins)
         }))
       return Effect.tap(
-        Operations.call(operations, `storing ${events.map(({ _tag }) => _tag).join(", ")}`, stored),
+        Operations.call(operations, Writes.storing(events), stored),
         () => Effect.sync(() => acknowledged.push(...events))
       )
     }))
@@ -69,7 +70,7 @@ export const make = (fault: Operations.Fault | Operations.Outage, at: number): S
     Effect.gen(function*() {
       const scope = yield* Effect.acquireRelease(Scope.make(), giveBack)
       const opening = Scope.provide(store.open(sessionId, options), scope)
-      const session = yield* Operations.call(operations, "opening the session", opening)
+      const session = yield* Operations.call(operations, Writes.opening, opening)
       return Delegating.to(session, { append: append(session) })
     })
 
@@ -105,16 +106,5 @@ const over = (store: SessionStore.Store, operations: Operations.Operations): Omi
     Operations.call(operations, "looking for a landmark", store.lastOf(sessionId, type, runId)),
   list: (options) => Operations.call(operations, "listing", store.list(options)),
   info: (sessionId) => Operations.call(operations, "looking a session up", store.info(sessionId)),
-  fork: (sessionId, options) => Operations.call(operations, "forking", store.fork(sessionId, options)),
-  remove: (sessionId) => Operations.call(operations, "removing", store.remove(sessionId)),
-  ...(store.askToAbort === undefined ? {} : { askToAbort: asking(store, operations) }),
-  ...(store.send === undefined ? {} : { send: sending(store, operations) })
+  ...Writes.outside(store, (what, self) => Operations.call(operations, what, self))
 })
-
-const sending =
-  (store: SessionStore.Store, operations: Operations.Operations): NonNullable<SessionStore.Store["send"]> =>
-  (sessionId, runId, sent) => Operations.call(operations, "sending", store.send!(sessionId, runId, sent))
-
-const asking =
-  (store: SessionStore.Store, operations: Operations.Operations): NonNullable<SessionStore.Store["askToAbort"]> =>
-  (sessionId, runId) => Operations.call(operations, "asking for an abort", store.askToAbort!(sessionId, runId))

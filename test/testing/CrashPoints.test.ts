@@ -3,10 +3,13 @@ import { assert, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import * as ToolExecutorToolkit from "../../src/layers/ToolExecutorToolkit.ts"
+import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as ToolExecutor from "../../src/services/ToolExecutor.ts"
 import * as CrashPoints from "../../src/testing/CrashPoints.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import { completed, started, write } from "../../src/testing/sessions/Fixtures.ts"
 import * as Bound from "../support/Bound.ts"
 import * as ClassStore from "../support/ClassStore.ts"
 import * as TestAgent from "../support/TestAgent.ts"
@@ -39,4 +42,51 @@ it.effect("a run over instances of classes passes a point before and after each 
     const ofCall = points.filter((point) => point.includes("running")).map((point) => point.replace(/^\d+ /, ""))
     assert.deepStrictEqual(ofCall, ["before running work", "after running work"])
     assert.deepStrictEqual((yield* agent.recover()).runs, [])
+  }))
+
+/** What is done in a store of classes, with its points in words. */
+const passing = Effect.fnUntraced(function*<E>(
+  act: Effect.Effect<unknown, E, SessionStore.SessionStore>
+) {
+  const points: Array<string> = []
+  const below = CrashPoints.layer(
+    Layer.merge(ClassStore.layer, executor),
+    (_, what) => points.push(what)
+  )
+  yield* Effect.provide(act, below)
+  return points
+})
+
+const sent: SessionStore.Sent = { _tag: "Input", id: "a", after: 0, kind: "steer", messages: [] }
+
+it.effect("a process passes a point before and after it forks, removes, or tells another one something", () =>
+  Effect.gen(function*() {
+    const points = yield* passing(Effect.gen(function*() {
+      const store = yield* SessionStore.SessionStore
+      yield* write("s", [started({ seq: 1 }), completed({ seq: 2 })])
+      yield* store.fork("s", { to: "t" })
+      yield* store.askToAbort!("s", "run-1")
+      yield* store.send!("s", "run-1", sent)
+      yield* store.remove("t")
+    }))
+    assert.deepStrictEqual(points.slice(4), [
+      "before forking",
+      "after forking",
+      "before asking for an abort",
+      "after asking for an abort",
+      "before sending",
+      "after sending",
+      "before removing",
+      "after removing"
+    ])
+  }))
+
+it.effect("a store that passes nothing on to other processes passes nothing on with points around it", () =>
+  Effect.gen(function*() {
+    const memory = yield* SessionStoreMemory.make
+    const { askToAbort: _1, send: _2, ...store } = memory
+    const below = Layer.merge(Layer.succeed(SessionStore.SessionStore, store), executor)
+    const context = yield* Layer.build(CrashPoints.layer(below, () => {}))
+    const { askToAbort, send } = Context.get(context, SessionStore.SessionStore)
+    assert.deepStrictEqual([askToAbort, send], [undefined, undefined])
   }))
