@@ -17,8 +17,11 @@
  * Does not own what must hold (`CrashRules`), nor which moments are points (`CrashPoints`).
  */
 import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { type ChildProcess, spawn } from "node:child_process"
+import { spawn } from "node:child_process"
+import { open, readFile } from "node:fs/promises"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import * as RunState from "../run/RunState.ts"
 import * as CrashRules from "./CrashRules.ts"
@@ -163,33 +166,45 @@ type Death =
 const child = () =>
   fileURLToPath(new URL(`./CrashChild.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`, import.meta.url))
 
-/** Starts a process that dies at a point, and waits for its end. */
-const kill = (module: URL, name: string, place: Place, at: number): Effect.Effect<Death> =>
-  Effect.callback<Death>((resume) => {
+/** Starts a process that dies at a point, and waits for its end; what it has started itself may live on. */
+const kill = Effect.fnUntraced(
+  function*(module: URL, name: string, place: Place, at: number): Effect.fn.Return<Death, never, Scope.Scope> {
     const args = [
       ...process.execArgv.filter((arg) => !/inspect/.test(arg)),
       child(),
       module.href,
       name,
-      JSON.stringify(place)
+      JSON.stringify(place),
+      String(at)
     ]
-    // one that cannot be started may have no stderr
-    const dying: ChildProcess = spawn(process.execPath, [...args, String(at)], { stdio: ["ignore", "ignore", "pipe"] })
     const broke = (output: string): Death => ({ _tag: "Broke", point: `${at}`, output })
-    let output = ""
-    dying.stderr?.setEncoding("utf8").on("data", (text: string) => (output += text))
-    dying.on("error", ({ message }) => resume(Effect.succeed(broke(`the process could not be started: ${message}`))))
-    dying.on("close", (code, signal) => {
-      // the last that it says, whatever it and Node said before
-      const point = output.trim().split("\n").at(-1) || `${at}`
-      resume(Effect.succeed(
-        signal === "SIGKILL"
-          ? { _tag: "Killed", point }
-          : code === 0
-          ? { _tag: "Finished" }
-          : broke(`the process ended with ${code ?? signal}: ${output.trim()}`)
-      ))
-    })
+    // a pipe would stay open as long as anybody has it whom the process started
+    const file = join(yield* temporary, "stderr")
+    const stderr = yield* Effect.acquireRelease(
+      Effect.promise(() => open(file, "a")),
+      (handle) => Effect.promise(() => handle.close())
+    )
+    const end = yield* ended(args, stderr.fd)
+    if (typeof end === "string") return broke(`the process could not be started: ${end}`)
+    const output = yield* Effect.promise(() => readFile(file, "utf8"))
+    const { code, signal } = end
+    // the last that it says, whatever it and Node said before
+    if (signal === "SIGKILL") return { _tag: "Killed", point: output.trim().split("\n").at(-1) || `${at}` }
+    return code === 0 ? { _tag: "Finished" } : broke(`the process ended with ${code ?? signal}: ${output.trim()}`)
+  }
+)
+
+interface End {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+/** Runs Node; why it could not be started, if it could not. */
+const ended = (args: ReadonlyArray<string>, stderr: number): Effect.Effect<End | string> =>
+  Effect.callback((resume) => {
+    const dying = spawn(process.execPath, args, { stdio: ["ignore", "ignore", stderr] })
+    dying.on("error", ({ message }) => resume(Effect.succeed(message)))
+    dying.on("exit", (code, signal) => resume(Effect.succeed({ code, signal })))
     return Effect.sync(() => dying.kill("SIGKILL"))
   })
 

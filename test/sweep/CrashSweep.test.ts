@@ -4,8 +4,11 @@
  */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
 import * as CrashSweep from "../../src/testing/CrashSweep.ts"
 import * as PgDatabases from "../support/PgDatabases.ts"
+import { temporaryFolder } from "../support/Processes.ts"
 import * as Sweeping from "./Sweeping.ts"
 
 const limit = 1_800_000
@@ -68,6 +71,27 @@ it.live(
       ])
     }),
   60_000
+)
+
+/** The ids of processes that subjects wrote to a file. */
+const leftIn = (file: string): ReadonlyArray<number> =>
+  existsSync(file) ? readFileSync(file, "utf8").trim().split("\n").map(Number) : []
+
+it.live(
+  "what a process has started, and what lives on with its stderr, is not waited for",
+  () =>
+    Effect.gen(function*() {
+      const argument = join(yield* temporaryFolder, "pid")
+      yield* Effect.addFinalizer(() =>
+        Effect.sync(() => leftIn(argument).forEach((pid) => process.kill(pid, "SIGKILL")))
+      )
+      const module = new URL("./LeavingSubjects.ts", import.meta.url)
+      const report = yield* CrashSweep.sweep({ module, goOn: ["hello"], every: 1000, argument })
+      assert.deepStrictEqual(report, { points: 1, failures: [] })
+      // of the process that was killed, and of one that ended; signal 0 only asks whether they are there
+      assert.deepStrictEqual(leftIn(argument).map((pid) => process.kill(pid, 0)), [true, true])
+    }),
+  120_000
 )
 
 it.live.each<readonly [string, Omit<CrashSweep.Sweep, "module">, string]>([
