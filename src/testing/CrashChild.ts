@@ -10,16 +10,17 @@ import * as UserModule from "./UserModule.ts"
 // hundreds of processes load the same modules
 enableCompileCache()
 
-const [module = "", name = "", place = "", at = ""] = process.argv.slice(2)
+const [module = "", name = "", given = "", at = ""] = process.argv.slice(2)
 
 const { subjects } = await UserModule.load<{ readonly subjects: Subjects }>(module)
 // compiled code that is not flushed is lost when the process is killed
 flushCompileCache()
-const subject = subjects[name]!(JSON.parse(place) as Place)
+const place = JSON.parse(given) as Place
+const subject = subjects[name]!(place)
 
-const onPoint: CrashPoints.OnPoint = (n, what) => {
+const onPoint: CrashPoints.OnPoint = (n, what, confirmed) => {
   if (n < Number(at)) return
-  process.stderr.write(`${n}, ${what}\n`)
+  process.stderr.write(CrashPoints.lastWords({ point: `${n}, ${what}`, confirmed: confirmed(place.sessionId) }))
   process.kill(process.pid, "SIGKILL")
   // not a step further, however long the signal takes
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)

@@ -13,21 +13,26 @@ import * as SessionStore from "../services/SessionStore.ts"
 import * as ToolExecutor from "../services/ToolExecutor.ts"
 import * as Writes from "./faults/Writes.ts"
 
-/** Called at every point, with what happens there; in a process that is to die, it does not return. */
-export type OnPoint = (n: number, what: string) => void
+/**
+ * Called at every point, with what happens there; in a process that is to die, it does not return. `confirmed` gives the `seq` of the
+ * last event of a session that the store has confirmed here, 0 before the first.
+ */
+export type OnPoint = (n: number, what: string, confirmed: (sessionId: string) => number) => void
 
 type Services = SessionStore.SessionStore | ToolExecutor.ToolExecutor
 
 /** The services of `below`, with a point before and after everything that has a lasting effect. */
 export const layer = <E, R>(below: Layer.Layer<Services, E, R>, onPoint: OnPoint): Layer.Layer<Services, E, R> =>
   Layer.effectContext(Effect.map(Layer.build(below), (context) => {
+    const heads = new Map<string, number>()
+    const confirmed = (sessionId: string) => heads.get(sessionId) ?? 0
     let n = 0
     const around = <A, E, R>(what: string, self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
       Effect.suspend(() => {
-        onPoint(++n, `before ${what}`)
-        return Effect.tap(self, () => Effect.sync(() => onPoint(++n, `after ${what}`)))
+        onPoint(++n, `before ${what}`, confirmed)
+        return Effect.tap(self, () => Effect.sync(() => onPoint(++n, `after ${what}`, confirmed)))
       })
-    const store = Context.get(context, SessionStore.SessionStore)
+    const store = keepingHeads(Context.get(context, SessionStore.SessionStore), heads)
     const executor = Context.get(context, ToolExecutor.ToolExecutor)
     const open: typeof store.open = (sessionId, options) =>
       Effect.map(
@@ -42,3 +47,30 @@ export const layer = <E, R>(below: Layer.Layer<Services, E, R>, onPoint: OnPoint
       Context.add(ToolExecutor.ToolExecutor, Delegating.to(executor, { execute }))
     )
   }))
+
+/** Keeps the `seq` of the last event that the store has confirmed in `heads`, by session. */
+const keepingHeads = (store: SessionStore.Store, heads: Map<string, number>): SessionStore.Store =>
+  Delegating.to(store, {
+    open: (sessionId, options) =>
+      Effect.map(store.open(sessionId, options), (session) =>
+        Delegating.to(session, {
+          append: (events) =>
+            Effect.tap(session.append(events), () => Effect.sync(() => heads.set(sessionId, events.at(-1)!.seq)))
+        })),
+    remove: (sessionId) => Effect.tap(store.remove(sessionId), () => Effect.sync(() => heads.delete(sessionId)))
+  })
+
+/** Where a process died, and `seq` of the last event of its session that the store had confirmed there. */
+export interface Died {
+  readonly point: string
+  readonly confirmed: number
+}
+
+/** What a process says when it dies: a line of its own, whatever was said before and after it. */
+export const lastWords = ({ confirmed, point }: Died): string => `\nconfirmed ${confirmed}, died at ${point}\n`
+
+/** The last words in what a process has said; `undefined` where it was killed before it said any. */
+export const lastWordsIn = (output: string): Died | undefined => {
+  const [, confirmed, point] = /^confirmed (\d+), died at (.*)$/m.exec(output) ?? []
+  return point === undefined ? undefined : { point, confirmed: Number(confirmed) }
+}

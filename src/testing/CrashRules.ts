@@ -52,6 +52,12 @@ export const lost = (events: Log, log: Log): ReadonlyArray<string> =>
       : [`event ${event.seq} (${event._tag}) is not as it was stored`]
   )
 
+/** Whether the log lacks events up to `confirmed`, the last `seq` that the store had confirmed. */
+export const cutShort = (log: Log, confirmed: number): ReadonlyArray<string> => {
+  const head = log.at(-1)?.seq ?? 0
+  return head >= confirmed ? [] : [`the store had confirmed event ${confirmed}, and its log ends with event ${head}`]
+}
+
 /** The key that the handler of this call gets. */
 const keyOf = (sessionId: string, event: { readonly runId: string; readonly callId: string }): string =>
   OpenCall.idempotencyKey(sessionId, event.runId, event.callId)

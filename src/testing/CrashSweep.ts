@@ -24,6 +24,7 @@ import { open, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import * as RunState from "../run/RunState.ts"
+import * as CrashPoints from "./CrashPoints.ts"
 import * as CrashRules from "./CrashRules.ts"
 import { logOf, type Place, type Subject, type Subjects, temporary } from "./Subject.ts"
 import * as SweepOptions from "./SweepOptions.ts"
@@ -143,7 +144,7 @@ const sweepOne = Effect.fnUntraced(
             return death._tag
           }
           points++
-          const found = yield* look(make(place), place, goOn)
+          const found = yield* look(make(place), place, goOn, death.confirmed)
           found.forEach(fail)
           return death._tag
         }))
@@ -157,7 +158,7 @@ const sweepOne = Effect.fnUntraced(
 )
 
 type Death =
-  | { readonly _tag: "Killed"; readonly point: string }
+  | { readonly _tag: "Killed"; readonly point: string; readonly confirmed: number }
   /** the process has fewer points */
   | { readonly _tag: "Finished" }
   | { readonly _tag: "Broke"; readonly point: string; readonly output: string }
@@ -188,8 +189,9 @@ const kill = Effect.fnUntraced(
     if (typeof end === "string") return broke(`the process could not be started: ${end}`)
     const output = yield* Effect.promise(() => readFile(file, "utf8"))
     const { code, signal } = end
-    // the last that it says, whatever it and Node said before
-    if (signal === "SIGKILL") return { _tag: "Killed", point: output.trim().split("\n").at(-1) || `${at}` }
+    if (signal === "SIGKILL") {
+      return { _tag: "Killed", point: `${at}`, confirmed: 0, ...CrashPoints.lastWordsIn(output) }
+    }
     return code === 0 ? { _tag: "Finished" } : broke(`the process ended with ${code ?? signal}: ${output.trim()}`)
   }
 )
@@ -209,13 +211,21 @@ const ended = (args: ReadonlyArray<string>, stderr: number): Effect.Effect<End |
   })
 
 /** What is wrong with what a death left, and with how the session goes on. */
-const look = (subject: Subject, { sessionId }: Place, goOn: GoOn): Effect.Effect<ReadonlyArray<string>> => {
+const look = (
+  subject: Subject,
+  { sessionId }: Place,
+  goOn: GoOn,
+  confirmed: number
+): Effect.Effect<ReadonlyArray<string>> => {
   const log = logOf(subject, sessionId)
   const effects = subject.effects ?? Effect.succeed(undefined)
   const found: Array<string> = []
   return Effect.gen(function*() {
     const before = yield* log
-    found.push(...CrashRules.afterDeath(sessionId, before, yield* effects))
+    found.push(
+      ...CrashRules.afterDeath(sessionId, before, yield* effects),
+      ...CrashRules.cutShort(before, confirmed)
+    )
     const said = yield* subject.use(Effect.fnUntraced(function*(client) {
       // a session may be compacted by hand after its last end
       const { crashes, end, runId } = before.reduce(RunState.evolve, RunState.empty)

@@ -102,6 +102,11 @@ it.live.each<readonly [string, Omit<CrashSweep.Sweep, "module">, string]>([
     "5, before storing TurnStarted: its run was not taken up"
   ],
   [
+    "an event that was confirmed and is lost",
+    { only: ["forgetful"], goOn: ["hello"], every: 4 },
+    "5, before storing TurnStarted: the store had confirmed event 1, and its log ends with event 0"
+  ],
+  [
     "a message that is not answered",
     { only: ["endless"], goOn: ["hello"], every: 1000 },
     "1, before opening the session: \"hello\" was not answered: The run stopped at the same call with the same result " +

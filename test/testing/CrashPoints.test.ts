@@ -9,7 +9,7 @@ import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as ToolExecutor from "../../src/services/ToolExecutor.ts"
 import * as CrashPoints from "../../src/testing/CrashPoints.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
-import { completed, started, write } from "../../src/testing/sessions/Fixtures.ts"
+import { completed, notice, open, started, write } from "../../src/testing/sessions/Fixtures.ts"
 import * as Bound from "../support/Bound.ts"
 import * as ClassStore from "../support/ClassStore.ts"
 import * as TestAgent from "../support/TestAgent.ts"
@@ -46,12 +46,13 @@ it.effect("a run over instances of classes passes a point before and after each 
 
 /** What is done in a store of classes, with its points in words. */
 const passing = Effect.fnUntraced(function*<E>(
-  act: Effect.Effect<unknown, E, SessionStore.SessionStore>
+  act: Effect.Effect<unknown, E, SessionStore.SessionStore>,
+  point: (what: string, confirmed: (sessionId: string) => number) => string = (what) => what
 ) {
   const points: Array<string> = []
   const below = CrashPoints.layer(
     Layer.merge(ClassStore.layer, executor),
-    (_, what) => points.push(what)
+    (_, what, confirmed) => points.push(point(what, confirmed))
   )
   yield* Effect.provide(act, below)
   return points
@@ -90,3 +91,42 @@ it.effect("a store that passes nothing on to other processes passes nothing on w
     const { askToAbort, send } = Context.get(context, SessionStore.SessionStore)
     assert.deepStrictEqual([askToAbort, send], [undefined, undefined])
   }))
+
+it.effect("each point knows how far the store has confirmed a session", () =>
+  Effect.gen(function*() {
+    const points = yield* passing(
+      Effect.gen(function*() {
+        const store = yield* SessionStore.SessionStore
+        yield* write("other", [started({ seq: 1 })])
+        yield* Effect.scoped(Effect.gen(function*() {
+          const session = yield* open("s")
+          yield* session.append([started({ seq: 1 }), notice({ seq: 2 })])
+          yield* session.append([completed({ seq: 3 })])
+        }))
+        yield* store.remove("s")
+      }),
+      (what, confirmed) => `${confirmed("s")} ${what}`
+    )
+    assert.deepStrictEqual(points.slice(4), [
+      "0 before opening the session",
+      "0 after opening the session",
+      "0 before storing RunStarted, NoticeAdded",
+      "2 after storing RunStarted, NoticeAdded",
+      "2 before storing RunCompleted",
+      "3 after storing RunCompleted",
+      "3 before removing",
+      "0 after removing"
+    ])
+  }))
+
+it.each([
+  ["nothing else", ["", ""]],
+  ["words before and after it", ["Warning: loading...", "\nconfirmed or not\n"]]
+])("the last words of a process are found with %s", (_, [before, after]) => {
+  const died = { point: "3, after storing RunStarted", confirmed: 1 }
+  assert.deepStrictEqual(CrashPoints.lastWordsIn(`${before}${CrashPoints.lastWords(died)}${after}`), died)
+})
+
+it("a process that was killed from elsewhere has no last words", () => {
+  assert.isUndefined(CrashPoints.lastWordsIn("Out of memory\n"))
+})

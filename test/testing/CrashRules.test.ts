@@ -112,3 +112,11 @@ describe("a call that is said to have never run", () => {
     assert.deepStrictEqual(CrashRules.afterDeath("s", Drafts.log(...unknown), [done]), [])
   })
 })
+
+it("a log has at least what its store had confirmed", () => {
+  for (const confirmed of [0, 6, 7]) assert.deepStrictEqual(CrashRules.cutShort(ended, confirmed), [])
+  assert.deepStrictEqual(CrashRules.cutShort(ended, 8), [
+    "the store had confirmed event 8, and its log ends with event 7"
+  ])
+  assert.deepStrictEqual(CrashRules.cutShort([], 1), ["the store had confirmed event 1, and its log ends with event 0"])
+})

@@ -11,13 +11,13 @@ import * as RunsLocal from "../../src/layers/RunsLocal.ts"
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import * as SessionErrors from "../../src/layers/store/SessionErrors.ts"
 import * as RunError from "../../src/run/RunError.ts"
-import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import { ToolCall } from "../../src/services/ToolCall.ts"
 import * as CrashSweep from "../../src/testing/CrashSweep.ts"
 import * as FaultSweep from "../../src/testing/FaultSweep.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as StoreFaults from "../../src/testing/StoreFaults.ts"
+import * as Appending from "../support/Appending.ts"
 
 const till = Toolkit.make(Tool.make("pay", { success: Schema.String, dependencies: [ToolCall] }))
 
@@ -27,10 +27,8 @@ class Clerk extends Agent.Service<Clerk>()("test/Clerk", { instructions: "Answer
 
 const runtime = Layer.merge(ContextWindow.layer, RunsLocal.layer)
 
-type Wrong = (store: SessionStore.Store) => SessionStore.Store
-
 /** A store that outlives its layer; what is wrong with it is made anew with each layer. */
-const storeOf = (wrong: Wrong) => {
+const storeOf = (wrong: Appending.Changed) => {
   const memory = Effect.runSync(SessionStoreMemory.make)
   return Layer.sync(SessionStore.SessionStore, () => wrong(memory))
 }
@@ -43,7 +41,7 @@ interface Odd {
 
 /** Says one thing: opens the session, and stores `RunStarted`, `TurnStarted` and the rest. */
 const clerk =
-  (wrong: Wrong, { play, turn = ScriptedModel.text("done") }: Odd = {}): CrashSweep.Subjects[string] =>
+  (wrong: Appending.Changed, { play, turn = ScriptedModel.text("done") }: Odd = {}): CrashSweep.Subjects[string] =>
   ({ sessionId }) =>
     CrashSweep.subject({
       agent: Clerk,
@@ -73,33 +71,8 @@ const payer = (times: number): CrashSweep.Subjects[string] => ({ sessionId }) =>
   })
 }
 
-/** With a session's `append` and `head` in place of its own. */
-const appending = (
-  make: (session: SessionStore.Session) => Pick<SessionStore.Session, "append" | "head">
-): Wrong =>
-(store) => ({
-  ...store,
-  open: (sessionId, options) =>
-    Effect.map(store.open(sessionId, options), (session) => ({ sessionId, ...make(session) }))
-})
-
-/** Confirms what it holds back until the next append: what it holds when the session is given back is lost. */
-const forgetful = appending((session) => {
-  let kept: ReadonlyArray<RunEvent.Durable> = []
-  return {
-    head: () => session.head() + kept.length,
-    append: (events) =>
-      Effect.suspend(() => {
-        const isEnd = events.some(RunEvent.isEnd)
-        const [first, ...rest] = isEnd ? [...kept, ...events] : kept
-        kept = isEnd ? [] : events
-        return first === undefined ? Effect.void : session.append([first, ...rest])
-      })
-  }
-})
-
 /** Does not know of its last append, and takes the same events again, as if they were others. */
-const repeating = appending((session) => {
+const repeating = Appending.by((session) => {
   let known = session.head()
   return {
     head: () => known,
@@ -130,7 +103,7 @@ type Disk = ReturnType<typeof makeDisk>
 const gone = SessionErrors.unavailable("The disk is gone.")
 
 /** Fails while `isOut`, of which each store has its own. */
-const failing = (make: () => () => boolean, error = gone): Wrong => (store) => {
+const failing = (make: () => () => boolean, error = gone): Appending.Changed => (store) => {
   const isOut = make()
   const unless = <A, R>(self: Effect.Effect<A, SessionStore.StoreError, R>) =>
     Effect.suspend(() => isOut() ? Effect.fail(error) : self)
@@ -188,7 +161,7 @@ describe("a sweep of faults finds", () => {
   >([
     [
       "an event that was confirmed and is lost",
-      clerk(forgetful),
+      clerk(Appending.forgetful),
       { faults: ["down"], every: 3 },
       "4, storing AssistantMessage, TurnFinished, RunCompleted: event 2 (TurnStarted) is not as it was stored"
     ],
@@ -227,7 +200,7 @@ describe("a sweep of faults finds", () => {
 
 describe("of an outage, a sweep", () => {
   /** `every`: which operations the outage begins at; of 1000, at the first, which opens the session. */
-  const during = (make: (disk: Disk) => Wrong, outage: Partial<FaultSweep.Outage>, every = 1) => {
+  const during = (make: (disk: Disk) => Appending.Changed, outage: Partial<FaultSweep.Outage>, every = 1) => {
     const disk = makeDisk()
     return found(clerk(make(disk)), {
       faults: [],
@@ -236,7 +209,7 @@ describe("of an outage, a sweep", () => {
     })
   }
 
-  it.live.each<readonly [string, (disk: Disk) => Wrong, Partial<FaultSweep.Outage>]>([
+  it.live.each<readonly [string, (disk: Disk) => Appending.Changed, Partial<FaultSweep.Outage>]>([
     ["that all stores refuse messages in", sound, { refuses: ["open", "new"], reason: "StoreUnavailable" }],
     ["that only a store which was open refuses messages in", ofOpened, { refuses: ["open"] }],
     ["that only a new store refuses messages in", ofNew, { refuses: ["new"] }],
@@ -246,7 +219,7 @@ describe("of an outage, a sweep", () => {
       assert.deepStrictEqual(yield* during(make, outage), [])
     }))
 
-  it.live.each<readonly [string, (disk: Disk) => Wrong, Partial<FaultSweep.Outage>, string]>([
+  it.live.each<readonly [string, (disk: Disk) => Appending.Changed, Partial<FaultSweep.Outage>, string]>([
     ["takes a message in the store that was open", ofNew, { refuses: ["open"] }, taken],
     ["takes a message in a new store", ofOpened, { refuses: ["new"] }, taken],
     [
