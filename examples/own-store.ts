@@ -1,9 +1,9 @@
 /**
  * A session store of your own, over another one: whatever is stored is also copied to a folder, one file of JSON lines per
  * session, for people and other tools to read. A store is one service; this one changes three of its methods and passes the
- * rest on. An event is copied from the log after it is stored: the copy may lag after a crash, and catches up when the session
- * is next opened, so it has each event once and in order. When a copy cannot be made, that is logged, and no run fails. For one
- * process only; the store below may serve many.
+ * rest on, by name: a spread of an instance of a class has no methods. An event is copied from the log after it is stored: the
+ * copy may lag after a crash, and catches up when the session is next opened, so it has each event once and in order. When a
+ * copy cannot be made, that is logged, and no run fails. For one process only; the store below may serve many.
  *
  * For your own database, implement all methods, and run `SessionStoreSuite`, as the test beside this file does.
  * `npm run build`, set OPENAI_API_KEY or OPENAI_BASE_URL, then `node examples/own-store.ts`
@@ -59,13 +59,19 @@ export const make = Effect.fnUntraced(function*(folder: string) {
     }).pipe(oneByOne.withPermit)
 
   return SessionStore.of({
-    ...store,
+    ...elsewhere(store),
+    read: (sessionId, range) => store.read(sessionId, range),
+    watch: (sessionId, from) => store.watch(sessionId, from),
+    lastOf: (sessionId, type, runId) => store.lastOf(sessionId, type, runId),
+    list: (options) => store.list(options),
+    info: (sessionId) => store.info(sessionId),
     open: Effect.fnUntraced(function*(sessionId, options) {
       const session = yield* store.open(sessionId, options)
       if (session.head() > 0) yield* copy(sessionId)
       // the contract: an append cannot be interrupted, and fails only where nothing was stored
       return {
-        ...session,
+        sessionId,
+        head: () => session.head(),
         append: (events) => Effect.uninterruptible(Effect.andThen(session.append(events), copy(sessionId)))
       }
     }),
@@ -74,6 +80,15 @@ export const make = Effect.fnUntraced(function*(folder: string) {
     remove: (sessionId) => Effect.andThen(forget(sessionId), store.remove(sessionId))
   })
 })
+
+type Store = SessionStore["Service"]
+
+/** How runs of other processes are told something: a store that lacks it below lacks it here. */
+const elsewhere = (store: Store): Pick<Store, "askToAbort" | "send"> => {
+  const askToAbort: Store["askToAbort"] = (sessionId, runId) => store.askToAbort!(sessionId, runId)
+  const send: Store["send"] = (sessionId, runId, sent) => store.send!(sessionId, runId, sent)
+  return { ...(store.askToAbort && { askToAbort }), ...(store.send && { send }) }
+}
 
 export const layer = (folder: string) => Layer.effect(SessionStore, make(folder))
 
