@@ -276,6 +276,7 @@ for (const { app, bin, version } of await Promise.all(installed.map(installedApp
       cwd,
       bin: path
     })
+    expect(!/warning/i.test(stderr), "Node warns", { stdout, stderr })
     for (const [file, n] of Object.entries(lines)) {
       const isLong = n >= 60
       expect(stdout.includes(file) === isLong, `${file} (${n} lines) is ${isLong ? "not " : ""}named`, {

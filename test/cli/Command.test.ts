@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Stream } from "effect"
 import { spawnSync } from "node:child_process"
 import { chmodSync, closeSync, existsSync, openSync, readFileSync, statSync } from "node:fs"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
@@ -284,12 +284,31 @@ describe("a signal", () => {
 })
 
 describe("the entry", () => {
-  it("is started by a node that does not warn about SQLite", () => {
-    assert.strictEqual(
-      readFileSync(Child.main, "utf8").split("\n")[0],
-      "#!/usr/bin/env -S node --disable-warning=ExperimentalWarning"
-    )
+  it("can be started by every env, also by that of BusyBox, which takes no flags of Node", () => {
+    assert.strictEqual(readFileSync(Child.main, "utf8").split("\n")[0], "#!/usr/bin/env node")
   })
+
+  it.effect.runIf(process.platform !== "win32")(
+    "is a program that does not warn about SQLite",
+    () =>
+      Effect.gen(function*() {
+        chmodSync(Child.main, 0o755)
+        const env = { ...Child.environment, PATH: `${dirname(process.execPath)}:${process.env["PATH"]}` }
+        const options = { cwd: yield* sandbox(), env, encoding: "utf8" } as const
+        const { status, stderr, stdout } = spawnSync(Child.main, ["run", "--model", "offline", "2+2"], options)
+        assert.deepStrictEqual([status, stdout], [0, "2+2 = 4\n"], stderr)
+        assert.match(stderr, /^● calculate [^\n]*\n✓ completed [^\n]*\n$/)
+      })
+  )
+
+  it.effect("does not show that something is experimental to Node, and leaves all other warnings alone", () =>
+    Effect.gen(function*() {
+      const late = "const { exit } = process; process.exit = (code) => { " +
+        "process.emitWarning(`new`, `ExperimentalWarning`); process.emitWarning(`late`); process.nextTick(exit, code) }"
+      const env = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(late)}` }
+      const { code, stderr } = yield* Child.run(["--version"], { cwd: yield* sandbox(), env })
+      assert.deepStrictEqual([code, stderr.match(/\w*Warning: \w+/g)], [0, ["Warning: late"]])
+    }))
 
   it.effect("prints the version of the package", () =>
     Effect.gen(function*() {

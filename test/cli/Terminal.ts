@@ -42,7 +42,7 @@ export const start = (args: ReadonlyArray<string>, options: Options): Effect.Eff
     const [file, ...before] = [...options.through ?? [], process.execPath] as [string, ...Array<string>]
     const child = yield* Effect.acquireRelease(
       Effect.sync(() =>
-        spawn(file, [...before, "--disable-warning=ExperimentalWarning", main, ...args], {
+        spawn(file, [...before, main, ...args], {
           ...size,
           cwd: options.cwd,
           env: { ...environment, TERM: "xterm-256color", ...options.env }
