@@ -7,8 +7,10 @@ export type Typed =
   | { readonly _tag: "Message"; readonly text: string }
   /** Ctrl-C at the prompt; what was typed so far is lost */
   | { readonly _tag: "Interrupted"; readonly wasEmpty: boolean }
-  /** Ctrl-D at the prompt, or the end of the piped input */
-  | { readonly _tag: "Ended" }
+  /** Ctrl-D at the prompt, or the end of the piped input; `isGone`: the terminal went away, whose SIGHUP may come later */
+  | { readonly _tag: "Ended"; readonly isGone?: true }
+  /** piped input that cannot be read on; `line` says why */
+  | { readonly _tag: "Unreadable"; readonly line: string }
 
 export class Input extends Context.Service<Input, {
   /** whether a person types */

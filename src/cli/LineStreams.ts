@@ -16,10 +16,14 @@ export interface Streams {
 
 export const hasEnded = ({ input }: Streams) => input.readableEnded || input.destroyed
 
-/** Reads lines until the scope closes; then the input is left alone again. */
+/** Reads lines until the scope closes; then the input is left alone again. An input that fails is one that ends. */
 export const reader = (options: Readline.ReadLineOptions): Effect.Effect<Readline.Interface, never, Scope.Scope> =>
   Effect.acquireRelease(
-    Effect.sync(() => Readline.createInterface(options)),
+    Effect.sync(() => {
+      const lines = Readline.createInterface(options)
+      // It passes on what the input fails with. Closing it may fail in turn, since a terminal that is gone takes no other mode.
+      return lines.on("error", () => {}).once("error", () => lines.close())
+    }),
     (lines) => Effect.sync(() => lines.close())
   )
 

@@ -9,14 +9,19 @@ import * as Layer from "effect/Layer"
 import type { Readable } from "node:stream"
 import * as Continuation from "./chat/Continuation.ts"
 import * as MessageEditor from "./chat/MessageEditor.ts"
+import * as FileReason from "./FileReason.ts"
 import { Input, type Typed } from "./Input.ts"
 import * as LineStreams from "./LineStreams.ts"
 
-export const make = (streams: LineStreams.Streams): Input["Service"] => ({
-  isTerminal: streams.isTerminal,
-  answer: answer(streams),
-  message: streams.isTerminal ? MessageEditor.make(streams) : piped(streams)
-})
+export const make = (streams: LineStreams.Streams): Input["Service"] => {
+  // Whoever reads learns of a failed read; without a listener it would also end the process.
+  streams.input.on("error", () => {})
+  return {
+    isTerminal: streams.isTerminal,
+    answer: answer(streams),
+    message: streams.isTerminal ? MessageEditor.make(streams) : piped(streams)
+  }
+}
 
 export const layer: Layer.Layer<Input> = Layer.sync(Input, () =>
   make({
@@ -61,13 +66,17 @@ const dropTyped = (streams: LineStreams.Streams): Effect.Effect<void> =>
 /** One message after the other, with one reader for all of them, so that no line is lost between two. */
 const piped = ({ input }: LineStreams.Streams): Effect.Effect<Typed> => {
   let messages: AsyncIterator<string> | undefined
-  return Effect.map(
-    Effect.promise(() => {
-      messages ??= messagesOf(input)
-      return messages.next()
-    }),
-    ({ done, value }) => done === true ? { _tag: "Ended" } : { _tag: "Message", text: value }
-  )
+  return Effect.tryPromise(() => {
+    messages ??= messagesOf(input)
+    return messages.next()
+  }).pipe(Effect.match({
+    onSuccess: ({ done, value }): Typed => done === true ? { _tag: "Ended" } : { _tag: "Message", text: value },
+    onFailure: ({ cause }): Typed => {
+      const { code = "unknown error" } = cause as NodeJS.ErrnoException
+      const why = `standard input cannot be read on (${FileReason.of(code)})`
+      return { _tag: "Unreadable", line: `${why}: come back with the messages that are left` }
+    }
+  }))
 }
 
 /** The lines, each joined to those before it that end with a backslash, as at a prompt. */

@@ -23,6 +23,15 @@ const whenRead = Effect.promise(async () => {
   for (let turn = 0; turn < 3; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
 })
 
+/** What reading a terminal fails with once that is gone; then it takes no other mode either. */
+const hungUp = Object.assign(new Error("read EIO"), { code: "EIO" })
+const goesAway = (input: PassThrough) => {
+  Object.assign(input, { setRawMode: (isRaw: boolean) => isRaw || input.emit("error", new Error("setRawMode EIO")) })
+  input.destroy(hungUp)
+}
+
+const gone = { _tag: "Ended", isGone: true } as const
+
 const up = "\u001b[A"
 const down = "\u001b[B"
 
@@ -127,6 +136,23 @@ describe("a message at a terminal", () => {
       assert.deepStrictEqual(yield* Fiber.join(asking), { _tag: "Ended" })
       assert.deepStrictEqual(yield* terminal.message, { _tag: "Ended" })
     }))
+
+  it.effect("is not sent when the terminal goes away with an error, which ends nothing else", () =>
+    Effect.gen(function*() {
+      const terminal = open(true)
+      const asking = yield* Effect.forkChild(terminal.message, { startImmediately: true })
+      goesAway(terminal.input)
+      assert.deepStrictEqual(yield* Fiber.join(asking), gone)
+      assert.deepStrictEqual(yield* terminal.message, gone)
+    }))
+
+  it.effect("is not asked for once the terminal went away with an error while nobody read", () =>
+    Effect.gen(function*() {
+      const terminal = open(true)
+      goesAway(terminal.input)
+      yield* whenRead
+      assert.deepStrictEqual(yield* terminal.message, gone)
+    }))
 })
 
 describe("an answer", () => {
@@ -181,6 +207,14 @@ describe("an answer", () => {
       assert.isUndefined(yield* Fiber.join(asking))
       assert.isUndefined(yield* terminal.answer(Effect.void))
     }))
+
+  it.effect("is undefined if the terminal goes away with an error", () =>
+    Effect.gen(function*() {
+      const terminal = open(true)
+      const going = Effect.sync(() => goesAway(terminal.input))
+      assert.isUndefined(yield* terminal.answer(going))
+      assert.isUndefined(yield* terminal.answer(Effect.void))
+    }))
 })
 
 describe("a pipe", () => {
@@ -223,5 +257,15 @@ describe("a pipe", () => {
         { _tag: "Message", text: "three" },
         { _tag: "Ended" }
       ])
+    }))
+
+  it.effect("that breaks off is read to there, and then says why it cannot be read on", () =>
+    Effect.gen(function*() {
+      const pipe = open(false)
+      pipe.input.write("one\ntw")
+      assert.deepStrictEqual(yield* pipe.message, { _tag: "Message", text: "one" })
+      pipe.input.destroy(Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }))
+      const line = "standard input cannot be read on (ECONNRESET): come back with the messages that are left"
+      assert.deepStrictEqual(yield* pipe.message, { _tag: "Unreadable", line })
     }))
 })

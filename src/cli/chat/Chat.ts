@@ -98,7 +98,11 @@ const talk = Effect.fnUntraced(function*(
     if (typed._tag === "Signal") return { code: codes[typed.signal], hasBegun }
     if (typed._tag === "Ended") {
       if (isTerminal) yield* stderr.write("\n")
-      return { code, hasBegun }
+      return { code: typed.isGone ? codes.SIGHUP : code, hasBegun }
+    }
+    if (typed._tag === "Unreadable") {
+      yield* stderr.write(`${ErrorWords.line(typed.line)}\n`)
+      return { code: codes.failed, hasBegun }
     }
     if (typed._tag === "Interrupted") {
       if (isLeaving && typed.wasEmpty) return { code, hasBegun }

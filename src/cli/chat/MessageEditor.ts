@@ -16,6 +16,8 @@ interface Past {
   readonly history: Array<string>
   /** whether Ctrl-D came right after the last message */
   hasEnded: boolean
+  /** whether the terminal has failed */
+  isGone: boolean
   /** what was typed after the last message, before it was answered */
   ahead: string
 }
@@ -24,13 +26,18 @@ interface Past {
  * Asks for one message each time it runs; the history is that of all of them. If it is interrupted, what is written next begins on a
  * line of its own.
  */
-export const make = (streams: LineStreams.Streams): Effect.Effect<Typed> =>
-  edited(streams, { history: [], hasEnded: false, ahead: "" })
+export const make = (streams: LineStreams.Streams): Effect.Effect<Typed> => {
+  const past: Past = { history: [], hasEnded: false, isGone: false, ahead: "" }
+  streams.input.on("error", () => past.isGone = true)
+  return edited(streams, past)
+}
+
+const ended = ({ isGone }: Past): Typed => isGone ? { _tag: "Ended", isGone } : { _tag: "Ended" }
 
 /** A line editor for one message. */
 const edited = (streams: LineStreams.Streams, past: Past): Effect.Effect<Typed> =>
   Effect.scoped(Effect.gen(function*() {
-    if ((past.hasEnded && past.ahead === "") || LineStreams.hasEnded(streams)) return { _tag: "Ended" } as const
+    if ((past.hasEnded && past.ahead === "") || LineStreams.hasEnded(streams)) return ended(past)
     const { input, isDumb = false, output } = streams
     if (!isDumb) {
       yield* Effect.acquireRelease(
@@ -97,7 +104,7 @@ const edited = (streams: LineStreams.Streams, past: Past): Effect.Effect<Typed> 
         const { ahead, isComplete, text } = Continuation.join(before, burst, "")
         past.hasEnded = isComplete
         if (isComplete) settle({ _tag: "Message", text }, ahead)
-        else settle({ _tag: "Ended" })
+        else settle(ended(past))
       })
       editor.prompt()
       if (past.ahead !== "") editor.write(past.ahead)

@@ -148,6 +148,13 @@ describe("without a terminal", () => {
       assert.strictEqual((yield* chat(["/model", "2+2"])).code, 0)
     }))
 
+  it.effect("a chat whose input cannot be read on says why, ends with 1, and can be come back to", () =>
+    Effect.gen(function*() {
+      const { code, stderr, stdout } = yield* chat(["2+2", { _tag: "Unreadable", line: "no more of it" }, "3*3"])
+      assert.deepStrictEqual([code, stdout], [1, "2+2 = 4\n"])
+      assert.match(stderr, /\nfiberloop: no more of it\nCome back with: [^\n]+\n$/)
+    }))
+
   it.effect("/quit ends the chat before the input does, with the code of the last message", () =>
     Effect.gen(function*() {
       const { code, sessions, stderr, stdout } = yield* chat(["2+2", "/quit", "3*3"])
@@ -226,6 +233,13 @@ describe("at a terminal", () => {
       for (const [args, look] of [[[], {}], [["--json"], terminal]] as const) {
         assert.notMatch((yield* talk([], ["--session", "last", ...args], look)).tape, standing)
       }
+    }))
+
+  it.effect("a terminal that goes away ends the chat with the code of a hangup, whose signal may come later", () =>
+    Effect.gen(function*() {
+      const { code, tape } = yield* chat(["2+2", { _tag: "Ended", isGone: true }], [], { isTerminal: true })
+      assert.strictEqual(code, 129)
+      assert.match(tape, /\nCome back with: [^\n]+\n$/)
     }))
 
   it.effect("a failed last message is not a failure of the conversation", () =>
