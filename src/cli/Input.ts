@@ -12,6 +12,9 @@ export type Typed =
   /** piped input that cannot be read on; `line` says why */
   | { readonly _tag: "Unreadable"; readonly line: string }
 
+/** In UTF-16 units: an event of a session, which is at most 16 MiB of JSON, has no room for a message with more. */
+export const longestMessage = 16 * 1024 * 1024
+
 export class Input extends Context.Service<Input, {
   /** whether a person types */
   readonly isTerminal: boolean

@@ -8,6 +8,7 @@ import { type FileHandle, open as openHandle, rm } from "node:fs/promises"
 import { Socket } from "node:net"
 import type { Readable } from "node:stream"
 import * as FileReason from "./FileReason.ts"
+import { longestMessage } from "./Input.ts"
 import { badInput, type Ended, type Refusal } from "./Refusal.ts"
 
 /** In UTF-16 units: four times what the largest event takes, since another tool may have escaped all of it. */
@@ -71,9 +72,25 @@ const lengths = () => {
   }
 }
 
-/** All lines of a file. */
+/** All lines of a file that is a task. Refuses one that no session could keep, without reading on. */
 export const readWhole = (file: string): Effect.Effect<string, Refusal> =>
-  Effect.map(Stream.runCollect(read(file)), (lines) => lines.join("\n"))
+  Effect.suspend(() => {
+    const lines: Array<string> = []
+    let length = -1
+    const add = (line: string) => {
+      lines.push(line)
+      length += line.length + 1
+    }
+    return read(file).pipe(
+      Stream.runForEachArray((more) => {
+        more.forEach(add)
+        return length > longestMessage ? Effect.fail(badInput(`${nameOf(file)} ${tooLong}`)) : Effect.void
+      }),
+      Effect.map(() => lines.join("\n"))
+    )
+  })
+
+const tooLong = "has more than 16 million characters, which no task may have: name a file in the task instead"
 
 /** How the command names what it reads. */
 export const nameOf = (file: string): string => file === "-" ? "standard input" : `the file ${JSON.stringify(file)}`

@@ -10,8 +10,9 @@ import type { Readable } from "node:stream"
 import * as Continuation from "./chat/Continuation.ts"
 import * as MessageEditor from "./chat/MessageEditor.ts"
 import * as FileReason from "./FileReason.ts"
-import { Input, type Typed } from "./Input.ts"
+import { Input, longestMessage, type Typed } from "./Input.ts"
 import * as LineStreams from "./LineStreams.ts"
+import { badInput, Refusal } from "./Refusal.ts"
 
 export const make = (streams: LineStreams.Streams): Input["Service"] => {
   // Whoever reads learns of a failed read; without a listener it would also end the process.
@@ -66,26 +67,39 @@ const dropTyped = (streams: LineStreams.Streams): Effect.Effect<void> =>
 /** One message after the other, with one reader for all of them, so that no line is lost between two. */
 const piped = ({ input }: LineStreams.Streams): Effect.Effect<Typed> => {
   let messages: AsyncIterator<string> | undefined
-  return Effect.tryPromise(() => {
-    messages ??= messagesOf(input)
-    return messages.next()
+  return Effect.tryPromise({
+    try: () => {
+      messages ??= messagesOf(input)
+      return messages.next()
+    },
+    catch: (cause) => cause instanceof Refusal ? cause : badInput(brokenOff(cause))
   }).pipe(Effect.match({
     onSuccess: ({ done, value }): Typed => done === true ? { _tag: "Ended" } : { _tag: "Message", text: value },
-    onFailure: ({ cause }): Typed => {
-      const { code = "unknown error" } = cause as NodeJS.ErrnoException
-      const why = `standard input cannot be read on (${FileReason.of(code)})`
-      return { _tag: "Unreadable", line: `${why}: come back with the messages that are left` }
-    }
+    onFailure: ({ line }): Typed => ({ _tag: "Unreadable", line })
   }))
+}
+
+const brokenOff = (cause: unknown): string => {
+  const why = FileReason.of((cause as NodeJS.ErrnoException).code ?? "unknown error")
+  return `standard input cannot be read on (${why}): come back with the messages that are left`
+}
+
+/** A message, or the part of it that was read so far. Throws a refusal for one that no session could keep. */
+const bounded = (text: string): string => {
+  if (text.length > longestMessage) {
+    throw badInput("standard input has a message of more than 16 million characters: name a file in it instead")
+  }
+  return text
 }
 
 /** The lines, each joined to those before it that end with a backslash, as at a prompt. */
 const messagesOf = async function*(input: Readable): AsyncGenerator<string, undefined> {
   let before: string | undefined
-  for await (const text of linesOf(input)) {
-    const message = Continuation.join(before, [{ text, isPasted: false }], "")
-    if (message.isComplete) yield message.text
-    before = message.isComplete ? undefined : message.text
+  for await (const line of linesOf(input)) {
+    const { isComplete, text } = Continuation.join(before, [{ text: line, isPasted: false }], "")
+    bounded(text)
+    if (isComplete) yield text
+    before = isComplete ? undefined : text
   }
   if (before !== undefined) yield before
   return undefined
@@ -99,7 +113,7 @@ const linesOf = async function*(input: Readable): AsyncGenerator<string, undefin
     const [first = "", ...more] = (typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true })).split(
       "\n"
     )
-    begun += first
+    begun = bounded(begun + first)
     for (const next of more) {
       yield begun.replace(/\r$/, "")
       begun = next

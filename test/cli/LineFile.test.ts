@@ -55,6 +55,21 @@ describe("a file that is read", () => {
       assert.strictEqual(yield* Stream.runCount(LineFile.read(file)), 70)
     }))
 
+  it.effect("is refused as a task if it is larger than a session can keep", () =>
+    Effect.gen(function*() {
+      const line = `${"x".repeat(999_999)}\n`
+      const fits = yield* fileOf(line.repeat(16))
+      assert.strictEqual((yield* LineFile.readWhole(fits)).length, 15_999_999)
+      const file = yield* fileOf(line.repeat(17))
+      assert.deepStrictEqual(
+        yield* Effect.flip(LineFile.readWhole(file)),
+        badInput(
+          `the file ${JSON.stringify(file)} has more than 16 million characters, which no task may have: ` +
+            "name a file in the task instead"
+        )
+      )
+    }))
+
   it.effect("is refused if it is compressed, and the refusal says so", () =>
     Effect.gen(function*() {
       const file = yield* fileOf(gzipSync("one\n"))

@@ -268,4 +268,18 @@ describe("a pipe", () => {
       const line = "standard input cannot be read on (ECONNRESET): come back with the messages that are left"
       assert.deepStrictEqual(yield* pipe.message, { _tag: "Unreadable", line })
     }))
+
+  it.effect.each([["whole", ""], ["in lines that end with a backslash", "\\\n"]])(
+    "refuses a message that is larger than a session can keep, and reads no more of it: %s",
+    ([, end]) =>
+      Effect.gen(function*() {
+        const pipe = open(false)
+        pipe.input.write("one\n")
+        assert.deepStrictEqual(yield* pipe.message, { _tag: "Message", text: "one" })
+        for (let i = 0; i < 17; i++) pipe.input.write(`${"x".repeat(1024 * 1024)}${end}`)
+        const line = "standard input has a message of more than 16 million characters: name a file in it instead"
+        assert.deepStrictEqual(yield* pipe.message, { _tag: "Unreadable", line })
+        assert.isTrue(pipe.input.destroyed)
+      })
+  )
 })
