@@ -11,7 +11,7 @@ import { closeSync, constants, openSync } from "node:fs"
 import { mkdtemp, rm } from "node:fs/promises"
 import { Socket } from "node:net"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { delimiter, join } from "node:path"
 import * as CommandError from "./CommandError.ts"
 
 /** Both ends, until the scope closes. */
@@ -54,6 +54,11 @@ export const make = Effect.fnUntraced(function*(
 /** How often, 10 ms apart, to check a pipe whose holder cannot be found: on a busy machine, a process takes a while to end. */
 const mostLooks = 25
 
+/** For a program of the system, wherever that has it: the first folder of the PATH may be of the project that is worked on. No keys. */
+const systemFirst = () => ({
+  PATH: ["/usr/bin", "/bin", process.env["PATH"]].filter((folders) => folders).join(delimiter)
+})
+
 /** The name is removed once both ends are open. */
 const open = Effect.gen(function*() {
   const folder = yield* Effect.acquireRelease(
@@ -63,7 +68,8 @@ const open = Effect.gen(function*() {
   const path = join(folder, "output")
   yield* attempt(() =>
     new Promise<void>((resolve, reject) => {
-      execFile("mkfifo", ["-m", "600", path], (error) => error === null ? resolve() : reject(error))
+      execFile("mkfifo", ["-m", "600", path], { env: systemFirst(), timeout: 5_000 }, (error) =>
+        error === null ? resolve() : reject(error))
     })
   )
   return yield* attempt(async () => {

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { chmodSync, readdirSync } from "node:fs"
+import { chmodSync, existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { MaxOutput } from "../../../../src/cli/tools/command/RunCommand.ts"
 import { ResultLimit } from "../../../../src/layers/ToolExecutorToolkit.ts"
@@ -103,6 +103,20 @@ describe("run_command", () => {
       assert.notInclude(output, "sk-secret")
       const known = /^(PATH|HOME|USER|SHELL|TERM|TMPDIR|TZ|LANG|LC_[A-Z]+|PWD|FIBERLOOP_COMMAND)=/
       assert.deepStrictEqual(output.split("\n").filter((line) => line !== "" && !known.test(line)), [])
+    }))
+
+  it.effect("starts nothing of the project to hear the command, whatever its PATH", () =>
+    Effect.gen(function*() {
+      const root = yield* sandbox({ "bin/mkfifo": "#!/bin/sh\nenv > \"$0.seen\"\nexec /usr/bin/mkfifo \"$@\"\n" })
+      chmodSync(join(root, "bin/mkfifo"), 0o755)
+      const path = process.env.PATH
+      yield* Effect.acquireRelease(
+        Effect.sync(() => void (process.env.PATH = `${join(root, "bin")}:${path}`)),
+        () => Effect.sync(() => void (process.env.PATH = path))
+      )
+      const { output } = yield* run(root, { command: ["echo", "hello"] })
+      assert.strictEqual(output, "hello\n")
+      assert.isFalse(existsSync(join(root, "bin/mkfifo.seen")))
     }))
 })
 
