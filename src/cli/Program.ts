@@ -5,6 +5,7 @@ import * as CliConfig from "effect/cli/CliConfig"
 import * as CliError from "effect/cli/CliError"
 import * as CliOutput from "effect/cli/CliOutput"
 import * as Command from "effect/cli/Command"
+import * as Completions from "effect/cli/Completions"
 import * as Flag from "effect/cli/Flag"
 import * as GlobalFlag from "effect/cli/GlobalFlag"
 import * as Effect from "effect/Effect"
@@ -28,7 +29,7 @@ export const program = (
   Effect.gen(function*() {
     const words = helpOnCommands(helpLast(args))
     const presenter = yield* presenterOf(words)
-    return yield* Command.runWith(CommandLine.command, { version })(operandsLast(words)).pipe(
+    return yield* Command.runWith(CommandLine.command, { version })(minusKept(words)).pipe(
       Effect.as(codes.completed as number),
       Effect.catchCause(codeOf),
       Effect.provide([
@@ -78,14 +79,34 @@ const isCommand = (word: string): boolean =>
     commands.some(({ alias, name }) => name === word || alias === word)
   )
 
-/** A task such as "-5 + 3" is not a flag: an expression that begins with a sign goes after `--`. */
-const operandsLast = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const end = args.indexOf("--")
-  const isOperand = (arg: string, index: number) => (end === -1 || index < end) && /^-(?:[\d.]+[^\d.]|\()/.test(arg)
-  const operands = args.filter(isOperand)
-  if (operands.length === 0) return args
-  const rest = args.filter((arg, index) => !isOperand(arg, index))
-  return end === -1 ? [...rest, "--", ...operands] : [...rest, ...operands]
+/**
+ * What begins with a minus is a flag to effect/cli. A task such as "-5 + 3" therefore goes after `--`, and the text of a flag,
+ * such as "-20 % is too much", is joined to it.
+ */
+const minusKept = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
+  if (!args.some((arg) => isExpression(arg) || isSentence(arg))) return args
+  const end = args.includes("--") ? args.indexOf("--") : args.length
+  const texts = textFlags(args[0])
+  const flags: Array<string> = []
+  const operands: Array<string> = []
+  for (const arg of args.slice(0, end)) {
+    if (texts.has(flags.at(-1)) && (isExpression(arg) || isSentence(arg))) flags.push(`${flags.pop()}=${arg}`)
+    else if (isExpression(arg)) operands.push(arg)
+    else flags.push(arg)
+  }
+  return [...flags, "--", ...args.slice(end + 1), ...operands]
+}
+
+const isExpression = (arg: string): boolean => /^-(?:[\d.]+[^\d.]|\()/.test(arg)
+
+/** No name of a flag has a blank. */
+const isSentence = (arg: string): boolean => /^-[^=]*\s/.test(arg)
+
+/** The flags of a command that take a text. */
+const textFlags = (command: string | undefined): ReadonlySet<string | undefined> => {
+  const { subcommands } = Completions.fromCommand(CommandLine.command)
+  const flags = subcommands.find(({ name }) => name === command)?.flags ?? []
+  return new Set(flags.filter(({ type }) => type._tag !== "Boolean").map(({ name }) => `--${name}`))
 }
 
 const codeOf = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>): Effect.fn.Return<number, never, Output> {

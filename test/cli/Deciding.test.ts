@@ -596,6 +596,17 @@ describe("fiberloop deny", () => {
       assert.isFalse(existsSync(made("a")))
       assert.include(Replies.results(model)[0], "Denied: not there")
     }))
+
+  it.effect.each(["-20 % is too much", "-5+3", "--force is not for this", "- why=not"])(
+    "takes a reason that begins with a minus: %s",
+    (reason) =>
+      Effect.gen(function*() {
+        const { answers, id, on } = yield* waiting()
+        const { code, stderr } = yield* on("deny", [id, "1.0", "--reason", reason, "--no-color"])
+        assert.strictEqual(code, 0, stderr)
+        assert.deepInclude((yield* answers)[0], { approved: false, reason })
+      })
+  )
 })
 
 describe("the commands", () => {

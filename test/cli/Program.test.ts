@@ -269,6 +269,8 @@ describe("the command", () => {
       const { run } = yield* workplace()
       assert.strictEqual((yield* run(["-5 + 3"])).stdout, "-5 + 3 = -2\n")
       assert.strictEqual((yield* run(["--", "-(2)^2"])).stdout, "-(2)^2 = -4\n")
+      assert.strictEqual((yield* run(["--yes", "-5 + 3"])).stdout, "-5 + 3 = -2\n")
+      assert.strictEqual((yield* run(["--model", "offline", "-5 + 3", "--"])).stdout, "-5 + 3 = -2\n")
     }))
 
   it.effect("colours a terminal, unless told not to", () =>
