@@ -178,6 +178,18 @@ describe("a file", () => {
       }
     }))
 
+  it.effect("lists more sessions than a call may have arguments", () =>
+    Effect.gen(function*() {
+      const { file } = yield* database
+      const store = yield* make(file)
+      sqlOn(file, (db) =>
+        db.exec(`
+          WITH RECURSIVE copies(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM copies WHERE i < 200000)
+          INSERT INTO fiberloop_sessions (id, epoch, owner, lease, head, title, turns, created_at, updated_at)
+          SELECT id || i, epoch, owner, lease, head, title, turns, created_at, updated_at FROM fiberloop_sessions, copies`))
+      assert.lengthOf(yield* store.list(), 200_001)
+    }))
+
   it.effect("finds sessions with rare ends by an index, without scanning the others", () =>
     Effect.gen(function*() {
       const { file } = yield* database

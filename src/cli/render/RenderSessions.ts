@@ -42,7 +42,9 @@ export const lines = (infos: ReadonlyArray<SessionStore.SessionInfo>, look: Look
       age(look.now - info.updatedAt)
     ]
   }))
-  const widths = [0, 1, 2, 3].map((at) => Math.max(0, ...rows.map(({ cells }) => TerminalText.width(cells[at]!))))
+  const widths = [0, 1, 2, 3].map((at) =>
+    rows.reduce((most, { cells }) => Math.max(most, TerminalText.width(cells[at]!)), 0)
+  )
   return rows.map(({ cells, info }) => {
     const [id, ended, turns, ago] = cells.map((cell, at) => TerminalText.pad(cell, widths[at]!)) as Cells
     const used = widths.reduce((sum, width) => sum + width + 2, 0)

@@ -86,7 +86,7 @@ export const make = (sql: SqlClient.SqlClient, claims: SessionClaims.SessionClai
       const rows = yield* pageOf({ ...options, after }, page, now)
       // the database cannot tell whether an owner lives
       const listed = isUnowned ? rows.filter((row) => claims.ownerOf(row) === undefined) : rows
-      infos.push(...listed.slice(0, most - infos.length).map(SessionRows.toInfo))
+      for (const row of listed.slice(0, most - infos.length)) infos.push(SessionRows.toInfo(row))
       if (rows.length < page) break
       after = SessionRows.toInfo(rows.at(-1)!)
       page = Math.max(page, Math.min(page * 2, mostLookedAt))

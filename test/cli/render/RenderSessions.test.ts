@@ -24,6 +24,11 @@ describe("a list of sessions", () => {
     )
   })
 
+  it("may be longer than a call may have arguments", () => {
+    const all = lines(Array.from({ length: 200_000 }, () => info("a")))
+    assert.strictEqual(all.length, 200_000 * lines([info("a")]).length)
+  })
+
   it("has a word for every end", () => {
     const ends = ["RunCompleted", "RunLimited", "RunSuspended", "RunFailed", "RunAborted", undefined] as const
     assert.deepStrictEqual(
