@@ -3,6 +3,7 @@ import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { fstatSync, writeSync } from "node:fs"
 
 /** Nobody reads standard output any more (`isReaderGone`), or it cannot be written; `code` is Node's. */
 export class OutputClosed extends Data.TaggedError("OutputClosed")<{
@@ -24,12 +25,28 @@ export class Output extends Context.Service<Output, {
 
 const gone = new Set(["EPIPE", "EIO", "ECONNRESET", "ERR_STREAM_DESTROYED", "ERR_STREAM_WRITE_AFTER_END"])
 
-const write = (stream: NodeJS.WriteStream) => (text: string): Effect.Effect<void, OutputClosed> =>
-  text === "" ? Effect.void : Effect.callback((resume) => {
-    stream.write(text, (error) => {
-      const code = (error as NodeJS.ErrnoException | null | undefined)?.code ?? "unknown error"
-      resume(error ? Effect.fail(new OutputClosed({ code, isReaderGone: gone.has(code) })) : Effect.void)
-    })
+type Write = (text: string) => Effect.Effect<void, OutputClosed>
+
+const closed = (error: unknown): OutputClosed => {
+  const { code = "unknown error" } = error as NodeJS.ErrnoException
+  return new OutputClosed({ code, isReaderGone: gone.has(code) })
+}
+
+const write = (stream: NodeJS.WriteStream & { readonly fd: number }): Write =>
+  fstatSync(stream.fd).isFile() ?
+    toFile(stream.fd) :
+    (text) =>
+      text === "" ? Effect.void : Effect.callback((resume) => {
+        stream.write(text, (error) => resume(error ? Effect.fail(closed(error)) : Effect.void))
+      })
+
+/** A full disk takes a part of a text: Node's stream for files does not say so. */
+const toFile = (file: number): Write => (text) =>
+  Effect.try({
+    try: () => {
+      for (let rest = Buffer.from(text); rest.length > 0;) rest = rest.subarray(writeSync(file, rest))
+    },
+    catch: closed
   })
 
 const screen = (stream: NodeJS.WriteStream): Screen => ({

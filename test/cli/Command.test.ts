@@ -8,6 +8,7 @@ import { DatabaseSync } from "node:sqlite"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
+import * as FullDisk from "../support/FullDisk.ts"
 import * as OpenAiServer from "../support/OpenAiServer.ts"
 import * as Child from "./Child.ts"
 import { idOf } from "./Invoke.ts"
@@ -309,6 +310,26 @@ describe("the entry", () => {
       const { code, stderr } = yield* Child.run(["--version"], { cwd: yield* sandbox(), env })
       assert.deepStrictEqual([code, stderr.match(/\w*Warning: \w+/g)], [0, ["Warning: late"]])
     }))
+
+  it.effect.skipIf(!FullDisk.canLimit)(
+    "fails where a file takes only a part of what it prints",
+    () =>
+      Effect.gen(function*() {
+        const cwd = yield* sandbox()
+        const part = yield* Effect.acquireRelease(
+          Effect.sync(() => openSync(join(cwd, "part.txt"), "w")),
+          (file) => Effect.sync(() => closeSync(file))
+        )
+        const { status, stderr } = spawnSync("prlimit", ["--fsize=1000", process.execPath, Child.main, "--help"], {
+          cwd,
+          env: Child.environment,
+          stdio: ["ignore", part, "pipe"],
+          encoding: "utf8"
+        })
+        const line = "standard output cannot be written (it is too large for the file system): send it elsewhere"
+        assert.deepStrictEqual([status, stderr], [1, `fiberloop: ${line}\n`])
+      })
+  )
 
   it.effect("prints the version of the package", () =>
     Effect.gen(function*() {
