@@ -3,6 +3,7 @@
  * code. Does not own what it looks like (`Screen.ts`), nor what the agent is made of (`Worker.ts`).
  */
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -13,6 +14,7 @@ import type * as RunError from "../run/RunError.ts"
 import * as RunEvent from "../run/RunEvent.ts"
 import * as Approver from "../services/Approver.ts"
 import * as Ids from "../services/Ids.ts"
+import type * as SessionStore from "../services/SessionStore.ts"
 import * as ErrorWords from "./ErrorWords.ts"
 import * as FileReason from "./FileReason.ts"
 import type { Input } from "./Input.ts"
@@ -94,18 +96,19 @@ const eventsOf = (
     : client.stream({ input: task, sessionId, createSession: session === undefined, data, ...limits })
 }
 
-interface Work extends Pick<Worker.Worker, "client" | "data" | "notices"> {
+interface Work extends Pick<Worker.Worker, "client" | "data" | "notices" | "store"> {
   readonly approver: Approver.Approver
 }
 
 /** Shows the run to its end. The first signal aborts it; its end is then shown like any other. */
 export const drive = Effect.fnUntraced(function*(
-  { approver, client, data, notices }: Work,
+  { approver, client, data, notices, store }: Work,
   settings: Pick<Settings, "task" | "session" | "maxTurns" | "flags">,
   { isChat = false, isKept = settings.session !== undefined, sessionId }: Shown,
   screen: Screen.Screen
 ): Effect.fn.Return<Driven, never, Signals | Scope.Scope> {
   const { first, leaving } = yield* Signals
+  const startedAt = yield* Clock.currentTimeMillis
   const began = Deferred.makeUnsafe<string>()
   let end: RunEvent.End | undefined
   let signal: Signal | undefined
@@ -140,9 +143,29 @@ export const drive = Effect.fnUntraced(function*(
   const aborting = yield* Effect.forkChild(abort)
   const exit = yield* Fiber.await(shown)
   yield* Fiber.interrupt(aborting)
+  if (signal !== undefined && !Deferred.isDoneUnsafe(began)) {
+    const aborted = yield* abortedSince(store, sessionId, startedAt)
+    if (aborted !== undefined) {
+      Deferred.doneUnsafe(began, Effect.succeed(aborted.runId))
+      end = aborted
+      yield* Effect.ignore(screen.show([aborted]))
+    }
+  }
   const course = { end, signal, hasBegun: Deferred.isDoneUnsafe(began) }
   return { ...course, code: yield* codeOf(exit, course, { screen, sessionId, isChat, flags: settings.flags }) }
 })
+
+/** The end of a run that was stored, and aborted before anything of it was shown; none from a store that does not answer soon. */
+const abortedSince = (store: SessionStore.Store, sessionId: string, since: number) =>
+  Effect.gen(function*() {
+    const info = yield* store.info(sessionId)
+    if (info?.end !== "RunAborted" || info.updatedAt < since) return undefined
+    const [last] = yield* Stream.runCollect(store.read(sessionId, { from: info.head }))
+    return last?._tag === "RunAborted" ? last : undefined
+  }).pipe(
+    Effect.timeout("1 second"),
+    Effect.orElseSucceed(() => undefined)
+  )
 
 /** Events before this one settle the calls that an older run left waiting. */
 const isBegin = (event: RunEvent.RunEvent): boolean => event._tag === "RunStarted" || event._tag === "RunResumed"
