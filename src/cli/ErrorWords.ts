@@ -109,6 +109,12 @@ export const inChat = (error: RunError.RunError, sessionId: string, flags: Reado
 /** What ended a run before it could say so itself, when the command ends with it. */
 export const refusal = (error: RunError.RunError): Refusal => badInput(ofRun(error))
 
+/** `refusal`, where another process that has the session in use is asked; `answer` says in what that failed, and what to do. */
+export const refusalFrom = (sessionId: string, answer: string) => (error: RunError.RunError): Refusal =>
+  error.reason._tag === "SessionBusy"
+    ? badInput(`session ${JSON.stringify(sessionId)} is in use by another process${answer}`)
+    : refusal(error)
+
 /** `fiberloop: ...`, on one line and safe to show. */
 export const line = (sentence: string): string =>
   `fiberloop: ${TerminalText.sentence(sentence).replace(/^[A-Z](?=[a-z ])/, (first) => first.toLowerCase())}`

@@ -1,14 +1,13 @@
 /** `fiberloop abort`: ends the last run of a session, whether it is live in any process, waits, or was left behind. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type * as RunError from "../../run/RunError.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as ErrorWords from "../ErrorWords.ts"
 import * as GoingOn from "../GoingOn.ts"
 import * as IdleAgent from "../IdleAgent.ts"
 import * as KeptSession from "../KeptSession.ts"
 import { Output } from "../Output.ts"
-import { badInput, type Ended, type Refusal } from "../Refusal.ts"
+import type { Ended, Refusal } from "../Refusal.ts"
 import * as InProgram from "../render/InProgram.ts"
 import * as Invocation from "../render/Invocation.ts"
 import * as Print from "../render/Print.ts"
@@ -30,7 +29,7 @@ const abort = Effect.fnUntraced(function*(
   const kept = yield* KeptSession.find(place, session)
   const { info: { head, sessionId }, store } = kept
   const agent = yield* IdleAgent.make(place, store)
-  yield* Effect.mapError(agent.abort(sessionId), refusal(sessionId))
+  yield* Effect.mapError(agent.abort(sessionId), ErrorWords.refusalFrom(sessionId, unasked))
   const info = (yield* Effect.mapError(store.info(sessionId), ErrorWords.refusal)) ?? kept.info
   // another process may have been faster
   const wasOver = info.head === head || info.end !== "RunAborted"
@@ -54,14 +53,7 @@ const tellWhatFollows = Effect.fnUntraced(function*(place: Settings, kept: KeptS
   yield* stderr.write(`Go on with it anyway${resume}\n`)
 })
 
-const refusal = (sessionId: string) => (error: RunError.RunError): Refusal =>
-  error.reason._tag === "SessionBusy"
-    ? badInput(
-      `session ${
-        JSON.stringify(sessionId)
-      } is in use by another process that cannot be asked to abort: try again, or abort its run there`
-    )
-    : ErrorWords.refusal(error)
+const unasked = " that cannot be asked to abort: try again, or abort its run there"
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
   Print.untilSignal(Effect.scoped(abort(options)))

@@ -4,7 +4,6 @@ import * as Effect from "effect/Effect"
 import type { Json } from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { count } from "../../run/Quantity.ts"
-import type * as RunError from "../../run/RunError.ts"
 import type * as RunResult from "../../run/RunResult.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as ErrorWords from "../ErrorWords.ts"
@@ -63,7 +62,7 @@ const decide = Effect.fnUntraced(function*(
   const kept = yield* KeptSession.find(place, options.session)
   const { sessionId } = kept.info
   const agent = yield* IdleAgent.make(place, kept.store)
-  const refused = Effect.mapError(refusal(sessionId))
+  const refused = Effect.mapError(ErrorWords.refusalFrom(sessionId, ", which has not recorded the answer: try again"))
   const all = yield* refused(agent.approvals(sessionId))
   const asked = yield* find(options, kept, all)
   yield* check(kept, asked, said)
@@ -197,13 +196,6 @@ const several = Effect.fnUntraced(function*(
     code: codes.usage
   })
 })
-
-const refusal = (sessionId: string) => (error: RunError.RunError): Refusal =>
-  error.reason._tag === "SessionBusy"
-    ? badInput(
-      `session ${JSON.stringify(sessionId)} is in use by another process, which has not recorded the answer: try again`
-    )
-    : ErrorWords.refusal(error)
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
   Print.untilSignal(Effect.scoped(decide(options)))

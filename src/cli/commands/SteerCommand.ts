@@ -2,12 +2,11 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as Delivery from "../../run/Delivery.ts"
-import type * as RunError from "../../run/RunError.ts"
 import * as ErrorWords from "../ErrorWords.ts"
 import * as IdleAgent from "../IdleAgent.ts"
 import * as KeptSession from "../KeptSession.ts"
 import { Output } from "../Output.ts"
-import { badInput, codes, Ended, type Refusal } from "../Refusal.ts"
+import { codes, Ended, type Refusal } from "../Refusal.ts"
 import * as Print from "../render/Print.ts"
 import * as TerminalText from "../render/TerminalText.ts"
 import type { Settings } from "../Settings.ts"
@@ -27,7 +26,10 @@ const steer = Effect.fnUntraced(function*(
   const { info: { sessionId }, store } = yield* KeptSession.find(place, session)
   const agent = yield* IdleAgent.make(place, store)
   const { stderr } = yield* Output
-  const told = yield* Effect.mapError(agent.queue(sessionId, kind, message), refusal(sessionId))
+  const told = yield* Effect.mapError(
+    agent.queue(sessionId, kind, message),
+    ErrorWords.refusalFrom(sessionId, " that cannot be sent a message: try again")
+  )
   const waiting = Effect.delay(stderr.write(waits[kind]), "1 second")
   const delivery = yield* Effect.raceFirst(
     Effect.mapError(told, ErrorWords.refusal),
@@ -47,13 +49,6 @@ const said = (sessionId: string, delivery: Delivery.Delivery): string =>
   delivery._tag === "Delivered"
     ? `✓ delivered with turn ${delivery.turn} of session ${TerminalText.line(sessionId)}\n`
     : `${delivery.explain}\n`
-
-const refusal = (sessionId: string) => (error: RunError.RunError): Refusal =>
-  error.reason._tag === "SessionBusy"
-    ? badInput(
-      `session ${JSON.stringify(sessionId)} is in use by another process that cannot be sent a message: try again`
-    )
-    : ErrorWords.refusal(error)
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
   Print.untilSignal(Effect.scoped(steer(options)))
