@@ -35,7 +35,7 @@ export const nobody: Approver.Approver = {
 const later: Approver.Approver = { ask: () => Effect.succeed(undefined) }
 
 /** Where and for which drive of a run questions are asked. */
-export interface Place {
+export interface Occasion {
   readonly allowsAll: boolean
   /** whether a person is there to be asked */
   readonly isAttended: boolean
@@ -44,7 +44,7 @@ export interface Place {
 }
 
 /** Where nobody is there, a run that had asked before goes on waiting for answers; for any other the answer is no. */
-export const of = (desk: Desk, { allowsAll, hasAsked, isAttended }: Place): Approver.Approver =>
+export const of = (desk: Desk, { allowsAll, hasAsked, isAttended }: Occasion): Approver.Approver =>
   allowsAll ? all : isAttended ? make(desk) : hasAsked ? later : nobody
 
 export interface Desk {

@@ -2,8 +2,8 @@
 import * as AnswerList from "./AnswerList.ts"
 import * as Files from "./Files.ts"
 import type { Lines, Measure, Read } from "./Intent.ts"
-import { literal } from "./Place.ts"
 import type { Plan } from "./Plan.ts"
+import { literal } from "./WhichFiles.ts"
 import * as Wording from "./Wording.ts"
 
 const mostLines = 1_000

@@ -10,8 +10,8 @@ import * as ListFiles from "../tools/files/ListFiles.ts"
 import * as ReadFile from "../tools/files/ReadFile.ts"
 import * as SearchText from "../tools/files/SearchText.ts"
 import type { Where } from "./Intent.ts"
-import { literal } from "./Place.ts"
 import { all, type Ask, type Plan, type Reply } from "./Plan.ts"
+import { literal } from "./WhichFiles.ts"
 
 /** A tool did not do what was asked: `reason` is the tool's own, or `undefined` when the runtime answered instead. */
 export interface Refused {

@@ -1,7 +1,7 @@
 /** "list all *.json files", "how many test files are there under test?": which files there are. Pure. */
 import type { List } from "./Intent.ts"
 import type { Phrase } from "./Phrase.ts"
-import { globOf, isGlob, kindOf, placeOf, takeFiles, takePlace } from "./Place.ts"
+import { globOf, isGlob, kindOf, placeOf, takeFiles, takePlace } from "./WhichFiles.ts"
 
 const fillers = new Set(
   ("list ls show find print give which what are is the all there every any do does we i you have has exist name names " +

@@ -1,7 +1,7 @@
 /** "which three files under src are the longest?": the files with the most or the fewest lines or bytes. Pure. */
 import type { Rank } from "./Intent.ts"
 import { numberPattern, type Phrase, toNumber } from "./Phrase.ts"
-import { takeFiles, takePlace } from "./Place.ts"
+import { takeFiles, takePlace } from "./WhichFiles.ts"
 
 const superlative =
   /(?<=^|\s)(longest|largest|biggest|heaviest|shortest|smallest|(most|fewest|least|highest number of|lowest number of) (lines|bytes))(?: of code)?(?=[\s,]|$)/i

@@ -1,7 +1,7 @@
 /** "show README.md", "read lines 10-20 of src/index.ts", "outline src/Agent.ts", "how long is a.ts?". Pure. */
 import type { Lines, Measure, Outline, Read } from "./Intent.ts"
 import { numberPattern, type Phrase, toNumber } from "./Phrase.ts"
-import { isGlob } from "./Place.ts"
+import { isGlob } from "./WhichFiles.ts"
 
 const verb = "(?:show|read|print|cat|open|display|view|output|see|get)"
 const of = "(?:of|from|in)"

@@ -1,7 +1,7 @@
 /** "where is TODO mentioned?", "which files contain 'foo bar'?": where a text is. Pure. */
 import type { Search, Where } from "./Intent.ts"
 import { numberPattern, type Phrase } from "./Phrase.ts"
-import { isGlob, kindOf, placeOf } from "./Place.ts"
+import { isGlob, kindOf, placeOf } from "./WhichFiles.ts"
 
 const found =
   "(?:used|mentioned|defined|declared|referenced|called|imported|exported|found|needed|set|handled|implemented|documented|" +

@@ -270,16 +270,16 @@ describe("at a terminal", () => {
 })
 
 describe("without a person", () => {
-  const place: TerminalApprover.Place = { allowsAll: false, isAttended: false, hasAsked: false }
+  const occasion: TerminalApprover.Occasion = { allowsAll: false, isAttended: false, hasAsked: false }
 
-  it.effect.each<readonly [string, Partial<TerminalApprover.Place>, boolean | undefined]>([
+  it.effect.each<readonly [string, Partial<TerminalApprover.Occasion>, boolean | undefined]>([
     ["is a no for a run that has asked nobody yet", {}, false],
     ["stays open for a run that has asked before", { hasAsked: true }, undefined],
     ["is a yes with --yes, even then", { hasAsked: true, allowsAll: true }, true]
   ])("the answer %s", ([, more, approved]) =>
     Effect.gen(function*() {
       const desk = yield* deskWith(Paint.plain)
-      const { ask } = TerminalApprover.of(desk, { ...place, ...more })
+      const { ask } = TerminalApprover.of(desk, { ...occasion, ...more })
       assert.strictEqual((yield* ask(running("ls")))?.approved, approved)
     }))
 
