@@ -60,6 +60,18 @@ describe("a question two levels below a call", () => {
       }
       assert.deepStrictEqual(RunLog.only(yield* made.store.log(made.asked), "ApprovalResolved"), [])
     }))
+
+  it.effect("waits again once its own run was resumed after that, and its answer counts", () =>
+    Effect.gen(function*() {
+      const made = yield* waiting
+      yield* made.agent.abort("root")
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* made.agent.resumeRun({ sessionId: made.asked }))._tag, "Suspended")
+      assert.deepStrictEqual(yield* asking(made), [made.id])
+      assert.deepStrictEqual((yield* made.agent.approvals(made.asked)).map(({ id }) => id), [made.id])
+      yield* made.agent.decide({ sessionId: made.asked, approvalId: made.id, approved: true })
+      assert.strictEqual((yield* made.agent.resumeRun({ sessionId: made.asked }))._tag, "Completed")
+    }))
 })
 
 describe("a question below a call", () => {

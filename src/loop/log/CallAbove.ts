@@ -48,8 +48,9 @@ const inLog = Effect.fnUntraced(function*(
 })
 
 /**
- * Whether the call that this run works for was cut off, or one further up: the call that the calling run works for, and so on. A run
- * that was resumed after that is not cut off: somebody wants it, or another call does. What cannot be read cuts nothing off.
+ * Whether the call that this run works for was cut off, or one further up: the call that the calling run works for, and so on. Where
+ * this run, or one between it and that call, was resumed after that, it is not cut off: somebody wants it, or another call does. What
+ * cannot be read cuts nothing off.
  */
 export const isCutOff = (
   store: SessionStore.Store,
@@ -61,14 +62,16 @@ const isCutOffAbove = Effect.fnUntraced(function*(
   state: RunState.RunState
 ): Effect.fn.Return<boolean, SessionStore.StoreError> {
   const seen = new Set<string>()
+  const chain = [state]
   let run = state
   // somebody else's log may say that a run works for itself
   while (run.parent !== undefined && !seen.has(run.parent.sessionId)) {
     const { parent } = run
     seen.add(parent.sessionId)
     const { at, standing } = yield* find(store, parent)
-    if (standing !== "open") return standing === "cutOff" && !isResumedAfter(run, at)
+    if (standing !== "open") return standing === "cutOff" && !chain.some((below) => isResumedAfter(below, at))
     run = (yield* Fold.lastRun(store, parent.sessionId)).state
+    chain.push(run)
   }
   return false
 })
