@@ -82,7 +82,10 @@ export interface RecoverInput {
   readonly limit?: number | undefined
   /** `true`: also runs that wait for people, once none of their questions is open. Default `false`: whoever answers resumes. */
   readonly answered?: boolean | undefined
-  /** only runs whose log was written to at most this long ago. Default 7 days; `Infinity` for all. */
+  /**
+   * only runs to which something happened at most this long ago: their log was written to, people answered, or a question expired.
+   * Default 7 days; `Infinity` for all.
+   */
   readonly within?: Duration.Input | undefined
 }
 

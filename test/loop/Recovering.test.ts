@@ -388,6 +388,51 @@ describe("runs that wait for people", () => {
     }))
 })
 
+describe("runs that wait for people for longer than is looked back", () => {
+  const isTaken = (agent: Family.Client, input: object = {}) =>
+    Effect.map(agent.recover({ answered: true, ...input }), ({ runs }) => idsOf(runs))
+
+  it.effect("are taken up once every question below a call is answered", () =>
+    Effect.gen(function*() {
+      const { agent, root } = yield* Family.make()
+      yield* root({ turns: [[{ turns: [[{ by: "buy" }]] }]] })
+      yield* TestClock.adjust("8 days")
+      assert.deepStrictEqual(yield* isTaken(agent), [])
+      const [question] = yield* agent.approvals("root")
+      yield* agent.decide({ sessionId: question!.sessionId, approvalId: question!.id, approved: true })
+      yield* TestClock.adjust("10 minutes")
+      assert.deepStrictEqual(yield* isTaken(agent), ["root"])
+    }))
+
+  it.effect("are taken up once their questions have expired", () =>
+    Effect.gen(function*() {
+      const { agent, store } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("done")], {
+        agent: { toolPolicy: { requireApprovalByDefault: true, approvalTimeout: "10 days" } }
+      })
+      yield* agent.run({ sessionId: "s", input: "go" })
+      yield* TestClock.adjust("9 days")
+      assert.deepStrictEqual(yield* isTaken(agent), [])
+      yield* TestClock.adjust("1 day")
+      const { runs: [run] } = yield* agent.recover({ answered: true })
+      assert.strictEqual((yield* run!.result).text, "done")
+      assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), ["1.0 Denied"])
+    }))
+
+  it.effect("are left alone where they were answered, or their questions expired, longer ago than is looked back", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* TestAgent.make(
+        [TestAgent.work(1), TestAgent.work(1), ScriptedModel.text("done"), ScriptedModel.text("done")],
+        { agent: { toolPolicy: { requireApprovalByDefault: true, approvalTimeout: "10 days" } } }
+      )
+      for (const sessionId of ["expired", "answered"]) yield* agent.run({ sessionId, runId: sessionId, input: "go" })
+      yield* TestClock.adjust("9 days")
+      yield* agent.decide({ sessionId: "answered", approvalId: "answered/1.0", approved: true })
+      yield* TestClock.adjust("9 days")
+      assert.deepStrictEqual(yield* isTaken(agent), [])
+      assert.sameMembers(yield* isTaken(agent, { within: Infinity }), ["expired", "answered"])
+    }))
+})
+
 describe("what cannot be taken up", () => {
   it.effect("is reported with its error, and keeps no other run from being taken up", () =>
     Effect.gen(function*() {

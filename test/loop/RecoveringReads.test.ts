@@ -130,6 +130,54 @@ describe("a log with open questions", () => {
     }))
 })
 
+describe("a log that waits for another run", () => {
+  /** The session "s" has waited for people for longer than is looked back. */
+  const waiting = Effect.gen(function*() {
+    const { looking, store } = noting((yield* TestStore.make()).service)
+    yield* DeadRun.write(store, "s", [
+      { ...Drafts.started("go"), agent: "test/Tested" },
+      ...DeadRun.inTools("again").slice(1),
+      Drafts.toolPaused("1.0", { sessionId: "below", runId: "below run" }),
+      Drafts.suspended
+    ])
+    yield* DeadRun.write(
+      store,
+      "below",
+      [
+        { ...Drafts.started("go"), agent: "app/Other", parent: { sessionId: "s", runId: "run-1", callId: "1.0" } },
+        ...DeadRun.inTools("work").slice(1, 3),
+        Drafts.approvalRequested("1.0"),
+        Drafts.suspended
+      ].map((draft) => ({ ...draft, runId: "below run" }))
+    )
+    yield* TestClock.setTime(8 * 86_400_000)
+    const made = yield* TestAgent.make([ScriptedModel.text("done")], { store })
+    return { ...made, look: looking(made) }
+  })
+
+  it.effect("is read again every ten minutes once it is older than is looked back, where its own agent has read it", () =>
+    Effect.gen(function*() {
+      const { look, store } = yield* waiting
+      const other = yield* TestAgent.make([], { store, name: "app/Other" })
+      yield* other.agent.recover({ answered: true })
+      assert.deepStrictEqual(yield* look, { taken: [], read: ["below", "s"] })
+      yield* TestClock.adjust("599999 millis")
+      assert.deepStrictEqual(yield* look, nothing)
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual(yield* look, { taken: [], read: ["below", "s"] })
+    }))
+
+  it.effect("is read by each look that looks back that far", () =>
+    Effect.gen(function*() {
+      const { agent, look } = yield* waiting
+      yield* look
+      yield* agent.decide({ sessionId: "below", approvalId: "1.0", approved: false })
+      assert.deepStrictEqual(yield* look, { taken: [], read: ["below"] })
+      const { runs } = yield* agent.recover({ answered: true, within: Infinity })
+      assert.deepStrictEqual(runs.map(({ sessionId }) => sessionId), ["s"])
+    }))
+})
+
 describe("the agents of a store", () => {
   it.effect("do not read what one of them has read, except for their own runs that are due", () =>
     Effect.gen(function*() {

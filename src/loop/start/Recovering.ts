@@ -37,12 +37,16 @@ interface Options {
 /** How long a run that died twice in a row (`TakingUp`) waits after its last event, in milliseconds; four times as long per further death. */
 const firstWait = 60_000
 
+/** How long a run is left alone whose log is older than is asked for, unless that grows, in milliseconds. */
+const seldom = 600_000
+
 /** A store that fails this often in a row is not asked again. */
 const mostFailures = 3
 
 /**
  * Looks as often as it is asked to. A log that needs nothing is read once, and again only when it has grown, or when its questions have
- * expired; the log of another agent's run is read by one of the agents of a store. What depends on other logs is read by each look.
+ * expired; the log of another agent's run is read by one of the agents of a store. What depends on other logs is read by each look, and
+ * seldom once its own log is old: nobody may ever answer.
  */
 export class Recovering {
   readonly #options: Options
@@ -55,14 +59,17 @@ export class Recovering {
     this.#known = new KnownLogs.KnownLogs(options.store)
   }
 
-  look({ answered, limit, within }: InputCheck.Recovery): Effect.Effect<Recovered, RunError.RunError> {
+  look(given: InputCheck.Recovery): Effect.Effect<Recovered, RunError.RunError> {
     return Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      const look = new Look(this.#options, limit, now, this.#known, this.#suspect)
-      const ends = answered ? [undefined, "RunSuspended" as const] : [undefined]
-      const sessions = Stream.takeWhile(
-        Listing.all(this.#options.store, { ends, unowned: true }),
-        ({ updatedAt }) => now - updatedAt <= within
+      const { store } = this.#options
+      const look = new Look(this.#options, given, now, this.#known, this.#suspect)
+      const left = Stream.takeWhile(
+        Listing.all(store, { ends: [undefined], unowned: true }),
+        ({ updatedAt }) => now - updatedAt <= given.within
       )
+      // a question may expire, or be answered below a call, long after the log was last written to
+      const waiting = Listing.all(store, { ends: ["RunSuspended"], unowned: true })
+      const sessions = given.answered ? Stream.concat(left, waiting) : left
       return Effect.matchEffect(Stream.runForEachWhile(sessions, (info) => look.at(info)), {
         onSuccess: () => Effect.succeed(this.#keep(look, !look.isFull())),
         onFailure: (error) => {
@@ -91,20 +98,20 @@ class Look {
   readonly #runs: Array<Runs.LiveRun> = []
   readonly #refused: Array<Recovered["refused"][number]> = []
   readonly #options: Options
-  readonly #limit: number
+  readonly #given: InputCheck.Recovery
   readonly #now: number
   readonly #known: KnownLogs.KnownLogs
   #failures = 0
 
   constructor(
     options: Options,
-    limit: number,
+    given: InputCheck.Recovery,
     now: number,
     known: KnownLogs.KnownLogs,
     suspect: Runs.LiveRun | undefined
   ) {
     this.#options = options
-    this.#limit = limit
+    this.#given = given
     this.#now = now
     this.#known = known
     this.suspect = suspect
@@ -115,14 +122,14 @@ class Look {
   }
 
   isFull(): boolean {
-    return this.#runs.length >= this.#limit
+    return this.#runs.length >= this.#given.limit
   }
 
   /** Takes up a session's run where that is due; returns `false` when no more are to be looked at. Fails when none can be. */
   at(info: SessionStore.SessionInfo): Effect.Effect<boolean, RunError.RunError> {
     const { sessionId } = info
     const known = this.#known.of(info)
-    if (known !== undefined && (known.agent !== this.#options.agent || this.#now < known.until)) {
+    if (known !== undefined && this.#isEnough(known, info)) {
       this.logs.set(sessionId, known)
       return Effect.succeed(true)
     }
@@ -132,6 +139,15 @@ class Look {
       if (exit.value !== undefined) this.#runs.push(exit.value.run)
       return Effect.succeed(!this.isFull())
     })
+  }
+
+  /** Whether what is known of a log as it is need not be read again. */
+  #isEnough({ agent, leftAt, until }: KnownLogs.Known, { updatedAt }: SessionStore.SessionInfo): boolean {
+    return agent !== this.#options.agent || this.#now < until || (this.#isOld(updatedAt) && this.#now < leftAt + seldom)
+  }
+
+  #isOld(at: number): boolean {
+    return this.#now - at > this.#given.within
   }
 
   #failed(sessionId: string, cause: Cause.Cause<RunError.RunError>): Effect.Effect<boolean, RunError.RunError> {
@@ -150,9 +166,11 @@ class Look {
   ): Effect.Effect<Started.Started | undefined, RunError.RunError> {
     const { agent, store, takeUp } = this.#options
     return Effect.flatMap(TakingUp.judge(store, sessionId, agent), (judged) => {
-      const { deaths, isDue, seq, until } = judged
-      this.#learn(sessionId, { createdAt, seq, agent: judged.agent, until })
-      if (!isDue || this.#waits(judged)) return Effect.undefined
+      const { at, deaths, isDue, seq, until } = judged
+      const isLeft = !isDue || this.#isOld(at)
+      const leftAt = isLeft && judged.agent === agent ? this.#now : -Infinity
+      this.#learn(sessionId, { createdAt, seq, agent: judged.agent, until, leftAt })
+      if (isLeft || this.#waits(judged)) return Effect.undefined
       const taking = takeUp(sessionId, seq)
       return deaths < RunDrive.suspicious.alone ? taking : Effect.map(taking, (started) => {
         this.suspect = started.run

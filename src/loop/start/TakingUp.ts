@@ -27,8 +27,9 @@ interface Verdict {
 export interface Judged extends Verdict {
   /** the name of the agent whose run it is: others leave it alone */
   readonly agent: string | undefined
-  /** of the last event that the verdict is about; so is `at`, in milliseconds since the epoch */
+  /** of the last event that the verdict is about */
   readonly seq: number
+  /** when something last happened to the run, in milliseconds since the epoch: in its own log, or below its calls, or a question expired */
   readonly at: number
   /** how often in a row its process has died, or its store did not answer, with no turn finished between, its own or below its calls */
   readonly deaths: number
@@ -58,7 +59,8 @@ export const judge = Effect.fnUntraced(function*(
   if (end?._tag !== "RunSuspended") {
     return { ...of, ...due, deaths: yield* Deaths.count(store, sessionId, state, RunDrive.suspicious.waits) }
   }
-  return { ...of, ...((yield* isAnswered(store, sessionId, state, end)) ? due : later) }
+  const answeredAt = yield* lastAnswer(store, sessionId, state, end)
+  return answeredAt === undefined ? { ...of, ...later } : { ...of, ...due, at: answeredAt }
 })
 
 /**
@@ -86,21 +88,23 @@ const isTold = ({ at, hasFailed, standing }: CallAbove.Found, end: RunEvent.End 
   (end._tag === "RunFailed" || (hasFailed && RunEvent.isLeft(end)))
 
 /**
- * Whether a suspended run whose own questions are over would go on if it were resumed: none is left to answer below its calls, and
- * something came of one that the run has not seen yet, an answer or its expiry; for a call that waits for another run, something came
- * since the call was last made. False where this is not known, as for runs in another store: the run would only be suspended again.
+ * When something last came of what a suspended run waits for, if it would go on when resumed: its own questions are over, none is left to
+ * answer below its calls, and something came of one that the run has not seen yet, an answer or its expiry; for a call that waits for
+ * another run, something came since the call was last made. `undefined` also where this is not known, as for runs in another store: the
+ * run would only be suspended again.
  */
-const isAnswered = Effect.fnUntraced(function*(
+const lastAnswer = Effect.fnUntraced(function*(
   store: SessionStore.Store,
   sessionId: string,
   state: RunState.RunState,
   end: RunEvent.End
-): Effect.fn.Return<boolean, SessionStore.StoreError> {
+): Effect.fn.Return<News, SessionStore.StoreError> {
   const now = yield* Clock.currentTimeMillis
   const calls = yield* RunsBelow.of(store, sessionId, state)
   const news = calls.map((call) => ofCall(call, now))
-  return news.every(isKnown) &&
-    (state.seq > end.seq || calls.some(({ call: { startedAt = 0 } }, i) => news[i]! >= startedAt - mostSkew))
+  const isNew = state.seq > end.seq ||
+    calls.some(({ call: { startedAt = 0 } }, i) => (news[i] ?? -Infinity) >= startedAt - mostSkew)
+  return isNew ? latest([state.at, ...news]) : undefined
 })
 
 /** How far the clocks of machines may differ, in milliseconds; where they differ by more, a run may not go on by itself. */
