@@ -254,6 +254,17 @@ describe("the session to resume", () => {
       assert.strictEqual((yield* Effect.flip(outermost(store, "unknown"))).reason._tag, "SessionNotFound")
     }))
 
+  it.effect("is the session itself in a fork, for which the call does not wait", () =>
+    Effect.gen(function*() {
+      const store = yield* TestStore.make()
+      yield* DeadRun.write(store, "outer", open)
+      yield* DeadRun.write(store, "works", [...below(at("outer")), Drafts.suspended])
+      yield* store.service.fork("works", { to: "copy" })
+      for (const [id, outer] of [["works", "outer"], ["copy", "copy"]] as const) {
+        assert.strictEqual(yield* outermost(store, id), outer)
+      }
+    }))
+
   it.effect("is the session itself where logs claim to work for each other", () =>
     Effect.gen(function*() {
       const store = yield* TestStore.make()

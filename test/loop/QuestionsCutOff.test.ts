@@ -74,6 +74,33 @@ describe("a question two levels below a call", () => {
     }))
 })
 
+describe("a question in a fork of a session below a call", () => {
+  it.effect("waits on when the call that the original works for is cut off, and its answer counts", () =>
+    Effect.gen(function*() {
+      const made = yield* waiting
+      yield* made.store.service.fork(made.asked, { to: "copy" })
+      yield* made.agent.abort("root")
+      assert.deepStrictEqual((yield* made.agent.approvals("copy")).map(({ id }) => id), [made.id])
+      assert.deepStrictEqual(yield* asking(made), [made.id])
+      yield* made.agent.decide({ sessionId: "copy", approvalId: made.id, approved: true })
+      assert.strictEqual((yield* made.agent.resumeRun({ sessionId: "copy" }))._tag, "Completed")
+    }))
+
+  it.effect("waits on below a call that the fork made", () =>
+    Effect.gen(function*() {
+      const made = yield* Family.make()
+      const asks = [{ turns: [[{ by: "buy" as const }]] }]
+      yield* made.root({ turns: [[{ turns: [asks, asks] }]] })
+      yield* made.store.service.fork("root//1.0", { to: "copy" })
+      assert.strictEqual((yield* made.agent.resumeRun({ sessionId: "copy" }))._tag, "Suspended")
+      yield* TestClock.adjust("1 second")
+      yield* made.agent.abort("root")
+      const questions = yield* made.agent.approvals("copy")
+      assert.lengthOf(questions, 1)
+      assert.deepStrictEqual(yield* asking(made), questions.map(({ id }) => id))
+    }))
+})
+
 describe("a question below a call", () => {
   const call = { sessionId: "above", runId: "run-1", callId: "1.0" }
   const made = Effect.fnUntraced(function*(settled: ReadonlyArray<Drafts.Placed>, parent = call) {

@@ -7,6 +7,7 @@ import type * as ToolOutcome from "../../src/run/ToolOutcome.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as DeadRun from "../support/DeadRun.ts"
 import * as Drafts from "../support/Drafts.ts"
+import * as Family from "../support/Family.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
 
@@ -117,6 +118,19 @@ it.effect("a fork of a session whose process was shut down is not taken up", () 
     const { runs } = yield* agent.recover()
     assert.deepStrictEqual(runs.map(({ sessionId }) => sessionId), ["s"])
     assert.deepInclude((yield* store.log("copy")).at(-1), { _tag: "RunAborted", reason: "forked" })
+  }))
+
+it.effect("a fork of a run below a call is taken up on its own once it is answered, while the call waits for the original", () =>
+  Effect.gen(function*() {
+    const { agent, root, store } = yield* Family.make()
+    yield* root({ turns: [[{ turns: [[{ by: "buy" }]] }]] })
+    const [question] = yield* agent.approvals("root")
+    yield* store.service.fork(question!.sessionId, { to: "copy" })
+    yield* agent.decide({ sessionId: "copy", approvalId: question!.id, approved: true })
+    const { runs: [run, ...others] } = yield* agent.recover({ answered: true })
+    assert.deepStrictEqual([run?.sessionId, others], ["copy", []])
+    assert.strictEqual((yield* run!.result)._tag, "Completed")
+    assert.deepStrictEqual((yield* agent.recover({ answered: true })).runs, [])
   }))
 
 it.effect("logs with nothing to do are read once, until something is appended or the id belongs to another session", () =>

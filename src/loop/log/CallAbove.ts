@@ -48,30 +48,46 @@ const inLog = Effect.fnUntraced(function*(
 })
 
 /**
- * Whether the call that this run works for was cut off, or one further up: the call that the calling run works for, and so on. Where
- * this run, or one between it and that call, was resumed after that, it is not cut off: somebody wants it, or another call does. What
- * cannot be read cuts nothing off.
+ * The call that the last run of a session works for. None in a fork of a session that an agent began, whose log still names the call: that
+ * one waits for the original.
+ */
+export const parentOf = (
+  store: SessionStore.Store,
+  sessionId: string,
+  { parent, startSeq }: RunState.RunState
+): Effect.Effect<Pointer.Parent | undefined, SessionStore.StoreError> =>
+  // only what its first run works for is known of a session
+  parent === undefined || startSeq > 1
+    ? Effect.succeed(parent)
+    : Effect.map(store.info(sessionId), (info) => info?.parent === parent.sessionId ? parent : undefined)
+
+/**
+ * Whether the call that the last run of a session works for was cut off, or one further up: the call that the calling run works for,
+ * and so on. Where this run, or one between it and that call, was resumed after that, it is not cut off: somebody wants it, or another
+ * call does. What cannot be read cuts nothing off.
  */
 export const isCutOff = (
   store: SessionStore.Store,
+  sessionId: string,
   state: RunState.RunState
-): Effect.Effect<boolean, SessionStore.StoreError> => Fold.ifReadable(isCutOffAbove(store, state), false)
+): Effect.Effect<boolean, SessionStore.StoreError> => Fold.ifReadable(isCutOffAbove(store, sessionId, state), false)
 
 const isCutOffAbove = Effect.fnUntraced(function*(
   store: SessionStore.Store,
+  sessionId: string,
   state: RunState.RunState
 ): Effect.fn.Return<boolean, SessionStore.StoreError> {
   const seen = new Set<string>()
   const chain = [state]
-  let run = state
+  let parent = yield* parentOf(store, sessionId, state)
   // somebody else's log may say that a run works for itself
-  while (run.parent !== undefined && !seen.has(run.parent.sessionId)) {
-    const { parent } = run
+  while (parent !== undefined && !seen.has(parent.sessionId)) {
     seen.add(parent.sessionId)
     const { at, standing } = yield* find(store, parent)
-    if (standing !== "open") return standing === "cutOff" && !chain.some((below) => isResumedAfter(below, at))
-    run = (yield* Fold.lastRun(store, parent.sessionId)).state
-    chain.push(run)
+    if (standing !== "open") return standing === "cutOff" && !chain.some((run) => isResumedAfter(run, at))
+    const around = (yield* Fold.lastRun(store, parent.sessionId)).state
+    chain.push(around)
+    parent = yield* parentOf(store, parent.sessionId, around)
   }
   return false
 })

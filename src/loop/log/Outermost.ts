@@ -8,6 +8,7 @@ import type * as Pointer from "../../run/Pointer.ts"
 import type * as RunState from "../../run/RunState.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
+import * as CallAbove from "./CallAbove.ts"
 import * as Fold from "./Fold.ts"
 
 /**
@@ -20,13 +21,14 @@ export const of = Effect.fnUntraced(function*(
 ): Effect.fn.Return<string, SessionStore.StoreError> {
   const seen = new Set<string>()
   let outer = sessionId
-  let { state: { parent } } = yield* Fold.lastRun(store, sessionId)
+  const { state } = yield* Fold.lastRun(store, sessionId)
+  let parent = yield* CallAbove.parentOf(store, sessionId, state)
   while (parent !== undefined && !seen.has(outer)) {
     seen.add(outer)
     const around = yield* lastRun(store, parent)
     if (around === undefined) return outer
     outer = parent.sessionId
-    parent = around.parent
+    parent = yield* CallAbove.parentOf(store, outer, around)
   }
   return parent === undefined ? outer : sessionId
 })

@@ -24,7 +24,7 @@ export const waiting = Effect.fnUntraced(function*(
   sessionId: string
 ): Effect.fn.Return<ReadonlyArray<RunResult.Approval>, SessionStore.StoreError> {
   const { state } = yield* Fold.lastRun(store, sessionId)
-  if (yield* CallAbove.isCutOff(store, state)) return []
+  if (yield* CallAbove.isCutOff(store, sessionId, state)) return []
   const now = yield* Clock.currentTimeMillis
   return (yield* of(store, sessionId, state)).filter((approval) => !OpenCall.isExpired(approval, now))
 })

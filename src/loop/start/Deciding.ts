@@ -158,7 +158,7 @@ const stored = Effect.fnUntraced(function*(
   const { sessionId } = decision
   const before = yield* Fold.lastRun(store, sessionId)
   const isCutOff = Approval.waiting(before.state, decision.approvalId) !== undefined &&
-    (yield* CallAbove.isCutOff(store, before.state))
+    (yield* CallAbove.isCutOff(store, sessionId, before.state))
   if (isCutOff) return yield* Approval.notOpen(sessionId, decision.approvalId, "cutOff")
   const checked = yield* Answering.check({ executor, handlers }, store, before.state, decision)
   return yield* Visit.open(visitor, sessionId, before).pipe(

@@ -46,13 +46,14 @@ export const judge = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Judged, SessionStore.StoreError> {
   const { state } = yield* Fold.lastRun(store, sessionId)
   const now = yield* Clock.currentTimeMillis
-  const { at, end, parent, seq } = state
+  const { at, end, seq } = state
   const of = { agent: state.agent, seq, at, deaths: RunDrive.deaths(state) }
   if (end !== undefined && RunEvent.isOver(end)) return { ...of, ...never }
   // an open question of its own says enough: otherwise each look at a store's suspended runs would read the logs around them too
   const until = end?._tag === "RunSuspended" ? asksUntil(state) : -Infinity
   if (now < until) return { ...of, isDue: false, until }
   if (state.agent !== agent) return { ...of, ...later }
+  const parent = yield* CallAbove.parentOf(store, sessionId, state)
   const call = parent === undefined ? undefined : yield* CallAbove.find(store, parent)
   const verdict = call === undefined ? due : isTold(call, end) ? never : byCall[call.standing]
   if (!verdict.isDue) return { ...of, ...verdict }
