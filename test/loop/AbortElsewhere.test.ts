@@ -82,17 +82,24 @@ describe("an abort of a run that lives elsewhere", () => {
   it.effect("succeeds when the run ends by itself before anybody is asked", () =>
     Effect.gen(function*() {
       const { gate, run, store, there } = yield* elsewhere
+      const asked = yield* Deferred.make<void>()
       const late = with_(store, {
         askToAbort: (sessionId, runId) =>
           Effect.gen(function*() {
             yield* gate.release
             yield* Effect.exit(run.result)
             yield* there.close
-            return yield* store.service.askToAbort!(sessionId, runId)
+            return yield* Effect.ensuring(
+              store.service.askToAbort!(sessionId, runId),
+              Deferred.succeed(asked, undefined)
+            )
           })
       })
       const { agent } = yield* TestAgent.make([], { store: late })
-      yield* agent.abort("s")
+      const aborting = yield* Effect.forkChild(agent.abort("s"))
+      yield* Deferred.await(asked)
+      yield* TestClock.adjust("100 millis")
+      yield* Fiber.join(aborting)
       assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunCompleted(stop)")
     }))
 
@@ -160,6 +167,27 @@ describe("an abort of a run that lives elsewhere", () => {
       assert.lengthOf(RunLog.only(log, "RunResumed"), 1)
     }))
 
+  it.effect("ends the run where somebody who does not drive it has the session for a moment, as an answer does", () =>
+    Effect.gen(function*() {
+      const { agent: asking, store } = yield* TestAgent.make([TestAgent.work(1)], {
+        agent: { toolPolicy: { requireApprovalByDefault: true } }
+      })
+      yield* asking.run({ sessionId: "s", runId: "r", input: "go" })
+      const asked = yield* Deferred.make<void>()
+      const noting = with_(store, {
+        askToAbort: (sessionId, runId) =>
+          Effect.ensuring(store.service.askToAbort!(sessionId, runId), Deferred.succeed(asked, undefined))
+      })
+      const { agent } = yield* TestAgent.make([], { store: noting })
+      const held = Effect.andThen(store.service.open("s", { runId: "r", create: false }), Effect.sleep("50 millis"))
+      yield* Effect.forkChild(Effect.scoped(held), { startImmediately: true })
+      const aborting = yield* Effect.forkChild(agent.abort("s"))
+      yield* Deferred.await(asked)
+      yield* TestClock.adjust("100 millis")
+      yield* Fiber.join(aborting)
+      assert.strictEqual(RunLog.endOf(yield* store.log("s")), "RunAborted(requested)")
+    }))
+
   it.effect("leaves the next run alone", () =>
     Effect.gen(function*() {
       const { gate, run, store, there } = yield* elsewhere
@@ -195,11 +223,15 @@ describe("an abort of a run that lives elsewhere", () => {
       const { askToAbort: _, ...without } = store.service
       const scope = yield* Scope.make()
       const { agent } = yield* TestAgent.make([], { store: TestStore.over(without) })
-      assert.strictEqual((yield* Effect.flip(agent.abort("s"))).reason._tag, "SessionBusy")
+      const refused = Effect.fnUntraced(function*(abort: Effect.Effect<void, RunError.RunError>) {
+        const aborting = yield* Effect.forkChild(Effect.flip(abort))
+        yield* TestClock.adjust("100 millis")
+        assert.strictEqual((yield* Fiber.join(aborting)).reason._tag, "SessionBusy")
+      })
+      yield* refused(agent.abort("s"))
       const other = yield* TestAgent.make([], { store })
       yield* Scope.provide(store.service.open("s", { runId: "r", create: false, takeOver: true }), scope)
-      const error = yield* Effect.flip(other.agent.abort("s"))
-      assert.strictEqual(error.reason._tag, "SessionBusy")
+      yield* refused(other.agent.abort("s"))
       assert.lengthOf(RunLog.only(yield* store.log("s"), "RunAborted"), 0)
     }))
 })

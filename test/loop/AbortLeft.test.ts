@@ -402,7 +402,9 @@ describe("an abort of a session's run", () => {
       const before = yield* made.log
       const error = yield* Effect.scoped(Effect.gen(function*() {
         yield* made.store.service.open("s", { runId: "theirs", create: false })
-        return yield* Effect.flip(made.agent.abort("s"))
+        const aborting = yield* Effect.forkChild(Effect.flip(made.agent.abort("s")))
+        yield* TestClock.adjust("100 millis")
+        return yield* Fiber.join(aborting)
       }))
       assert.deepInclude(error.reason, { _tag: "SessionBusy", sessionId: "s" })
       assert.include(error.message, "abort it in that process")

@@ -50,11 +50,13 @@ export const abort = Effect.fnUntraced(function*(
     if (live !== undefined || (yield* runs.inSession(sessionId)) !== undefined) continue
     const told = yield* endElsewhere(store, sessionId, before.state)
     if (told === "over") return
-    // the session's holder may have released it since
-    if (told === "refused" && isRefused) {
+    const wasRefused = isRefused
+    isRefused = told === "refused"
+    if (isRefused && wasRefused) {
       return yield* Visit.inUse(busy, "abort", ", and its holder cannot be asked to abort")
     }
-    isRefused = told === "refused"
+    // an answer, or another abort, has the session for a moment
+    if (isRefused) yield* Elsewhere.pause
   }
 })
 
