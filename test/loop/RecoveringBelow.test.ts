@@ -1,6 +1,8 @@
 /** Runs that work for calls, or wait for such runs: which of them are taken up after their process has ended. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import type * as ToolOutcome from "../../src/run/ToolOutcome.ts"
@@ -202,6 +204,24 @@ it.effect("an answer below counts even if it came while the run around it was st
       yield* Effect.scoped(Effect.flatMap(session, ({ append }) => append(events)))
       assert.strictEqual(yield* isTakenUp(store), expected)
     }
+  }))
+
+it.effect("a run is not taken up while somebody drives one that its call waits for, but once that has ended or died", () =>
+  Effect.gen(function*() {
+    const store = yield* TestStore.make()
+    const answered = [{ ...Drafts.approvalResolved("1.0"), at: 2000 }, { ...Drafts.resumed(2), at: 2001 }]
+    const going = [...belowAsks, ...answered.map((draft) => ({ ...draft, runId: "below run" }))]
+    yield* DeadRun.write(store, "s", waiting(Drafts.settled("1.0", "done"), Drafts.suspended))
+    yield* DeadRun.write(store, "below", going)
+    const drive = yield* Scope.make()
+    const session = yield* Scope.provide(store.service.open("below", { runId: "below run", create: false }), drive)
+    assert.isFalse(yield* isTakenUp(store))
+    const dead = yield* Family.leftBy(store)
+    assert.isTrue(yield* isTakenUp(dead))
+    const ended = { ...Drafts.completed(), at: 2002, runId: "below run" }
+    yield* session.append(Drafts.log(...going, ended).slice(going.length) as never)
+    yield* Scope.close(drive, Exit.void)
+    assert.isTrue(yield* isTakenUp(store))
   }))
 
 it.effect("a call that waits again for a run that is over is not made over and over", () =>

@@ -6,12 +6,15 @@
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
 import * as RunDrive from "../../run/state/RunDrive.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as CallAbove from "../log/CallAbove.ts"
 import * as Fold from "../log/Fold.ts"
+import * as Listing from "../log/Listing.ts"
 import * as RunsBelow from "../log/RunsBelow.ts"
 import * as Deaths from "../open/Deaths.ts"
 
@@ -91,8 +94,8 @@ const isTold = ({ at, hasFailed, standing }: CallAbove.Found, end: RunEvent.End 
 /**
  * When something last came of what a suspended run waits for, if it would go on when resumed: its own questions are over, none is left to
  * answer below its calls, and something came of one that the run has not seen yet, an answer or its expiry; for a call that waits for
- * another run, something came since the call was last made. `undefined` also where this is not known, as for runs in another store: the
- * run would only be suspended again.
+ * another run, something came since the call was last made, and nobody drives that run: the call would not wait long for it. `undefined`
+ * also where this is not known, as for runs in another store: the run would only be suspended again.
  */
 const lastAnswer = Effect.fnUntraced(function*(
   store: SessionStore.Store,
@@ -105,7 +108,12 @@ const lastAnswer = Effect.fnUntraced(function*(
   const news = calls.map((call) => ofCall(call, now))
   const isNew = state.seq > end.seq ||
     calls.some(({ call: { startedAt = 0 } }, i) => (news[i] ?? -Infinity) >= startedAt - mostSkew)
-  return isNew ? latest([state.at, ...news]) : undefined
+  const answeredAt = isNew ? latest([state.at, ...news]) : undefined
+  if (answeredAt === undefined) return undefined
+  for (const id of calls.flatMap(underWay)) {
+    if (yield* isDriven(store, id)) return undefined
+  }
+  return answeredAt
 })
 
 /** How far the clocks of machines may differ, in milliseconds; where they differ by more, a run may not go on by itself. */
@@ -126,6 +134,23 @@ const ofRun = (run: RunsBelow.Below, now: number): News => {
   // a run that goes on, or has ended otherwise, has no open questions
   return state.end?._tag === "RunSuspended" ? latest([state.at, ...calls.map((call) => ofCall(call, now))]) : state.at
 }
+
+/** The sessions of runs below a call that go on, or that died without an end. */
+const underWay = ({ below }: RunsBelow.Call): ReadonlyArray<string> =>
+  below.flatMap((run) => {
+    if (run._tag !== "Last") return []
+    const { calls, sessionId, state: { end } } = run
+    if (end === undefined) return [sessionId]
+    return end._tag === "RunSuspended" ? calls.flatMap(underWay) : []
+  })
+
+/** Whether somebody has a session whose run has no end. */
+const isDriven = (store: SessionStore.Store, id: string): Effect.Effect<boolean, SessionStore.StoreError> =>
+  Listing.all(store, { prefix: id, ends: [undefined], unowned: true }).pipe(
+    Stream.filter(({ sessionId }) => sessionId === id),
+    Stream.runHead,
+    Effect.map(Option.isNone)
+  )
 
 const isKnown = (news: News): news is number => news !== undefined
 
