@@ -212,7 +212,9 @@ describe("a violation is found in a log", () => {
     ],
     "resumed before it has a run": [log(Drafts.resumed(2), Drafts.aborted), [
       "event 1 (RunResumed): of run run-1, where the last run is none",
-      "event 2 (RunAborted): of run run-1, where the last run is none"
+      "messages after event 1 (RunResumed): there is no message but system ones",
+      "event 2 (RunAborted): of run run-1, where the last run is none",
+      "messages after event 2 (RunAborted): there is no message but system ones"
     ]],
     "with an event outside a drive": [
       log(...begun, assistant([text("hi")]), completed(), Drafts.notice("late")),
