@@ -4,11 +4,11 @@ import type * as Agent from "../Agent.ts"
 import type * as RunError from "../run/RunError.ts"
 import type * as RunResult from "../run/RunResult.ts"
 import * as ErrorWords from "./ErrorWords.ts"
-import type { Output } from "./Output.ts"
 import { badInput, type Refusal } from "./Refusal.ts"
 import * as CompactionLines from "./render/CompactionLines.ts"
 import * as Spinner from "./render/Spinner.ts"
 import type { Settings } from "./Settings.ts"
+import type { Output } from "./terminal/Output.ts"
 
 /** A terminal shows meanwhile that it goes on; `other` refuses for what is not about the compaction. */
 export const compact = (

@@ -7,15 +7,15 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as SessionStore from "../services/SessionStore.ts"
-import * as KeptSession from "./KeptSession.ts"
 import * as SessionModel from "./model/SessionModel.ts"
 import type { Ended, Refusal } from "./Refusal.ts"
 import * as InProgram from "./render/InProgram.ts"
 import * as Print from "./render/Print.ts"
-import * as SessionAgent from "./SessionAgent.ts"
-import * as SessionRoot from "./SessionRoot.ts"
+import * as KeptSession from "./session/KeptSession.ts"
+import * as SessionAgent from "./session/SessionAgent.ts"
+import * as SessionRoot from "./session/SessionRoot.ts"
 import type { Settings } from "./Settings.ts"
-import type { Signals } from "./Signals.ts"
+import type { Signals } from "./terminal/Signals.ts"
 
 export interface GoingOn {
   readonly settings: Settings

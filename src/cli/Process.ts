@@ -2,11 +2,11 @@
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
-import * as Output from "./Output.ts"
-import * as ProcessInput from "./ProcessInput.ts"
 import { program } from "./Program.ts"
 import { codes } from "./Refusal.ts"
-import * as Signals from "./Signals.ts"
+import * as Output from "./terminal/Output.ts"
+import * as ProcessInput from "./terminal/ProcessInput.ts"
+import * as Signals from "./terminal/Signals.ts"
 
 const layer = Layer.provideMerge(Layer.mergeAll(ProcessInput.layer, Signals.layer), Output.layer)
 

@@ -14,12 +14,12 @@ import * as CommandLine from "./CommandLine.ts"
 import * as ErrorWords from "./ErrorWords.ts"
 import * as Flags from "./Flags.ts"
 import * as Help from "./Help.ts"
-import type { Input } from "./Input.ts"
-import { Output } from "./Output.ts"
 import { codes, Ended, Refusal } from "./Refusal.ts"
 import * as Print from "./render/Print.ts"
 import * as ShellCompletion from "./ShellCompletion.ts"
-import type { Signals } from "./Signals.ts"
+import type { Input } from "./terminal/Input.ts"
+import { Output } from "./terminal/Output.ts"
+import type { Signals } from "./terminal/Signals.ts"
 
 /** Prints all there is to say, and never fails. */
 export const program = (

@@ -1,7 +1,7 @@
 /** Runs that wait, or that a process left behind, aborted from the command line. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
-import * as AgentName from "../../src/cli/AgentName.ts"
+import * as AgentName from "../../src/cli/session/AgentName.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as Drafts from "../support/Drafts.ts"
 import * as RunLog from "../support/RunLog.ts"

@@ -7,7 +7,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSy
 import { dirname, join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { promisify } from "node:util"
-import * as Database from "../../src/cli/Database.ts"
+import * as Database from "../../src/cli/session/Database.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as LogRules from "../../src/testing/LogRules.ts"
 import * as FullDisk from "../support/FullDisk.ts"

@@ -2,7 +2,7 @@
 import { ConfigProvider, Effect, Layer } from "effect"
 import { join } from "node:path"
 import { program } from "../../src/cli/Program.ts"
-import { type Signal, Signals } from "../../src/cli/Signals.ts"
+import { type Signal, Signals } from "../../src/cli/terminal/Signals.ts"
 import * as SessionStoreSqlite from "../../src/layers/SessionStoreSqlite.ts"
 import * as Keyboard from "./Keyboard.ts"
 import { type Options, Recorder } from "./Recorder.ts"

@@ -1,6 +1,6 @@
 /** Types what a test scripted; what was typed shows on the recorder's tape. */
 import { Effect, Layer } from "effect"
-import { Input, type Typed } from "../../src/cli/Input.ts"
+import { Input, type Typed } from "../../src/cli/terminal/Input.ts"
 import type { Recorder } from "./Recorder.ts"
 
 /** Messages and answers in the order they are asked for; then the input ends. */

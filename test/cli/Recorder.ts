@@ -1,6 +1,6 @@
 /** Standard output and error that remember what was written, as one tape and apart. */
 import { Effect, Layer } from "effect"
-import { Output, OutputClosed } from "../../src/cli/Output.ts"
+import { Output, OutputClosed } from "../../src/cli/terminal/Output.ts"
 
 export interface Options {
   readonly isTerminal?: boolean

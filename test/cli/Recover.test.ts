@@ -1,8 +1,8 @@
 /** Runs whose process died, found and continued from the command line. */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
-import * as AgentName from "../../src/cli/AgentName.ts"
-import type { Signal } from "../../src/cli/Signals.ts"
+import * as AgentName from "../../src/cli/session/AgentName.ts"
+import type { Signal } from "../../src/cli/terminal/Signals.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as Drafts from "../support/Drafts.ts"
 import * as OpenAiServer from "../support/OpenAiServer.ts"

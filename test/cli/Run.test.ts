@@ -1,11 +1,11 @@
 /** What is read before a run continues. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
+import * as Worker from "../../src/cli/agent/Worker.ts"
 import * as TerminalApprover from "../../src/cli/approval/TerminalApprover.ts"
 import * as Run from "../../src/cli/Run.ts"
 import * as Settings from "../../src/cli/Settings.ts"
-import { Signals } from "../../src/cli/Signals.ts"
-import * as Worker from "../../src/cli/Worker.ts"
+import { Signals } from "../../src/cli/terminal/Signals.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import { Recorder } from "./Recorder.ts"

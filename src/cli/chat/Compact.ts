@@ -4,10 +4,10 @@ import type * as Agent from "../../Agent.ts"
 import type * as RunError from "../../run/RunError.ts"
 import * as Compaction from "../Compaction.ts"
 import * as ErrorWords from "../ErrorWords.ts"
-import { Output } from "../Output.ts"
 import { badInput, codes } from "../Refusal.ts"
 import type { Settings } from "../Settings.ts"
-import { type Signal, Signals } from "../Signals.ts"
+import { Output } from "../terminal/Output.ts"
+import { type Signal, Signals } from "../terminal/Signals.ts"
 
 interface Compacted {
   /** the exit code of a command that only does this */

@@ -2,8 +2,8 @@
 import * as Effect from "effect/Effect"
 import type * as Readline from "node:readline"
 import type { Readable, Writable } from "node:stream"
-import type { Typed } from "../Input.ts"
-import * as LineStreams from "../LineStreams.ts"
+import type { Typed } from "../terminal/Input.ts"
+import * as LineStreams from "../terminal/LineStreams.ts"
 import * as Continuation from "./Continuation.ts"
 
 const prompts = { first: "› ", more: "… " }

@@ -76,7 +76,7 @@ export const runExamples = [
 /** The task that was typed, or piped in for a dash. */
 const taskOf = Effect.fnUntraced(function*(typed: string | undefined) {
   if (typed !== "-") return typed
-  const LineFile = yield* Effect.promise(() => import("../LineFile.ts"))
+  const LineFile = yield* Effect.promise(() => import("../terminal/LineFile.ts"))
   return yield* Print.untilSignal(LineFile.readWhole(typed))
 })
 

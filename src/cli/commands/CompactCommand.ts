@@ -1,18 +1,18 @@
 /** `fiberloop compact`: makes the context of a session smaller, as its agent would; the log keeps everything. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import * as Worker from "../agent/Worker.ts"
 import * as Compaction from "../Compaction.ts"
 import * as GoingOn from "../GoingOn.ts"
-import type { Input } from "../Input.ts"
-import { Output } from "../Output.ts"
 import type { Ended, Refusal } from "../Refusal.ts"
 import * as InProgram from "../render/InProgram.ts"
 import * as Invocation from "../render/Invocation.ts"
 import * as Print from "../render/Print.ts"
 import * as TerminalText from "../render/TerminalText.ts"
 import type { Settings } from "../Settings.ts"
-import type { Signals } from "../Signals.ts"
-import * as Worker from "../Worker.ts"
+import type { Input } from "../terminal/Input.ts"
+import { Output } from "../terminal/Output.ts"
+import type { Signals } from "../terminal/Signals.ts"
 
 export interface Options {
   readonly settings: Settings

@@ -6,12 +6,9 @@ import type * as Scope from "effect/Scope"
 import { count } from "../../run/Quantity.ts"
 import * as SessionStore from "../../services/SessionStore.ts"
 import * as Sessions from "../../Sessions.ts"
-import * as AllowedCalls from "../AllowedCalls.ts"
-import * as Database from "../Database.ts"
+import type * as Worker from "../agent/Worker.ts"
 import * as ErrorWords from "../ErrorWords.ts"
 import * as GoingOn from "../GoingOn.ts"
-import type { Input } from "../Input.ts"
-import { Output } from "../Output.ts"
 import { codes, Ended, type Refusal } from "../Refusal.ts"
 import * as InProgram from "../render/InProgram.ts"
 import * as Invocation from "../render/Invocation.ts"
@@ -19,11 +16,14 @@ import * as Print from "../render/Print.ts"
 import * as RenderApprovals from "../render/RenderApprovals.ts"
 import * as RenderSessions from "../render/RenderSessions.ts"
 import * as TerminalText from "../render/TerminalText.ts"
-import * as SessionAgent from "../SessionAgent.ts"
-import * as SessionRoot from "../SessionRoot.ts"
+import * as AllowedCalls from "../session/AllowedCalls.ts"
+import * as Database from "../session/Database.ts"
+import * as SessionAgent from "../session/SessionAgent.ts"
+import * as SessionRoot from "../session/SessionRoot.ts"
 import type { Settings } from "../Settings.ts"
-import type { Signals } from "../Signals.ts"
-import type * as Worker from "../Worker.ts"
+import type { Input } from "../terminal/Input.ts"
+import { Output } from "../terminal/Output.ts"
+import type { Signals } from "../terminal/Signals.ts"
 
 export interface Options {
   readonly settings: Settings
@@ -47,7 +47,7 @@ export const run = Effect.fnUntraced(function*(
     yield* Print.print(settings.json ? left.map(json).join("") : yield* lines(left, settings))
     return yield* endWith(found)
   }
-  const [Run, { open }] = yield* Effect.promise(() => Promise.all([import("../Run.ts"), import("../Worker.ts")]))
+  const [Run, { open }] = yield* Effect.promise(() => Promise.all([import("../Run.ts"), import("../agent/Worker.ts")]))
   const workers = new Map<string, Worker.Worker>()
   let code = found
   for (const [at, { info: { sessionId, title }, settings }] of left.entries()) {

@@ -4,12 +4,12 @@
  */
 import * as Effect from "effect/Effect"
 import * as GoingOn from "../GoingOn.ts"
-import { Input } from "../Input.ts"
-import { Output } from "../Output.ts"
 import type { Ended, Refusal } from "../Refusal.ts"
 import * as Print from "../render/Print.ts"
 import type { Settings } from "../Settings.ts"
-import type { Signals } from "../Signals.ts"
+import { Input } from "../terminal/Input.ts"
+import { Output } from "../terminal/Output.ts"
+import type { Signals } from "../terminal/Signals.ts"
 
 export interface Options {
   readonly settings: Settings

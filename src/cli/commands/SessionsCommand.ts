@@ -4,15 +4,15 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Sessions from "../../Sessions.ts"
-import * as Database from "../Database.ts"
 import * as ErrorWords from "../ErrorWords.ts"
-import { Output } from "../Output.ts"
 import type { Ended, Refusal } from "../Refusal.ts"
 import * as Invocation from "../render/Invocation.ts"
 import * as Print from "../render/Print.ts"
 import * as RenderSessions from "../render/RenderSessions.ts"
+import * as Database from "../session/Database.ts"
 import * as Settings from "../Settings.ts"
-import type { Signals } from "../Signals.ts"
+import { Output } from "../terminal/Output.ts"
+import type { Signals } from "../terminal/Signals.ts"
 
 export interface Options {
   readonly place: Settings.Settings

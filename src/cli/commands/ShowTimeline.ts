@@ -2,12 +2,12 @@
 import * as Effect from "effect/Effect"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as Timeline from "../../run/Timeline.ts"
-import { Output } from "../Output.ts"
 import type { Ended, Refusal } from "../Refusal.ts"
 import * as Print from "../render/Print.ts"
 import * as RenderTimeline from "../render/RenderTimeline.ts"
 import * as TerminalText from "../render/TerminalText.ts"
 import type { Settings } from "../Settings.ts"
+import { Output } from "../terminal/Output.ts"
 
 type PrintPage = (events: ReadonlyArray<RunEvent.Durable>) => Effect.Effect<void, Ended | Refusal, Output>
 

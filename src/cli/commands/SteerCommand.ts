@@ -2,15 +2,15 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as Delivery from "../../run/Delivery.ts"
+import * as IdleAgent from "../agent/IdleAgent.ts"
 import * as ErrorWords from "../ErrorWords.ts"
-import * as IdleAgent from "../IdleAgent.ts"
-import * as KeptSession from "../KeptSession.ts"
-import { Output } from "../Output.ts"
 import { codes, Ended, type Refusal } from "../Refusal.ts"
 import * as Print from "../render/Print.ts"
 import * as TerminalText from "../render/TerminalText.ts"
+import * as KeptSession from "../session/KeptSession.ts"
 import type { Settings } from "../Settings.ts"
-import type { Signals } from "../Signals.ts"
+import { Output } from "../terminal/Output.ts"
+import type { Signals } from "../terminal/Signals.ts"
 
 export interface Options {
   readonly place: Settings

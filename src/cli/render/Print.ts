@@ -1,9 +1,9 @@
 /** Standard output for the commands that look at sessions: a signal, or a reader that leaves, ends them with its code. */
 import * as Effect from "effect/Effect"
 import * as FileReason from "../FileReason.ts"
-import { Output } from "../Output.ts"
 import { badInput, codes, Ended, type Refusal } from "../Refusal.ts"
-import { Signals } from "../Signals.ts"
+import { Output } from "../terminal/Output.ts"
+import { Signals } from "../terminal/Signals.ts"
 import * as Paint from "./Paint.ts"
 
 export const print = (text: string): Effect.Effect<void, Ended | Refusal, Output> =>

@@ -1,7 +1,7 @@
 /** What calls waiting for approval look like, as lines with all their arguments or as JSON, and the answers. Pure. */
 import type * as DurableEvent from "../../run/DurableEvent.ts"
 import type * as RunResult from "../../run/RunResult.ts"
-import type { AllowedCall } from "../AllowedCalls.ts"
+import type { AllowedCall } from "../session/AllowedCalls.ts"
 import type { Paint } from "./Paint.ts"
 import * as TerminalText from "./TerminalText.ts"
 import { age, duration } from "./Time.ts"

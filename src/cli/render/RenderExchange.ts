@@ -1,6 +1,6 @@
 /** What the last exchange of a conversation looks like to a person who comes back to it: short enough for a screen. Pure. */
 import { count } from "../../run/Quantity.ts"
-import type { Exchange } from "../LastExchange.ts"
+import type { Exchange } from "../session/LastExchange.ts"
 import * as InputLines from "./InputLines.ts"
 import type { Paint } from "./Paint.ts"
 import * as SourceLines from "./SourceLines.ts"

@@ -2,7 +2,7 @@
 import { count } from "../../run/Quantity.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
-import type { AllowedCall } from "../AllowedCalls.ts"
+import type { AllowedCall } from "../session/AllowedCalls.ts"
 import type { Paint } from "./Paint.ts"
 import * as TerminalText from "./TerminalText.ts"
 import { age } from "./Time.ts"

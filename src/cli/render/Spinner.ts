@@ -1,7 +1,7 @@
 /** What a terminal shows while a run waits: one line that is redrawn in place and leaves no trace. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import { Output } from "../Output.ts"
+import { Output } from "../terminal/Output.ts"
 import * as TerminalText from "./TerminalText.ts"
 import { duration } from "./Time.ts"
 

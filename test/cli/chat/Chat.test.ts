@@ -1,7 +1,7 @@
 /** Conversations in this process, on scripted input. */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Stream } from "effect"
-import type { Signal, Signals } from "../../../src/cli/Signals.ts"
+import type { Signal, Signals } from "../../../src/cli/terminal/Signals.ts"
 import * as SessionStore from "../../../src/services/SessionStore.ts"
 import * as OpenAiServer from "../../support/OpenAiServer.ts"
 import * as Child from "../Child.ts"

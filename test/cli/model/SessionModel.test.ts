@@ -1,8 +1,8 @@
 /** Sessions that used a named model, continued when nobody names one. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import * as AgentName from "../../../src/cli/AgentName.ts"
 import * as SessionModel from "../../../src/cli/model/SessionModel.ts"
+import * as AgentName from "../../../src/cli/session/AgentName.ts"
 import * as SessionStore from "../../../src/services/SessionStore.ts"
 import * as Drafts from "../../support/Drafts.ts"
 import * as OpenAiServer from "../../support/OpenAiServer.ts"

@@ -3,8 +3,8 @@
  * is checked by the strictest provider.
  */
 import { Effect, Layer, Stream } from "effect"
-import { CliAgent, reading } from "../../../src/cli/CliAgent.ts"
-import * as Instructions from "../../../src/cli/Instructions.ts"
+import { CliAgent, reading } from "../../../src/cli/agent/CliAgent.ts"
+import * as Instructions from "../../../src/cli/agent/Instructions.ts"
 import * as OfflineModel from "../../../src/cli/offline/OfflineModel.ts"
 import * as Calculate from "../../../src/cli/tools/calculate/Calculate.ts"
 import * as FileTools from "../../../src/cli/tools/files/FileTools.ts"

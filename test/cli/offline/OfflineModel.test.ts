@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
-import { CliAgent } from "../../../src/cli/CliAgent.ts"
+import { CliAgent } from "../../../src/cli/agent/CliAgent.ts"
 import * as OfflineModel from "../../../src/cli/offline/OfflineModel.ts"
 import * as Message from "../../../src/run/Message.ts"
 import type * as RunEvent from "../../../src/run/RunEvent.ts"

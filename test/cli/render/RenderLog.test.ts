@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as AgentName from "../../../src/cli/AgentName.ts"
 import * as Paint from "../../../src/cli/render/Paint.ts"
 import * as RenderLog from "../../../src/cli/render/RenderLog.ts"
+import * as AgentName from "../../../src/cli/session/AgentName.ts"
 import type * as Message from "../../../src/run/Message.ts"
 import type * as Source from "../../../src/run/Source.ts"
 import * as Drafts from "../../support/Drafts.ts"

@@ -7,12 +7,12 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { Readable } from "node:stream"
-import * as Continuation from "./chat/Continuation.ts"
-import * as MessageEditor from "./chat/MessageEditor.ts"
-import * as FileReason from "./FileReason.ts"
+import * as Continuation from "../chat/Continuation.ts"
+import * as MessageEditor from "../chat/MessageEditor.ts"
+import * as FileReason from "../FileReason.ts"
+import { badInput, Refusal } from "../Refusal.ts"
 import { Input, longestMessage, type Typed } from "./Input.ts"
 import * as LineStreams from "./LineStreams.ts"
-import { badInput, Refusal } from "./Refusal.ts"
 
 export const make = (streams: LineStreams.Streams): Input["Service"] => {
   // Whoever reads learns of a failed read; without a listener it would also end the process.

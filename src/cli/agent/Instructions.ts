@@ -3,9 +3,9 @@
  * confined (`files`).
  */
 import * as Effect from "effect/Effect"
-import * as OpenFile from "./tools/files/OpenFile.ts"
-import type * as Root from "./tools/files/Root.ts"
-import * as Utf8 from "./tools/files/Utf8.ts"
+import * as OpenFile from "../tools/files/OpenFile.ts"
+import type * as Root from "../tools/files/Root.ts"
+import * as Utf8 from "../tools/files/Utf8.ts"
 
 const common = {
   place: "You help with the files below one folder, in a terminal. Paths are relative to that folder.",

@@ -3,11 +3,11 @@ import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
-import * as CliAgent from "../../src/cli/CliAgent.ts"
-import * as ShownFiles from "../../src/cli/tools/write/ShownFiles.ts"
-import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
-import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
-import * as Watch from "../support/Watch.ts"
+import * as CliAgent from "../../../src/cli/agent/CliAgent.ts"
+import * as ShownFiles from "../../../src/cli/tools/write/ShownFiles.ts"
+import * as SessionStoreMemory from "../../../src/layers/SessionStoreMemory.ts"
+import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
+import * as Watch from "../../support/Watch.ts"
 
 it.effect("gives a model time to think, and to write a long file without a word meanwhile", () =>
   Effect.gen(function*() {

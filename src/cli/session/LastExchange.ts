@@ -1,12 +1,12 @@
 /** What was said last in a kept session. Does not own what it looks like (`render/RenderExchange.ts`). */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import * as Message from "../run/Message.ts"
-import * as RunEvent from "../run/RunEvent.ts"
-import type * as Source from "../run/Source.ts"
-import * as ErrorWords from "./ErrorWords.ts"
+import * as Message from "../../run/Message.ts"
+import * as RunEvent from "../../run/RunEvent.ts"
+import type * as Source from "../../run/Source.ts"
+import * as ErrorWords from "../ErrorWords.ts"
+import type { Refusal } from "../Refusal.ts"
 import type { Kept } from "./KeptSession.ts"
-import type { Refusal } from "./Refusal.ts"
 
 /** The last words of the user, and what the model has said after them. */
 export interface Exchange {

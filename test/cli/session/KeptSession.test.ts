@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as KeptSession from "../../src/cli/KeptSession.ts"
+import * as KeptSession from "../../../src/cli/session/KeptSession.ts"
 
 const ids = ["aaaaaa-1", "aaaaaa-2", "bbbbbb-1", "bbbbbb-2x", "cccccccc"]
 

@@ -1,11 +1,11 @@
 /** What was said last in a session, found from the end of its log. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
-import * as LastExchange from "../../src/cli/LastExchange.ts"
-import * as Message from "../../src/run/Message.ts"
-import type * as RunEvent from "../../src/run/RunEvent.ts"
-import * as Drafts from "../support/Drafts.ts"
-import * as TestStore from "../support/TestStore.ts"
+import * as LastExchange from "../../../src/cli/session/LastExchange.ts"
+import * as Message from "../../../src/run/Message.ts"
+import type * as RunEvent from "../../../src/run/RunEvent.ts"
+import * as Drafts from "../../support/Drafts.ts"
+import * as TestStore from "../../support/TestStore.ts"
 
 /** That of a session with these events, and how many events were read for it. */
 const last = Effect.fnUntraced(function*(...drafts: ReadonlyArray<RunEvent.Draft>) {

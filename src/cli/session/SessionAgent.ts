@@ -6,12 +6,12 @@
  */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import type * as SessionStore from "../services/SessionStore.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import { badInput, type Refusal } from "../Refusal.ts"
+import type { Settings } from "../Settings.ts"
 import * as AgentName from "./AgentName.ts"
 import * as KeptRuns from "./KeptRuns.ts"
 import type { Kept } from "./KeptSession.ts"
-import { badInput, type Refusal } from "./Refusal.ts"
-import type { Settings } from "./Settings.ts"
 
 /** Allows going on with the session of another program. */
 const flag = "--as-fiberloop"

@@ -4,10 +4,10 @@
  *
  * Does not own what is counted (`RunStats`), nor the order of the sessions: a copy has to come after its original.
  */
-import type * as DurableEvent from "../run/DurableEvent.ts"
-import type * as RunEvent from "../run/RunEvent.ts"
-import * as RunStats from "../run/RunStats.ts"
-import * as CompactionStats from "../run/stats/CompactionStats.ts"
+import type * as DurableEvent from "../../run/DurableEvent.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
+import * as RunStats from "../../run/RunStats.ts"
+import * as CompactionStats from "../../run/stats/CompactionStats.ts"
 
 /** The runs of one session: its events are taken in order. */
 export interface Runs {

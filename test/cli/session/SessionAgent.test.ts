@@ -2,11 +2,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { join } from "node:path"
-import * as AgentName from "../../src/cli/AgentName.ts"
-import * as SessionStore from "../../src/services/SessionStore.ts"
-import * as Drafts from "../support/Drafts.ts"
-import * as RunLog from "../support/RunLog.ts"
-import { idOf, workplace } from "./Invoke.ts"
+import * as AgentName from "../../../src/cli/session/AgentName.ts"
+import * as SessionStore from "../../../src/services/SessionStore.ts"
+import * as Drafts from "../../support/Drafts.ts"
+import * as RunLog from "../../support/RunLog.ts"
+import { idOf, workplace } from "../Invoke.ts"
 
 const app = "app/Support"
 

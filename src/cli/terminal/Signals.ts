@@ -7,8 +7,8 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import { codes } from "../Refusal.ts"
 import { Output } from "./Output.ts"
-import { codes } from "./Refusal.ts"
 
 export type Signal = "SIGINT" | "SIGTERM" | "SIGHUP"
 

@@ -7,9 +7,9 @@ import { constants, createReadStream, lstatSync, openSync, statSync } from "node
 import { type FileHandle, open as openHandle, rm } from "node:fs/promises"
 import { Socket } from "node:net"
 import type { Readable } from "node:stream"
-import * as FileReason from "./FileReason.ts"
+import * as FileReason from "../FileReason.ts"
+import { badInput, type Ended, type Refusal } from "../Refusal.ts"
 import { longestMessage } from "./Input.ts"
-import { badInput, type Ended, type Refusal } from "./Refusal.ts"
 
 /** In UTF-16 units: four times what the largest event takes, since another tool may have escaped all of it. */
 const longest = 64_000_000

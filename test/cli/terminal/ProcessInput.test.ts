@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { PassThrough, Readable } from "node:stream"
-import * as ProcessInput from "../../src/cli/ProcessInput.ts"
+import * as ProcessInput from "../../../src/cli/terminal/ProcessInput.ts"
 
 const open = (isTerminal: boolean) => {
   const [input, output] = [new PassThrough(), new PassThrough()]

@@ -7,9 +7,9 @@
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import type * as RunState from "../run/RunState.ts"
-import * as OpenCall from "../run/state/OpenCall.ts"
-import type * as SessionStore from "../services/SessionStore.ts"
+import type * as RunState from "../../run/RunState.ts"
+import * as OpenCall from "../../run/state/OpenCall.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
 
 /** `params` are those that it runs with, `by` is who allowed it, as the log names them. */
 export interface AllowedCall {

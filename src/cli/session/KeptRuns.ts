@@ -5,13 +5,13 @@
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import type * as DurableEvent from "../run/DurableEvent.ts"
-import type * as RunResult from "../run/RunResult.ts"
-import * as Sessions from "../Sessions.ts"
+import type * as DurableEvent from "../../run/DurableEvent.ts"
+import type * as RunResult from "../../run/RunResult.ts"
+import * as Sessions from "../../Sessions.ts"
+import * as ErrorWords from "../ErrorWords.ts"
+import type { Refusal } from "../Refusal.ts"
 import * as Database from "./Database.ts"
-import * as ErrorWords from "./ErrorWords.ts"
 import type { Kept } from "./KeptSession.ts"
-import type { Refusal } from "./Refusal.ts"
 
 type RunStarted = DurableEvent.Of<"RunStarted">
 

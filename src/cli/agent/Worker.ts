@@ -8,30 +8,30 @@ import * as Layer from "effect/Layer"
 import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import type * as Agent from "../Agent.ts"
-import type * as RunState from "../run/RunState.ts"
-import * as OpenCall from "../run/state/OpenCall.ts"
-import type * as Approver from "../services/Approver.ts"
-import * as SessionStore from "../services/SessionStore.ts"
-import * as Sessions from "../Sessions.ts"
-import * as AllowedCalls from "./AllowedCalls.ts"
-import * as AnsweredBy from "./approval/AnsweredBy.ts"
-import * as TerminalApprover from "./approval/TerminalApprover.ts"
+import type * as Agent from "../../Agent.ts"
+import type * as RunState from "../../run/RunState.ts"
+import * as OpenCall from "../../run/state/OpenCall.ts"
+import type * as Approver from "../../services/Approver.ts"
+import * as SessionStore from "../../services/SessionStore.ts"
+import * as Sessions from "../../Sessions.ts"
+import * as AnsweredBy from "../approval/AnsweredBy.ts"
+import * as TerminalApprover from "../approval/TerminalApprover.ts"
+import * as ErrorWords from "../ErrorWords.ts"
+import * as ModelChoice from "../model/ModelChoice.ts"
+import { badInput, codes, Refusal } from "../Refusal.ts"
+import * as Paint from "../render/Paint.ts"
+import type * as Screen from "../render/Screen.ts"
+import * as AllowedCalls from "../session/AllowedCalls.ts"
+import * as Database from "../session/Database.ts"
+import * as SessionRoot from "../session/SessionRoot.ts"
+import type { Settings } from "../Settings.ts"
+import { Input } from "../terminal/Input.ts"
+import { Output } from "../terminal/Output.ts"
+import { type Signal, Signals } from "../terminal/Signals.ts"
+import * as Root from "../tools/files/Root.ts"
+import * as ShownFiles from "../tools/write/ShownFiles.ts"
 import * as CliAgent from "./CliAgent.ts"
-import * as Database from "./Database.ts"
-import * as ErrorWords from "./ErrorWords.ts"
-import { Input } from "./Input.ts"
 import * as Instructions from "./Instructions.ts"
-import * as ModelChoice from "./model/ModelChoice.ts"
-import { Output } from "./Output.ts"
-import { badInput, codes, Refusal } from "./Refusal.ts"
-import * as Paint from "./render/Paint.ts"
-import type * as Screen from "./render/Screen.ts"
-import * as SessionRoot from "./SessionRoot.ts"
-import type { Settings } from "./Settings.ts"
-import { type Signal, Signals } from "./Signals.ts"
-import * as Root from "./tools/files/Root.ts"
-import * as ShownFiles from "./tools/write/ShownFiles.ts"
 
 /** An agent that is ready, notices about it, and the approver of its calls. */
 export interface Worker {
@@ -109,7 +109,7 @@ const agent = Effect.fnUntraced(function*(settings: Settings) {
   }
 })
 
-type Who = Omit<TerminalApprover.Place, "hasAsked">
+type Who = Omit<TerminalApprover.Occasion, "hasAsked">
 
 const whoAnswers = ({ allowsAll }: Settings) =>
   Effect.gen(function*() {

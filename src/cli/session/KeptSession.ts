@@ -2,12 +2,12 @@
 import type * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import * as InputCheck from "../run/InputCheck.ts"
-import type * as SessionStore from "../services/SessionStore.ts"
+import * as InputCheck from "../../run/InputCheck.ts"
+import type * as SessionStore from "../../services/SessionStore.ts"
+import * as ErrorWords from "../ErrorWords.ts"
+import { badInput, badValue, type Refusal } from "../Refusal.ts"
+import type { Settings } from "../Settings.ts"
 import * as Database from "./Database.ts"
-import * as ErrorWords from "./ErrorWords.ts"
-import { badInput, badValue, type Refusal } from "./Refusal.ts"
-import type { Settings } from "./Settings.ts"
 
 export interface Kept {
   readonly store: SessionStore.Store

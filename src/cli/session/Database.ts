@@ -7,15 +7,15 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { closeSync, existsSync, mkdirSync, openSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import * as PgPlace from "../layers/postgres/PgPlace.ts"
-import * as SqliteModule from "../layers/sqlite/SqliteModule.ts"
-import type * as RunError from "../run/RunError.ts"
-import * as SessionStore from "../services/SessionStore.ts"
-import * as ErrorWords from "./ErrorWords.ts"
-import * as FileReason from "./FileReason.ts"
-import { badInput, type Refusal } from "./Refusal.ts"
-import * as Invocation from "./render/Invocation.ts"
-import * as Settings from "./Settings.ts"
+import * as PgPlace from "../../layers/postgres/PgPlace.ts"
+import * as SqliteModule from "../../layers/sqlite/SqliteModule.ts"
+import type * as RunError from "../../run/RunError.ts"
+import * as SessionStore from "../../services/SessionStore.ts"
+import * as ErrorWords from "../ErrorWords.ts"
+import * as FileReason from "../FileReason.ts"
+import { badInput, type Refusal } from "../Refusal.ts"
+import * as Invocation from "../render/Invocation.ts"
+import * as Settings from "../Settings.ts"
 
 /**
  * Makes the file where it is missing, and the default folder, which version control then ignores: for this user only, since
@@ -106,7 +106,7 @@ export const asked = <A, R>(
   Effect.mapError(Effect.provideService(question, SessionStore.SessionStore, store), ErrorWords.refusal)
 
 /** Loaded on first use. */
-const postgres = Effect.promise(() => import("../layers/SessionStorePg.ts"))
+const postgres = Effect.promise(() => import("../../layers/SessionStorePg.ts"))
 
 /** An empty file is not a database yet. Where a file cannot be looked at, opening it tells why. */
 const isAbsent = (db: string): boolean => {

@@ -4,9 +4,9 @@ import { execFileSync } from "node:child_process"
 import { truncateSync } from "node:fs"
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
-import * as LineFile from "../../src/cli/LineFile.ts"
-import { badInput } from "../../src/cli/Refusal.ts"
-import { sandbox } from "./tools/files/Sandbox.ts"
+import { badInput } from "../../../src/cli/Refusal.ts"
+import * as LineFile from "../../../src/cli/terminal/LineFile.ts"
+import { sandbox } from "../tools/files/Sandbox.ts"
 
 const fileOf = (content: string | Uint8Array) =>
   Effect.map(sandbox({ "a.txt": content }), (root) => join(root, "a.txt"))
