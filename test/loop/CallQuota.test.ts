@@ -7,10 +7,8 @@ import * as Stream from "effect/Stream"
 import * as RunError from "../../src/run/RunError.ts"
 import type * as RunPolicy from "../../src/run/RunPolicy.ts"
 import { Approver } from "../../src/services/Approver.ts"
-import type { Hook } from "../../src/services/Hooks.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as RunLog from "../support/RunLog.ts"
-import * as Suspended from "../support/Suspended.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
 
@@ -90,39 +88,6 @@ describe("maxCallsPerRun", () => {
       const { ran, outcomes } = yield* play([nope, [nope, work(1, "a")], nope, ok], { maxCallsPerRun: 1 })
       assert.deepStrictEqual(ran, [1])
       assert.deepStrictEqual(outcomes, ["1.0 UnknownTool", "2.0 UnknownTool", "2.1 Succeeded", "3.0 UnknownTool"])
-    }))
-
-  it.effect.each([1, 4])(
-    "leaves the place of a call that a hook denies to another one of its message, %i at once",
-    (maxParallel) =>
-      Effect.gen(function*() {
-        const hook: Hook = {
-          name: "guard",
-          beforeToolCall: ({ params }) =>
-            Effect.succeed((params as { n: number }).n === 1 ? { _tag: "Deny", reason: "no one" } : undefined)
-        }
-        const round = [work(1, "a"), work(2, "b"), work(3, "c"), look(4, "d")]
-        const toolPolicy = { maxParallel, maxCallsPerRun: { work: 1 } }
-        const { end, outcomes } = yield* play([round, ok], toolPolicy, { agent: { hooks: [hook] } })
-        assert.strictEqual(end, "RunCompleted(stop)")
-        assert.sameMembers(outcomes, ["1.0 Denied", "1.1 Succeeded", "1.2 NotExecuted(limit)", "1.3 Succeeded"])
-      })
-  )
-
-  it.effect("leaves the place of a call that a person denies to another one of its message, also in a later drive", () =>
-    Effect.gen(function*() {
-      const toolPolicy = { maxCallsPerRun: { work: 1 } }
-      const made = yield* Suspended.make([work(1, "a"), work(2, "b"), work(3, "c")], {}, { toolPolicy })
-      for (const callId of ["1.0", "1.1"]) {
-        assert.deepStrictEqual(yield* made.waiting, [callId])
-        yield* made.decide(callId, { approved: callId === "1.1" })
-        yield* made.resume()
-      }
-      assert.deepStrictEqual(made.ran, [2])
-      const log = yield* made.log
-      assert.deepStrictEqual(RunLog.outcomes(log), ["1.0 Denied", "1.1 Succeeded", "1.2 NotExecuted(limit)"])
-      assert.strictEqual(RunLog.endOf(log), "RunCompleted(stop)")
-      assert.deepStrictEqual(RunLog.violations(log), [])
     }))
 
   it.effect("asks nobody about a call that may not run", () =>

@@ -65,20 +65,24 @@ interface Remaining {
   readonly cutBy: RunEvent.LimitedReason | undefined
 }
 
-/** Runs calls until none can run. A call that is denied leaves what it would have taken of a limit or a quota to the next ones. */
+/** Runs calls until none can run, and settles those beyond a quota. */
 const runOpen = function*(env: Env.Env, progress: RoundProgress): Effect.fn.Return<Remaining, RunError.RunError> {
   const { journal } = env
-  let left = withinLimits(env)
-  enter(env, left.cutBy === "turns" ? "settledWithoutTurnLeft" : "settledWithCalls")
+  const { allowed, beyond, cutBy } = withinLimits(env)
+  enter(env, cutBy === "turns" ? "settledWithoutTurnLeft" : "settledWithCalls")
+  for (const call of beyond) CallStep.settle(env, call, { _tag: "NotExecuted", reason: "limit" })
   const canGoOn = (call: OpenCall.OpenCall) => !CallStep.isPausedHere(journal, call)
+  let open = allowed
   while (true) {
-    const taken = left.open
+    const taken = open
     yield* CallLanes.runAll(env, progress, taken.filter(canGoOn))
-    left = withinLimits(env)
+    // the limits allow another call for one that was denied
+    const left = withinLimits(env)
+    open = left.allowed
     // a decision that came after its call gave up waiting is taken up before the round is over
     const isNew = ({ callId }: OpenCall.OpenCall) => OpenCall.find(taken, callId) === undefined
-    const hasMore = left.open.some((call) => canGoOn(call) && (call.decision !== undefined || isNew(call)))
-    if (!hasMore || !progress.mayRun()) return left
+    const hasMore = open.some((call) => canGoOn(call) && (call.decision !== undefined || isNew(call)))
+    if (!hasMore || !progress.mayRun()) return { open, cutBy: left.cutBy }
   }
 }
 
@@ -93,10 +97,8 @@ const close = function*(
     waitingCalls.close()
     return { ...none, cutBy, isWaiting: true }
   }
-  if (journal.state.openCalls.length > 0) {
-    yield* settleAnswered(env)
-    yield* Unsettled.settleFound(env, reason)
-  }
+  if (open.length > 0) yield* settleAnswered(env)
+  if (journal.state.openCalls.length > 0) yield* Unsettled.settleFound(env, reason)
   Unsettled.settle(env, reason)
   // nobody is waited for any more
   if (journal.status === "awaiting_human") journal.move("answered")
@@ -120,25 +122,24 @@ const runNone = (env: Env.Env, reason: Unsettled.Reason): RoundEnd => {
   return none
 }
 
-/** The open calls that may run, and the limit that keeps others from running. */
-const withinLimits = (env: Env.Env): Remaining => {
-  const within = withinQuotas(env)
-  const { count, reason } = RunDecision.callsLeft(env.journal.state)
-  if (count >= within.length) return { open: within, cutBy: undefined }
-  if (reason !== "toolCalls") return { open: within.slice(0, count), cutBy: reason }
+/** The open calls that may run; those beyond the policy's quotas; and the limit that keeps the others from running. */
+const withinLimits = (env: Env.Env) => {
+  const { journal: { state }, policy } = env
+  const { openCalls } = state
+  const beyond = policy.maxCallsPerRun === undefined ? [] : CallQuota.beyond(
+    policy.maxCallsPerRun,
+    state.started,
+    // a tool that is not offered is not called anyway
+    openCalls.filter((call) => Env.isOffered(env, call.tool))
+  )
+  const within = beyond.length === 0 ? openCalls : openCalls.filter((call) => !beyond.includes(call))
+  const { count, reason } = RunDecision.callsLeft(state)
+  if (count >= within.length) return { beyond, allowed: within, cutBy: undefined }
+  if (reason !== "toolCalls") return { beyond, allowed: within.slice(0, count), cutBy: reason }
   // a call without a tool does not count, and one that a dead drive started comes first: it cannot wait for people with others
   const counted = within.filter((call) => Env.isOffered(env, call.tool))
   const isBegun = ({ phase }: OpenCall.OpenCall) => Number(phase === "started")
   const first = new Set(counted.toSorted((a, b) => isBegun(b) - isBegun(a)).slice(0, count))
-  const open = within.filter((call) => !Env.isOffered(env, call.tool) || first.has(call))
-  return { open, cutBy: open.length < within.length ? reason : undefined }
-}
-
-/** The open calls without those beyond the policy's quotas, which keep a call from running and not the run from going on. */
-const withinQuotas = (env: Env.Env): ReadonlyArray<OpenCall.OpenCall> => {
-  const { journal: { state: { openCalls, started } }, policy: { maxCallsPerRun } } = env
-  if (maxCallsPerRun === undefined) return openCalls
-  // a tool that is not offered is not called anyway
-  const beyond = CallQuota.beyond(maxCallsPerRun, started, openCalls.filter((call) => Env.isOffered(env, call.tool)))
-  return beyond.length === 0 ? openCalls : openCalls.filter((call) => !beyond.includes(call))
+  const allowed = within.filter((call) => !Env.isOffered(env, call.tool) || first.has(call))
+  return { beyond, allowed, cutBy: allowed.length < within.length ? reason : undefined }
 }
