@@ -220,6 +220,32 @@ describe("what is said to a run that lives elsewhere", () => {
       assert.deepStrictEqual(Steering.queued(yield* store.log("s")), ["steer: shorter"])
     }))
 
+  it.effect("under an id, sent again where its run has been left meanwhile, is kept, and not to be sent anew", () =>
+    Effect.gen(function*() {
+      const { send: _, ...without } = (yield* TestStore.make()).service
+      const [reading, goOn] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      let reads = 0
+      const second = Effect.suspend(() =>
+        ++reads === 1 ? Effect.void : Effect.andThen(Deferred.succeed(reading, undefined), Deferred.await(goOn))
+      )
+      const { agent, close } = yield* Steering.held([ScriptedModel.text("one")], [ScriptedModel.text("two")], {
+        store: TestStore.over({
+          ...without,
+          // the reads that look for the id, in the log as it was before the first of them was accepted
+          read: (sessionId, range) =>
+            range?.to === undefined || range.to === 1
+              ? without.read(sessionId, range)
+              : Stream.unwrap(Effect.as(second, without.read(sessionId, { ...range, to: 2 })))
+        })
+      })
+      const steer = Effect.forkChild(agent.steer("s", "shorter", { id: "one" }), { startImmediately: true })
+      const told = [yield* steer, yield* steer]
+      yield* Deferred.await(reading)
+      yield* close
+      yield* Deferred.succeed(goOn, undefined)
+      assert.deepStrictEqual((yield* Effect.forEach(told, Fiber.join)).map(({ _tag }) => _tag), ["Kept", "Kept"])
+    }))
+
   it.effect("under the id of the run is the message that it began with", () =>
     Effect.gen(function*() {
       const { agent, gate, run, store } = yield* elsewhere()

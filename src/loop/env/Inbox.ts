@@ -57,10 +57,10 @@ export class Inbox {
     onFailure: (error: SessionStore.StoreError) => Effect.Effect<void>
   ): Effect.Effect<Told, RunError.RunError> {
     return Effect.uninterruptibleMask((restore): Effect.Effect<Told, RunError.RunError> => {
-      const journal = this.#journal
-      if (journal === undefined) return Effect.succeed(Effect.succeed(Delivery.notDelivered("ended")))
       const known = id === undefined ? undefined : this.#named?.get(id)
       if (known !== undefined) return restore(known)
+      const journal = this.#journal
+      if (journal === undefined) return Effect.succeed(Effect.succeed(Delivery.notDelivered("ended")))
       const tooLarge = TooLarge.of("the message", given)
       if (tooLarge !== undefined) return Effect.fail(tooLarge)
       // a frozen array is recorded as it is
