@@ -58,8 +58,12 @@ export const without = (said: string, secrets: ReadonlyArray<string>): string =>
   return told + said.slice(at[end])
 }
 
+/** In UTF-16 units: what a provider says beyond that is not told, since looking for what was sent takes its time. */
+const longestSaid = 16_384
+
 /**
- * Takes out of texts what was sent, as a whole and in excerpts. That is looked for once, when there is the first of them.
+ * Takes out of texts what was sent, as a whole and in excerpts. That is looked for once, when there is the first of them. Of a long text
+ * the beginning stays.
  */
 export const redacting = (sent: () => ReadonlyArray<string>): (said: string) => string => {
   const look = () => {
@@ -67,8 +71,9 @@ export const redacting = (sent: () => ReadonlyArray<string>): (said: string) => 
     return { secrets, excerptsIn: Excerpts.of([...new Set(secrets.map(unescaped))]) }
   }
   let known: ReturnType<typeof look> | undefined
-  return (said) => {
+  return (all) => {
     const { excerptsIn, secrets } = known ??= look()
+    const said = all.slice(0, longestSaid)
     return without(said, [...secrets, ...excerptsIn(unescaped(said))])
   }
 }

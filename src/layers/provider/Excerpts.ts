@@ -21,10 +21,13 @@ const isTelling = (word: string): boolean => /[\d@]/.test(word) && /[a-z]|\d{8}/
 
 const wordsOf = (text: string): ReadonlyArray<string> => (text.match(pattern) ?? []).filter(isTelling)
 
+/** What was sent as a word may be a part of one that is said, as of a path or of a name with points. */
+const withParts = (word: string): ReadonlyArray<string> => [word, ...word.split(/[/~+.]/), ...word.split(/[/~+.@]/)]
+
 /** The excerpts of these texts in what was said, in no order. The texts are looked through once for words, and each time for the rest. */
 export const of = (texts: ReadonlyArray<string>): (said: string) => ReadonlyArray<string> => {
   const words = new Set(texts.flatMap(wordsOf))
-  return (said) => [...wordsOf(said).filter((word) => words.has(word)), ...runsOf(said, texts)]
+  return (said) => [...wordsOf(said).flatMap(withParts).filter((word) => words.has(word)), ...runsOf(said, texts)]
 }
 
 type Run = readonly [from: number, to: number]

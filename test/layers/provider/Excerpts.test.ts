@@ -11,6 +11,8 @@ describe("of what was sent, a provider's words have", () => {
   it.each([
     ["no token", "bad value 'aaaa-99990000'.", "bad value '<redacted>'."],
     ["no address", "blocked: ada@example.test", "blocked: <redacted>"],
+    ["no token in a path", "no users/aaaa-99990000", "no users/<redacted>"],
+    ["no token in a name with points", "bad input.aaaa-99990000.value", "bad input.<redacted>.value"],
     ["no beginning", `too long: "${prompt.slice(0, 40)}..."`, `too long: "<redacted>..."`],
     ["no end", `too long: ...${prompt.slice(-40)}!`, "too long: ...<redacted>!"],
     ["no middle", `at ${prompt.slice(20, 52)}`, "at <redacted>"],
