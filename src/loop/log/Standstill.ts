@@ -6,6 +6,7 @@
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as RunEvent from "../../run/RunEvent.ts"
+import * as Pace from "../../services/fibers/Pace.ts"
 import * as Fold from "./Fold.ts"
 
 export interface Folded extends Fold.Folded {
@@ -39,6 +40,7 @@ export class Folding extends Fold.Folding implements Folded {
     const goesOn = this.#goesOn
     if (goesOn === undefined || this.state.waitingSince !== undefined) return
     this.#goesOn = undefined
-    Deferred.doneUnsafe(goesOn, Effect.void)
+    // whoever waits may cut the run off: not before this event has its place
+    Pace.soon(() => Deferred.doneUnsafe(goesOn, Effect.void))
   }
 }
