@@ -65,19 +65,18 @@ export interface Candidate {
   readonly messages: () => ReadonlyArray<Message.Message>
 }
 
+/** Whether a call asks, or the outcome of one that will not run. */
+export type Asks = boolean | ToolOutcome.ToolOutcome
+
 /** Runs the calls that models make, and answers for their tools: what needs permission, what may be repeated. */
 export class ToolExecutor extends Context.Service<ToolExecutor, {
   /**
    * Whether a person must allow this call first: the tool says so, is explicitly destructive, needs a person's result, or
    * says nothing and `byDefault` is `true`. When the tool's rule fails, the answer is yes. Where the arguments of a call that may
-   * need permission do not decode, nobody is asked: the call is settled with what is returned instead, and never executed, because
+   * need permission do not decode, nobody is asked: the answer is the outcome of the call, which is never executed, because
    * arguments may decode later that do not now.
    */
-  readonly needsApproval: (
-    handlers: Handlers,
-    call: Candidate,
-    byDefault: boolean
-  ) => Effect.Effect<boolean | Settlement>
+  readonly needsApproval: (handlers: Handlers, call: Candidate, byDefault: boolean) => Effect.Effect<Asks>
   /** Why the tool's handler cannot take these arguments, in words; `undefined` if it can. */
   readonly problemOf: (handlers: Handlers, name: string, params: Schema.Json) => Effect.Effect<string | undefined>
   /**

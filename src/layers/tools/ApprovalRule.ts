@@ -20,13 +20,13 @@ import * as ToolCodecs from "./ToolCodecs.ts"
 /** Loaded for the first rule that reads messages: it brings the schemas of effect/ai's prompts. */
 const promptMessages = Effect.promise(() => import("../effectai/PromptMessages.ts"))
 
-/** Of a tool that says nothing, `byDefault`. Where the arguments do not fit, what the call is settled with, as if it had run. */
+/** Of a tool that says nothing, `byDefault`. Where the arguments do not fit, the outcome of the call, as if it had run. */
 export const asks = (
   handlers: ToolExecutor.Handlers,
   tool: Tool.Any,
   call: ToolExecutor.Candidate,
   byDefault: boolean
-): Effect.Effect<boolean | ToolExecutor.Settlement> => {
+): Effect.Effect<ToolExecutor.Asks> => {
   const { annotations, needsApproval: rule = byDefault } = tool
   const said = annotations.mapUnsafe
   // `Destructive` is true by default; only a tool that sets it explicitly counts
@@ -44,10 +44,10 @@ export const asks = (
   const settled = (issue: SchemaIssue.Issue) =>
     Effect.flatMap(
       Effect.exit(unfit(Cause.fail(issue))),
-      (exit) => Effect.map(ResultLimit, (limit) => Settling.of(tool, call.params, exit, limit))
+      (exit) => Effect.map(ResultLimit, (limit) => Settling.of(tool, call.params, exit, limit).outcome)
     )
   const decoded = KnownHandler.inContext(handlers, tool, Effect.suspend(() => decode(call.params)))
-  const question: Effect.Effect<boolean | ToolExecutor.Settlement> = Effect.matchEffect(decoded, {
+  const question: Effect.Effect<ToolExecutor.Asks> = Effect.matchEffect(decoded, {
     onFailure: settled,
     onSuccess: asked
   })

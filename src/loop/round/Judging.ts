@@ -129,10 +129,10 @@ const byRules = (env: Env.Env, call: Call): Judged => {
 }
 
 /** By what the tool's rule says. An executor may be code that is not ours: only its `false` is a no. */
-const byAnswer = (env: Env.Env, call: Call, answer: boolean | ToolExecutor.Settlement): Judged => {
+const byAnswer = (env: Env.Env, call: Call, answer: ToolExecutor.Asks): Judged => {
   if (answer === false) return { _tag: "Run", call }
-  if (typeof answer !== "object") return { _tag: "Ask", call }
-  const { outcome } = Settlements.checked(answer)
+  if (typeof answer !== "object" || answer === null) return { _tag: "Ask", call }
+  const { outcome } = Settlements.checked({ outcome: answer })
   const settle = (outcome: ToolOutcome.ToolOutcome): Verdict => ({ _tag: "Settle", call, outcome, isMade: true })
   const looked = ToolHooks.after(env, call, ToolHooks.toldOf(outcome), "ran")
   const left = env.telemetry.isTraced ? ToolSpan.around(env, call, looked) : looked

@@ -47,6 +47,8 @@ export class Slots {
           (verdict) => verdict === undefined ? this.#leave() : this.letIn(verdict)
         )
       case "Settle":
+        // it would count as one that was made
+        if (next.isMade === true && !this.#progress.mayRun()) return this.#leave()
         this.#progress.ended(next.call, CallStep.settle(this.#env, next.call, next.outcome, next))
         return this.#leave()
       case "Ask":
