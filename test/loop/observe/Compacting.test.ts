@@ -156,7 +156,7 @@ describe("a condensing model's call", () => {
           [ScriptedModel.text("ha"), ScriptedModel.cut],
           Overloaded.fail(3_600_000)
         ),
-        layerOf("other", ScriptedModel.text(" "), ScriptedModel.text("{}"))
+        layerOf("other", ScriptedModel.text(" "), ScriptedModel.text(`{"results":["done"]}`))
       ])
       const context = ContextChain.layer(Layer.provide(ContextKeyFacts.layer, both), ContextWindow.layer)
       const made = yield* TestAgent.make([overflow, ok], { agent: { retry: RetryPolicy.make({ base: 0 }) }, context })
