@@ -37,7 +37,7 @@ interface Options {
 /** How long a run that died twice in a row (`TakingUp`) waits after its last event, in milliseconds; four times as long per further death. */
 const firstWait = 60_000
 
-/** How long a run that waits for people is left alone whose log is older than is asked for, unless that grows, in milliseconds. */
+/** How long a run is left alone whose log is older than is asked for, unless that grows, in milliseconds. */
 const seldom = 600_000
 
 /** A store that fails this often in a row is not asked again. */
@@ -45,16 +45,14 @@ const mostFailures = 3
 
 /**
  * Looks as often as it is asked to. A log that needs nothing is read once, and again only when it has grown, or when its questions have
- * expired; the log of another agent's run is read by one of the agents of a store. What depends on other logs is read by each look. Runs
- * that wait for people are seldom looked at once their log is old: nobody may ever answer.
+ * expired; the log of another agent's run is read by one of the agents of a store. What depends on other logs is read by each look, and
+ * seldom once its own log is old: nobody may ever answer.
  */
 export class Recovering {
   readonly #options: Options
   readonly #known: KnownLogs.KnownLogs
   /** the last run taken up of those that died again and again */
   #suspect: Runs.LiveRun | undefined
-  /** when a look last saw all runs that wait for people, however old their logs */
-  #sawOldAt = -Infinity
 
   constructor(options: Options) {
     this.#options = options
@@ -65,19 +63,15 @@ export class Recovering {
     return Effect.flatMap(Clock.currentTimeMillis, (now) => {
       const { store } = this.#options
       const look = new Look(this.#options, given, now, this.#known, this.#suspect)
-      const isRecent = ({ updatedAt }: SessionStore.SessionInfo) => now - updatedAt <= given.within
-      const left = Stream.takeWhile(Listing.all(store, { ends: [undefined], unowned: true }), isRecent)
-      const suspended = Listing.all(store, { ends: ["RunSuspended"], unowned: true })
+      const left = Stream.takeWhile(
+        Listing.all(store, { ends: [undefined], unowned: true }),
+        ({ updatedAt }) => now - updatedAt <= given.within
+      )
       // a question may expire, or be answered below a call, long after the log was last written to
-      const seesOld = given.answered && Math.abs(now - this.#sawOldAt) >= seldom
-      const waiting = seesOld ? suspended : Stream.takeWhile(suspended, isRecent)
+      const waiting = Listing.all(store, { ends: ["RunSuspended"], unowned: true })
       const sessions = given.answered ? Stream.concat(left, waiting) : left
       return Effect.matchEffect(Stream.runForEachWhile(sessions, (info) => look.at(info)), {
-        onSuccess: () => {
-          const hasSeenAll = !look.isFull()
-          if (seesOld && hasSeenAll) this.#sawOldAt = now
-          return Effect.succeed(this.#keep(look, hasSeenAll && seesOld === given.answered))
-        },
+        onSuccess: () => Effect.succeed(this.#keep(look, !look.isFull())),
         onFailure: (error) => {
           const found = this.#keep(look, false)
           // runs taken up before the failure are under way
@@ -135,7 +129,7 @@ class Look {
   at(info: SessionStore.SessionInfo): Effect.Effect<boolean, RunError.RunError> {
     const { sessionId } = info
     const known = this.#known.of(info)
-    if (known !== undefined && (known.agent !== this.#options.agent || this.#now < known.until)) {
+    if (known !== undefined && this.#isEnough(known, info)) {
       this.logs.set(sessionId, known)
       return Effect.succeed(true)
     }
@@ -145,6 +139,15 @@ class Look {
       if (exit.value !== undefined) this.#runs.push(exit.value.run)
       return Effect.succeed(!this.isFull())
     })
+  }
+
+  /** Whether what is known of a log as it is need not be read again. */
+  #isEnough({ agent, leftAt, until }: KnownLogs.Known, { updatedAt }: SessionStore.SessionInfo): boolean {
+    return agent !== this.#options.agent || this.#now < until || (this.#isOld(updatedAt) && this.#now < leftAt + seldom)
+  }
+
+  #isOld(at: number): boolean {
+    return this.#now - at > this.#given.within
   }
 
   #failed(sessionId: string, cause: Cause.Cause<RunError.RunError>): Effect.Effect<boolean, RunError.RunError> {
@@ -164,9 +167,10 @@ class Look {
     const { agent, store, takeUp } = this.#options
     return Effect.flatMap(TakingUp.judge(store, sessionId, agent), (judged) => {
       const { at, deaths, isDue, seq, until } = judged
-      this.#learn(sessionId, { createdAt, seq, agent: judged.agent, until })
-      const isOld = this.#now - at > this.#given.within
-      if (!isDue || isOld || this.#waits(judged)) return Effect.undefined
+      const isLeft = !isDue || this.#isOld(at)
+      const leftAt = isLeft && judged.agent === agent ? this.#now : -Infinity
+      this.#learn(sessionId, { createdAt, seq, agent: judged.agent, until, leftAt })
+      if (isLeft || this.#waits(judged)) return Effect.undefined
       const taking = takeUp(sessionId, seq)
       return deaths < RunDrive.suspicious.alone ? taking : Effect.map(taking, (started) => {
         this.suspect = started.run
