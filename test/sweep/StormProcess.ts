@@ -25,6 +25,8 @@ const liveness: OwnerLiveness.Liveness = {
 const stall = Effect.flatMap(Random.nextIntBetween(0, 6), (millis) => Effect.sleep(millis))
 
 let written = 0
+/** what others wait for before they let it go on: not what was refused */
+let acknowledged = 0
 let mayStop = how === "stops"
 const notice = (seq: number): RunEvent.Durable => ({
   _tag: "NoticeAdded",
@@ -40,7 +42,8 @@ const append = Effect.fnUntraced(function*(session: SessionStore.Session) {
   const events = Arr.makeBy(yield* Random.nextIntBetween(1, 4), (i) => notice(session.head() + 1 + i))
   yield* session.append(events)
   for (const event of events) process.stdout.write(`ack ${event.seq} ${(event as { text: string }).text}\n`)
-  if (!mayStop || written < 3) return
+  acknowledged += events.length
+  if (!mayStop || acknowledged < 3) return
   mayStop = false
   process.kill(process.pid, "SIGSTOP")
 })
