@@ -53,8 +53,10 @@ const oneByOne = function*(env: Env.Env, progress: RoundProgress, calls: Calls, 
     if (i > 0 && !progress.mayRun()) break
     const judged = first[i] ?? Judging.judge(env, call)
     const next = judged._tag === "Wait" ? yield* judged.verdict : judged
-    const isUndecided = next._tag === "Run" && call.phase === "pending" && call.decision === undefined
+    const isMade = next._tag === "Settle" && next.isMade === true
+    const isUndecided = (next._tag === "Run" || isMade) && call.phase === "pending" && call.decision === undefined
     if (isUndecided && isHeld) continue
+    if (isMade && !progress.mayRun()) break
     if (next._tag === "Settle") {
       progress.ended(next.call, CallStep.settle(env, next.call, next.outcome, next))
     } else if (next._tag !== "Ask") yield* CallStep.perform(env, progress, next)
