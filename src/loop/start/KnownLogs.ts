@@ -8,8 +8,8 @@ import type * as TakingUp from "./TakingUp.ts"
 
 /** Holds for a log that has not grown since. */
 export interface Known extends Pick<TakingUp.Judged, "agent" | "seq" | "until"> {
-  /** when its own agent last left it alone, in milliseconds since the epoch; `-Infinity` where that has not */
-  readonly leftAt: number
+  /** when its own agent last left it alone, looking back how far; in milliseconds, since the epoch for `at` */
+  readonly left: { readonly at: number; readonly within: number } | undefined
   /** a new session may have the name of one that was removed */
   readonly createdAt: number
 }

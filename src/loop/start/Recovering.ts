@@ -142,8 +142,12 @@ class Look {
   }
 
   /** Whether what is known of a log as it is need not be read again. */
-  #isEnough({ agent, leftAt, until }: KnownLogs.Known, { updatedAt }: SessionStore.SessionInfo): boolean {
-    return agent !== this.#options.agent || this.#now < until || (this.#isOld(updatedAt) && this.#now < leftAt + seldom)
+  #isEnough({ agent, left, until }: KnownLogs.Known, { updatedAt }: SessionStore.SessionInfo): boolean {
+    if (agent !== this.#options.agent || this.#now < until) return true
+    const { within } = this.#given
+    // what happens to a run has to be seen before it is too old itself
+    return this.#isOld(updatedAt) && left !== undefined && left.within >= within &&
+      this.#now - left.at < Math.min(seldom, within / 2)
   }
 
   #isOld(at: number): boolean {
@@ -168,8 +172,8 @@ class Look {
     return Effect.flatMap(TakingUp.judge(store, sessionId, agent), (judged) => {
       const { at, deaths, isDue, seq, until } = judged
       const isLeft = !isDue || this.#isOld(at)
-      const leftAt = isLeft && judged.agent === agent ? this.#now : -Infinity
-      this.#learn(sessionId, { createdAt, seq, agent: judged.agent, until, leftAt })
+      const left = isLeft && judged.agent === agent ? { at: this.#now, within: this.#given.within } : undefined
+      this.#learn(sessionId, { createdAt, seq, agent: judged.agent, until, left })
       if (isLeft || this.#waits(judged)) return Effect.undefined
       const taking = takeUp(sessionId, seq)
       return deaths < RunDrive.suspicious.alone ? taking : Effect.map(taking, (started) => {
