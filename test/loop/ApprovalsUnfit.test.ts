@@ -16,10 +16,10 @@ import * as Watch from "../support/Watch.ts"
 
 const turns = [[TestAgent.work(1), ScriptedModel.call("again", { n: 2 })], ScriptedModel.text("ok")]
 
-/** The tool `work` asks, and its arguments fit from the second time on that they are read. */
-const fittingLater = () => {
+/** The tool `work` asks, and these arguments of it fit from the second time on that they are read. */
+const fittingLater = (early = 1) => {
   let reads = 0
-  const isLate = Schema.makeFilter<{ readonly n: number }>(() => reads++ > 0 || "too early")
+  const isLate = Schema.makeFilter<{ readonly n: number }>(({ n }) => n !== early || reads++ > 0 || "too early")
   return Approvals.withWork(
     Tool.make("work", {
       parameters: Schema.Struct({ n: Schema.Finite }).check(isLate),
@@ -102,4 +102,12 @@ it.effect("it has a span, as any call that counts", () =>
     yield* Effect.provideService(agent.run({ sessionId: "s", input: "go" }), Tracer.Tracer, traces.tracer)
     const { attributes } = traces.named("execute_tool work")
     assert.strictEqual(attributes.get("error.type"), "InvalidArguments")
+  }))
+
+it.effect("it waits behind a call that is asked about, as any other", () =>
+  Effect.gen(function*() {
+    const script = [[TestAgent.work(1), TestAgent.work(2)]]
+    const { agent, store } = yield* Approvals.make(script, { agent: { toolkit: fittingLater(2) } })
+    assert.strictEqual((yield* agent.run({ sessionId: "s", input: "go" }))._tag, "Suspended")
+    assert.deepStrictEqual(Approvals.steps(yield* store.log("s")), ["ApprovalRequested 1.0", "RunSuspended"])
   }))

@@ -167,6 +167,31 @@ describe("a log that waits for another run", () => {
       assert.deepStrictEqual(yield* look, { taken: [], read: ["below", "s"] })
     }))
 
+  it.effect("is seen in time where it is answered, however little is looked back", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* waiting
+      const look = agent.recover({ answered: true, within: "5 minutes" })
+      yield* look
+      yield* TestClock.adjust("30 seconds")
+      yield* agent.decide({ sessionId: "below", approvalId: "1.0", approved: false })
+      const taken: Array<string> = []
+      for (let n = 0; n < 10; n++) {
+        taken.push(...(yield* look).runs.map(({ sessionId }) => sessionId))
+        yield* TestClock.adjust("30 seconds")
+      }
+      assert.deepStrictEqual(taken, ["s"])
+    }))
+
+  it.effect("is not kept from a look by one that looks back less", () =>
+    Effect.gen(function*() {
+      const { agent } = yield* waiting
+      yield* agent.decide({ sessionId: "below", approvalId: "1.0", approved: false })
+      yield* TestClock.adjust("6 minutes")
+      assert.deepStrictEqual((yield* agent.recover({ answered: true, within: "5 minutes" })).runs, [])
+      const { runs } = yield* agent.recover({ answered: true })
+      assert.deepStrictEqual(runs.map(({ sessionId }) => sessionId), ["s"])
+    }))
+
   it.effect("is read by each look that looks back that far", () =>
     Effect.gen(function*() {
       const { agent, look } = yield* waiting
