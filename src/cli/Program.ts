@@ -80,27 +80,25 @@ const isCommand = (word: string): boolean =>
   )
 
 /**
- * What begins with a minus is a flag to effect/cli. A task such as "-5 + 3" therefore goes after `--`, and the text of a flag,
- * such as "-20 % is too much", is joined to it.
+ * What begins with a minus is a flag to effect/cli. A task such as "-5 + 3" or "- fix the tests" therefore goes after `--`, and the text
+ * of a flag, such as "-20 % is too much", is joined to it.
  */
 const minusKept = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
-  if (!args.some((arg) => isExpression(arg) || isSentence(arg))) return args
+  if (!args.some(isText)) return args
   const end = args.includes("--") ? args.indexOf("--") : args.length
   const texts = textFlags(args[0])
   const flags: Array<string> = []
   const operands: Array<string> = []
   for (const arg of args.slice(0, end)) {
-    if (texts.has(flags.at(-1)) && (isExpression(arg) || isSentence(arg))) flags.push(`${flags.pop()}=${arg}`)
-    else if (isExpression(arg)) operands.push(arg)
+    if (texts.has(flags.at(-1)) && isText(arg)) flags.push(`${flags.pop()}=${arg}`)
+    else if (isText(arg)) operands.push(arg)
     else flags.push(arg)
   }
   return [...flags, "--", ...args.slice(end + 1), ...operands]
 }
 
-const isExpression = (arg: string): boolean => /^-(?:[\d.]+[^\d.]|\()/.test(arg)
-
-/** No name of a flag has a blank. */
-const isSentence = (arg: string): boolean => /^-[^=]*\s/.test(arg)
+/** An expression, or a sentence: no name of a flag has a blank. */
+const isText = (arg: string): boolean => /^-(?:[\d.]+[^\d.]|\()/.test(arg) || /^-(?!-[a-z][a-z-]*=).*\s/s.test(arg)
 
 /** The flags of a command that take a text. */
 const textFlags = (command: string | undefined): ReadonlySet<string | undefined> => {

@@ -597,7 +597,7 @@ describe("fiberloop deny", () => {
       assert.include(Replies.results(model)[0], "Denied: not there")
     }))
 
-  it.effect.each(["-20 % is too much", "-5+3", "--force is not for this", "- why=not"])(
+  it.effect.each(["-20 % is too much", "-5+3", "--force is not for this", "- why=not", "-a=b is wrong"])(
     "takes a reason that begins with a minus: %s",
     (reason) =>
       Effect.gen(function*() {

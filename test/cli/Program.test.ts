@@ -271,6 +271,7 @@ describe("the command", () => {
       assert.strictEqual((yield* run(["--", "-(2)^2"])).stdout, "-(2)^2 = -4\n")
       assert.strictEqual((yield* run(["--yes", "-5 + 3"])).stdout, "-5 + 3 = -2\n")
       assert.strictEqual((yield* run(["--model", "offline", "-5 + 3", "--"])).stdout, "-5 + 3 = -2\n")
+      assert.strictEqual((yield* run(["- 2+2"])).stdout, "- 2+2 = 0\n")
     }))
 
   it.effect("colours a terminal, unless told not to", () =>
