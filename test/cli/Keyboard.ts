@@ -23,6 +23,7 @@ export const layer = (
   })
   return Layer.succeed(Input, {
     isTerminal,
+    isGone: () => false,
     answer: (ask) => Effect.map(Effect.andThen(ask, next), (typed) => typeof typed === "string" ? typed : undefined),
     message: Effect.map(
       next,

@@ -155,14 +155,14 @@ const approverOf = Effect.fnUntraced(function*(
   shown: ShownFiles.ShownFiles,
   who: Who
 ) {
-  const { answer } = yield* Input
+  const { answer, isGone } = yield* Input
   const { stderr } = yield* Output
   const rules = new Set<string>()
   const paint = Paint.of(stderr, settings.isPlain)
   const { columns } = stderr
   return (screen: Screen.Screen, { hasAsked }: OpenCalls) =>
     TerminalApprover.of(
-      { root, screen, paint, columns, write: stderr.write, answer, shown, rules },
+      { root, screen, paint, columns, write: stderr.write, answer, isGone, shown, rules },
       { ...who, hasAsked }
     )
 })

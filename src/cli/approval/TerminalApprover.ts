@@ -57,13 +57,14 @@ export interface Desk {
   readonly write: (text: string) => Effect.Effect<void>
   /** A line that the person types after the question; `undefined` when nothing more comes. */
   readonly answer: Input["Service"]["answer"]
+  readonly isGone: Input["Service"]["isGone"]
   /** Notes what the person sees of files. */
   readonly shown: ShownFiles.ShownFiles
   /** What is allowed until fiberloop ends; the answer "always" adds to it. */
   readonly rules: Set<string>
 }
 
-/** Asks a person, one question at a time, while nothing else is written. */
+/** Asks a person, one question at a time, while nothing else is written. A question stays open whose terminal goes away. */
 export const make = (desk: Desk): Approver.Approver => {
   const turn = Semaphore.makeUnsafe(1)
   return {
@@ -78,15 +79,16 @@ export const make = (desk: Desk): Approver.Approver => {
 }
 
 const askPerson = Effect.fnUntraced(function*(
-  { answer, columns, paint, root, rules, shown, write }: Desk,
+  { answer, columns, isGone, paint, root, rules, shown, write }: Desk,
   { params, tool }: Approver.Question,
   rule: string | undefined
-): Effect.fn.Return<Approver.Answer> {
+): Effect.fn.Return<Approver.Answer | undefined> {
   const text = yield* Describe.describe(root, shown)(tool, params)
   yield* write(`${painted(text, tool, paint)}\n${reminder(text, columns())}`)
   for (;;) {
     const ask = write(paint.yellow(rule === undefined ? choices : `${choices}, a = ${always}`) + " › ")
     const line = yield* Effect.onInterrupt(answer(ask), () => write("\n"))
+    if (line === undefined && isGone()) return undefined
     if (line === undefined) yield* write("\n")
     const reply = read(line, rule !== undefined)
     switch (reply._tag) {

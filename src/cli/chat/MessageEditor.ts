@@ -52,7 +52,11 @@ const edited = (streams: LineStreams.Streams, past: Past): Effect.Effect<Typed> 
       history: [...past.history],
       historySize: mostRemembered,
       terminal: true
-    })
+    }).pipe(
+      // a terminal that went away takes no other mode
+      Effect.catchDefect((defect) => past.isGone ? Effect.undefined : Effect.die(defect))
+    )
+    if (editor === undefined) return ended(past)
     if (!isDumb) yield* unmarkedAtTheShell(input, output)
     const paste = yield* pasting(input)
     yield* endingAhead(input, editor)

@@ -18,6 +18,8 @@ export const longestMessage = 16 * 1024 * 1024
 export class Input extends Context.Service<Input, {
   /** whether a person types */
   readonly isTerminal: boolean
+  /** whether the terminal went away: nobody answers any more, and the end of the input is no word of anybody */
+  readonly isGone: () => boolean
   /**
    * One line typed after `ask`, which writes the question; what was typed before does not count. `undefined` at the end of
    * the input. Ctrl-C stays a signal. For terminals.

@@ -7,6 +7,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { Readable } from "node:stream"
+import { isatty } from "node:tty"
 import * as Continuation from "../chat/Continuation.ts"
 import * as MessageEditor from "../chat/MessageEditor.ts"
 import * as FileReason from "../FileReason.ts"
@@ -14,11 +15,12 @@ import { badInput, Refusal } from "../Refusal.ts"
 import { Input, longestMessage, type Typed } from "./Input.ts"
 import * as LineStreams from "./LineStreams.ts"
 
-export const make = (streams: LineStreams.Streams): Input["Service"] => {
+export const make = (streams: LineStreams.Streams, isGone = () => false): Input["Service"] => {
   // Whoever reads learns of a failed read; without a listener it would also end the process.
   streams.input.on("error", () => {})
   return {
     isTerminal: streams.isTerminal,
+    isGone,
     answer: answer(streams),
     message: streams.isTerminal ? MessageEditor.make(streams) : piped(streams)
   }
@@ -30,7 +32,7 @@ export const layer: Layer.Layer<Input> = Layer.sync(Input, () =>
     output: process.stderr,
     isTerminal: process.stdin.isTTY === true && process.stderr.isTTY === true,
     isDumb: process.env["TERM"] === "dumb"
-  }))
+  }, () => process.stdin.isTTY === true && !isatty(process.stdin.fd)))
 
 /** Only a line that is typed after the question, from its first character on, can answer it. */
 const answer = (streams: LineStreams.Streams): Input["Service"]["answer"] => (ask) =>
@@ -84,24 +86,27 @@ const brokenOff = (cause: unknown): string => {
   return `standard input cannot be read on (${why}): come back with the messages that are left`
 }
 
-/** A message, or the part of it that was read so far. Throws a refusal for one that no session could keep. */
-const bounded = (text: string): string => {
-  if (text.length > longestMessage) {
+/** Throws a refusal for a message, or a part of one, that no session could keep. */
+const checkLength = (length: number): void => {
+  if (length > longestMessage) {
     throw badInput("standard input has a message of more than 16 million characters: name a file in it instead")
   }
-  return text
 }
 
 /** The lines, each joined to those before it that end with a backslash, as at a prompt. */
 const messagesOf = async function*(input: Readable): AsyncGenerator<string, undefined> {
-  let before: string | undefined
+  let parts: Array<string> = []
+  let length = -1
   for await (const line of linesOf(input)) {
-    const { isComplete, text } = Continuation.join(before, [{ text: line, isPasted: false }], "")
-    bounded(text)
-    if (isComplete) yield text
-    before = isComplete ? undefined : text
+    const { isComplete, text } = Continuation.join(undefined, [{ text: line, isPasted: false }], "")
+    parts.push(text)
+    checkLength(length += text.length + 1)
+    if (!isComplete) continue
+    yield parts.join("\n")
+    parts = []
+    length = -1
   }
-  if (before !== undefined) yield before
+  if (parts.length > 0) yield parts.join("\n")
   return undefined
 }
 
@@ -113,7 +118,8 @@ const linesOf = async function*(input: Readable): AsyncGenerator<string, undefin
     const [first = "", ...more] = (typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true })).split(
       "\n"
     )
-    begun = bounded(begun + first)
+    begun += first
+    checkLength(begun.length)
     for (const next of more) {
       yield begun.replace(/\r$/, "")
       begun = next

@@ -38,6 +38,7 @@ const deskWith = Effect.fnUntraced(function*(paint: Paint.Paint, ...typed: Reado
     columns: () => 40,
     write: (text) => Effect.sync(() => void (seen.text += text)),
     answer: (ask) => Effect.andThen(ask, Effect.sync(() => left.shift())),
+    isGone: () => false,
     shown: ShownFiles.make(),
     rules: new Set()
   }
@@ -109,6 +110,13 @@ describe("at a terminal", () => {
       assert.match(seen.text, / › \n$/)
     }))
 
+  it.effect("a question stays open whose terminal goes away, whereas the end of the input is a no", () =>
+    Effect.gen(function*() {
+      const open = yield* deskWith(Paint.plain)
+      assert.isUndefined(yield* TerminalApprover.make({ ...open, isGone: () => true }).ask(running("ls")))
+      assert.strictEqual((yield* TerminalApprover.make(open).ask(running("ls")))?.approved, false)
+    }))
+
   it.effect("interrupting the question ends its line", () =>
     Effect.gen(function*() {
       const typing = yield* Deferred.make<void>()
@@ -120,6 +128,7 @@ describe("at a terminal", () => {
         columns: () => 40,
         write: (text) => Effect.sync(() => void (tape += text)),
         answer: (ask) => Effect.andThen(ask, Effect.andThen(Deferred.succeed(typing, undefined), Effect.never)),
+        isGone: () => false,
         shown: ShownFiles.make(),
         rules: new Set()
       })
@@ -232,6 +241,7 @@ describe("at a terminal", () => {
         columns: () => 40,
         write: () => Effect.void,
         answer: () => Effect.suspend(() => (asked++, Deferred.await(typed))),
+        isGone: () => false,
         shown: ShownFiles.make(),
         rules: new Set()
       })
@@ -258,6 +268,7 @@ describe("at a terminal", () => {
         columns: () => 40,
         write: () => Effect.sync(() => void order.push("written")),
         answer: () => Effect.succeed("y"),
+        isGone: () => false,
         shown: ShownFiles.make(),
         rules: new Set()
       })

@@ -146,6 +146,13 @@ describe("a message at a terminal", () => {
       assert.deepStrictEqual(yield* terminal.message, gone)
     }))
 
+  it.effect("is not asked for where the terminal fails as soon as it is to be edited in", () =>
+    Effect.gen(function*() {
+      const terminal = open(true)
+      Object.assign(terminal.input, { setRawMode: () => terminal.input.emit("error", hungUp) })
+      assert.deepStrictEqual(yield* terminal.message, gone)
+    }))
+
   it.effect("is not asked for once the terminal went away with an error while nobody read", () =>
     Effect.gen(function*() {
       const terminal = open(true)
