@@ -148,7 +148,7 @@ export const drive = Effect.fnUntraced(function*(
     if (aborted !== undefined) {
       Deferred.doneUnsafe(began, Effect.succeed(aborted.runId))
       end = aborted
-      yield* Effect.ignore(screen.show([aborted]))
+      yield* Effect.ignore(Effect.timeout(screen.show([aborted]), "1 second"))
     }
   }
   const course = { end, signal, hasBegun: Deferred.isDoneUnsafe(began) }
