@@ -22,13 +22,13 @@ const check = (subjects: string, every: number, options: Parameters<typeof Sweep
 it.live(
   "SQLite: wherever a process is killed, nothing is lost and nothing is done twice",
   // each death has a file of its own, so its agent finds nothing else there to take up
-  () => check("SqliteSubjects", 29, { goOn: ["recover", "hello"] }),
+  () => check("SqliteSubjects", 37, { goOn: ["recover", "hello"] }),
   limit
 )
 
 it.live(
   "Postgres: wherever a process is killed, nothing is lost and nothing is done twice",
-  () => Effect.flatMap(PgDatabases.database, (argument) => check("PgSubjects", 53, { argument })),
+  () => Effect.flatMap(PgDatabases.database, (argument) => check("PgSubjects", 61, { argument })),
   limit
 )
 
