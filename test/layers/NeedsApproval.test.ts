@@ -71,6 +71,10 @@ describe("a tool", () => {
       false,
       true
     ],
+    ["whose rule gives a promise asks", ruled((() => Promise.resolve(false)) as never), false, true],
+    ["whose rule gives an object asks", ruled((() => ({ _tag: "Succeeded", result: 1 })) as never), false, true],
+    ["whose rule's effect gives an object asks", ruled((() => Effect.succeed({ asks: false })) as never), false, true],
+    ["whose rule gives nothing asks", ruled((() => undefined) as never), false, true],
     ["whose rule dies asks", ruled(() => Effect.die("bug")), false, true],
     ["whose rule fails contrary to its type asks", ruled(() => Effect.fail("no") as never), false, true],
     ["whose rule interrupts itself asks", ruled(() => Effect.interrupt), false, true]

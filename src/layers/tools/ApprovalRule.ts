@@ -38,7 +38,7 @@ export const asks = (
       ? Effect.succeed(true)
       : Effect.flatMap(promptMessages, ({ fromMessage }) => {
         const answer = rule(params, { toolCallId: call.callId, messages: call.messages().map(fromMessage) })
-        return Foreign.isEffect(answer) ? answer : Effect.succeed(answer)
+        return Effect.map(Foreign.isEffect(answer) ? answer : Effect.succeed(answer), isYes)
       })
   const { decode, unfit } = ToolCodecs.of(tool)
   const settled = (issue: SchemaIssue.Issue) =>
@@ -61,3 +61,6 @@ export const asks = (
 }
 
 const no = Effect.succeed(false)
+
+/** A rule is the application's code, which may have no types: only its `false` is a no, not nothing, and not a promise of one. */
+const isYes = (answer: unknown): boolean => answer !== false
