@@ -135,6 +135,16 @@ it.effect("its end waits for a reconciler as long as a call may take, and other 
 describe("once its dead drive had accepted it", () => {
   const accepted = askedInTools({ _tag: "AbortRequested", reason: "requested" })
 
+  /** The run in a process that has taken it up, while the application is asked what became of its calls. */
+  const recovering = Effect.gen(function*() {
+    const store = yield* accepted
+    const { agent } = yield* TestAgent.make([], { store })
+    const { know, reached, reconcile } = yield* waitingReconciler
+    const { runs } = yield* Effect.provideService(agent.recover(), Reconciler.Reconciler, { reconcile })
+    yield* Deferred.await(reached)
+    return { know, run: runs[0]!, store }
+  })
+
   /** A process that asks a reconciler about the dead drive's call, which takes longer than the grace period. */
   const carriedOut = Effect.fnUntraced(function*(takenUp: "by recovery" | "by its request sent again") {
     const store = yield* accepted
@@ -175,13 +185,9 @@ describe("once its dead drive had accepted it", () => {
     "a store that hangs as the end is stored does not hold up another abort that comes %s what became of the call",
     (when) =>
       Effect.gen(function*() {
-        const store = yield* accepted
-        const { agent } = yield* TestAgent.make([], { store })
-        const { know, reached, reconcile } = yield* waitingReconciler
-        const { runs } = yield* Effect.provideService(agent.recover(), Reconciler.Reconciler, { reconcile })
-        yield* Deferred.await(reached)
+        const { know, run, store } = yield* recovering
         store.onAppend = () => Effect.never
-        const { abort, result } = runs[0]!
+        const { abort, result } = run
         const early = when === "while the application is asked"
         const aborting = yield* Effect.forkChild(
           early ? abort : Effect.andThen(Effect.sleep("1 second"), abort),
@@ -211,11 +217,7 @@ describe("once its dead drive had accepted it", () => {
 
   it.effect("nor does the one that was kept for it cut off what is being stored, as soon as its own grace period is over", () =>
     Effect.gen(function*() {
-      const store = yield* accepted
-      const { agent } = yield* TestAgent.make([], { store })
-      const { know, reached, reconcile } = yield* waitingReconciler
-      const { runs } = yield* Effect.provideService(agent.recover(), Reconciler.Reconciler, { reconcile })
-      yield* Deferred.await(reached)
+      const { know, run, store } = yield* recovering
       yield* TestClock.adjust("4900 millis")
       const held = TestStore.holding(() => true)
       store.onAppend = held.onAppend
@@ -223,7 +225,7 @@ describe("once its dead drive had accepted it", () => {
       yield* held.reached
       yield* TestClock.adjust("500 millis")
       yield* held.release
-      assert.strictEqual((yield* runs[0]!.result)._tag, "Aborted")
+      assert.strictEqual((yield* run.result)._tag, "Aborted")
       assert.deepStrictEqual(RunLog.outcomes(yield* store.log("s")), ["1.0 Succeeded", "1.1 Interrupted"])
     }))
 
