@@ -3,7 +3,9 @@ import { assert, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
+import * as TestClock from "effect/testing/TestClock"
 import * as Tracer from "effect/Tracer"
 import type * as Hooks from "../../src/services/Hooks.ts"
 import { ToolCall } from "../../src/services/ToolCall.ts"
@@ -11,6 +13,7 @@ import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Approvals from "../support/Approvals.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
+import * as TestStore from "../support/TestStore.ts"
 import * as Traces from "../support/Traces.ts"
 import * as Watch from "../support/Watch.ts"
 
@@ -90,7 +93,15 @@ it.effect("an abort that comes while hooks look at what is wrong with it starts 
     const { agent, ran, store } = yield* Approvals.make(turns, { agent: { hooks: [hook], toolkit: fittingLater() } })
     const { result } = yield* agent.start({ sessionId: "s", input: "go" })
     yield* Deferred.await(looks)
-    yield* agent.abort("s")
+    const held = TestStore.holding((_, events) => events.some(({ _tag }) => _tag === "AbortRequested"))
+    store.onAppend = held.onAppend
+    const aborting = yield* Effect.forkChild(agent.abort("s"), { startImmediately: true })
+    yield* held.reached
+    // the hook is done with it while the abort is being stored
+    yield* Deferred.succeed(goesOn, undefined)
+    yield* TestClock.adjust("1 millis")
+    yield* held.release
+    yield* Fiber.join(aborting)
     assert.strictEqual((yield* result)._tag, "Aborted")
     assert.deepStrictEqual([ran, RunLog.only(yield* store.log("s"), "ToolStarted")], [[], []])
   }))
