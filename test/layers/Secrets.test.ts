@@ -68,7 +68,7 @@ const chat: Way = {
       HttpClient.HttpClient,
       Effect.map(
         HttpClient.HttpClient,
-        HttpClient.mapRequest(HttpClientRequest.setHeader("x-gateway-token", secrets.header))
+        HttpClient.mapRequest(HttpClientRequest.setHeader("x-gateway", secrets.header))
       )
     ).pipe(Layer.provide(NodeHttpClient.layerUndici))
     return ModelLanguageModel.layer.pipe(
@@ -92,12 +92,15 @@ const chat: Way = {
 const refused = Sdk.apiError("invalid_request_error", repeated)
 const half = [Sdk.begin(), ...Sdk.says(0, "so")]
 
-const bridge: Way = {
+/** `headers` that its provider was made with, and that each call has. */
+const bridge = (ofProvider: Record<string, string>, ofCalls: Record<string, string>): Way => ({
   model: ({ baseUrl }) =>
     ModelAiSdk.layer({
-      model: createAnthropic({ apiKey: secrets.key, baseURL: `${baseUrl}?token=${secrets.url}` })("claude-x"),
+      model: createAnthropic({ apiKey: secrets.key, baseURL: `${baseUrl}?token=${secrets.url}`, headers: ofProvider })(
+        "claude-x"
+      ),
       settings: {
-        headers: { "x-gateway-token": secrets.header },
+        headers: ofCalls,
         stopSequences: [secrets.short],
         providerOptions: { anthropic: { metadata: { userId: secrets.setting } } }
       }
@@ -115,7 +118,9 @@ const bridge: Way = {
     "in half an answer": OpenAi.reset(Sdk.named(...half))
   },
   sent: ({ body, headers }) => [headers["x-api-key"], body.metadata.user_id, body.stop_sequences[0]]
-}
+})
+
+const gateway = { "x-gateway": secrets.header }
 
 /** A run whose second model call gets this reply: its events, and everything in logs, spans and its failure. */
 const observed = Effect.fnUntraced(function*({ calls, model }: Way, reply: OpenAi.Reply) {
@@ -152,7 +157,13 @@ const observed = Effect.fnUntraced(function*({ calls, model }: Way, reply: OpenA
 const found = (text: string) =>
   Object.entries(secrets).filter(([, secret]) => text.includes(secret)).map(([name]) => name)
 
-describe.each([["over chat completions", chat], ["over the AI SDK", bridge]] as const)("a provider %s", (_, way) => {
+describe.each(
+  [
+    ["over chat completions", chat],
+    ["over the AI SDK", bridge({}, gateway)],
+    ["over the AI SDK with headers of its own", bridge(gateway, {})]
+  ] as const
+)("a provider %s", (_, way) => {
   for (const [how, reply] of Object.entries(way.replies)) {
     it.effect(`that repeats what it was sent ${how} leaks no secret`, () =>
       Effect.gen(function*() {
@@ -160,7 +171,7 @@ describe.each([["over chat completions", chat], ["over the AI SDK", bridge]] as 
         const [first, second] = server.requests
         assert.isDefined(first)
         assert.deepStrictEqual(way.sent(first!), [secrets.key, secrets.setting, secrets.short])
-        assert.strictEqual(first?.headers["x-gateway-token"], secrets.header)
+        assert.strictEqual(first?.headers["x-gateway"], secrets.header)
         assert.include(first?.url, secrets.url)
         assert.include(second?.text, secrets.argument)
         assert.include(second?.text, secrets.word)

@@ -1,11 +1,12 @@
 /**
- * What a model of the AI SDK reveals of where it calls and with which key, so that messages can name the host and mask a key
- * that a provider echoes.
+ * What a model of the AI SDK reveals of where it calls and with which key, so that messages can name the host and mask keys
+ * and other headers that a provider echoes.
  *
  * A best effort: providers keep both in `config`, which the SDK does not promise. Headers that are made anew for each call
  * (signatures, tokens of a cloud) are not read.
  */
 import type { LanguageModelV4 } from "@ai-sdk/provider"
+import * as Echo from "../provider/Echo.ts"
 
 interface Config {
   readonly baseURL?: unknown
@@ -32,20 +33,19 @@ export const baseUrl = (model: LanguageModelV4): string | undefined => {
   return known.find((value) => typeof value === "string")
 }
 
-const isSecret = /key|auth|token|secret|cookie/i
-
-/** The values of the headers that authorise a call. */
-const ofHeaders = (headers: unknown): ReadonlyArray<string> =>
-  Object.entries(typeof headers === "object" && headers !== null ? headers : {}).flatMap(([name, value]) =>
-    typeof value === "string" && isSecret.test(name) ? [value.replace(/^(Bearer|Basic) /i, "").trim()] : []
-  )
-
 /** The parts of an address that may be secret. */
 const ofAddress = (address: string | undefined): ReadonlyArray<string> => {
   const url = address === undefined ? null : URL.parse(address)
   return url === null ? [] : [url.password, ...url.searchParams.values()]
 }
 
-/** The model's keys: in its headers, and in its address. */
-export const secrets = (model: LanguageModelV4): ReadonlyArray<string> =>
-  [...ofHeaders(valueOf(configOf(model).headers)), ...ofAddress(baseUrl(model))].filter(({ length }) => length >= 8)
+const isText = (entry: [name: string, value: unknown]): entry is [string, string] => typeof entry[1] === "string"
+
+/** What may be secret of what the model's provider was made with: in its headers, and in its address. */
+export const secrets = (model: LanguageModelV4): ReadonlyArray<string> => {
+  const headers = Object.entries(Object(valueOf(configOf(model).headers))).filter(isText)
+  return [
+    ...Echo.ofHeaders(Object.fromEntries(headers)),
+    ...ofAddress(baseUrl(model)).filter(({ length }) => length >= 8)
+  ]
+}

@@ -7,7 +7,8 @@ import * as Excerpts from "./Excerpts.ts"
 import * as Json from "./Json.ts"
 
 /** Headers that hold no secret. */
-const open = /^(accept(-encoding|-language)?|connection|content-(type|length)|host|user-agent|traceparent|b3)$/
+const open =
+  /^(accept(-encoding|-language)?|anthropic-(beta|version)|connection|content-(type|length)|host|user-agent|traceparent|b3)$/
 
 /** The parts of headers that may hold a secret: their values, and the words after a scheme (`Bearer ...`). */
 export const ofHeaders = (headers: Readonly<Record<string, string | undefined>>): ReadonlyArray<string> =>
