@@ -13,6 +13,7 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider"
 import * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
+import * as Tool from "effect/ai/Tool"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -138,7 +139,10 @@ export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effe
     const reader = answer.stream.getReader()
     // abort first: a cancelled stream may wait for a connection that only the abort closes
     yield* Effect.addFinalizer(() => Effect.andThen(abort, Effect.promise(() => reader.cancel().catch(() => {}))))
-    return Answer.parts(reader, caller, contentType, new Set(call.tools.map(({ name }) => name))).pipe(
+    const tools = new Map(
+      call.tools.map((tool) => [tool.name, Tool.isProviderDefined(tool) ? "provider" : "application"] as const)
+    )
+    return Answer.parts(reader, caller, contentType, tools).pipe(
       Stream.catch((broken) => Stream.fromEffect(failing(caller)(broken)))
     )
   }, Beginning.awaited)

@@ -1,4 +1,4 @@
-/** Tools that a provider runs itself may report an error, or be declared without schemas or not at all: the answer counts, and goes back. */
+/** Tools that a provider runs itself may report an error, be declared without schemas or not at all, or have the name of another: the answer counts, and goes back. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
@@ -171,6 +171,37 @@ describe("what a provider ran under a name that nobody declared goes back", () =
       )
       assert.deepInclude(input, { type: "item_reference", id: "mcp_1" })
     }))
+
+  it.live.each<readonly [string, object, Tool.Any]>([
+    ["arguments", { q: 1 }, Tool.make("look", { parameters: Schema.Struct({ place: Schema.String }) })],
+    ["results", {}, Tool.make("look", { success: Schema.Struct({ seen: Schema.Number }) })]
+  ])(
+    "as a tool of a server that Anthropic calls, which has the name of an application's with other %s",
+    ([, args, tool]) =>
+      Effect.gen(function*() {
+        const call = { type: "mcp_tool_use", id: "mcptoolu_1", name: "look", server_name: "docs", input: args }
+        const result = { type: "mcp_tool_result", tool_use_id: "mcptoolu_1", is_error: false, content: [] }
+        const server = yield* OpenAi.make(
+          Sdk.message("end_turn", Sdk.block(0, call), Sdk.block(1, result), Sdk.says(2, "Here.")),
+          Sdk.message("end_turn", Sdk.says(0, "Bye."))
+        )
+        const toolkit = Toolkit.make(tool as typeof Look)
+        const handlers = toolkit.toLayer({ look: () => Effect.die("asked of the application") })
+        const model = ModelAiSdk.layer({ model: Sdk.anthropic(server) })
+        const below = yield* Layer.build(Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, model, handlers))
+        const agent = yield* Agent.make({ instructions: "Look.", toolkit }).pipe(Effect.provide(below))
+        assert.strictEqual((yield* agent.run({ input: "go", sessionId: "s" })).text, "Here.")
+        yield* agent.run({ input: "and?", sessionId: "s" })
+        assert.lengthOf(server.requests, 2)
+        const sent = server.requests[1]!.body.messages[1].content
+        assert.deepStrictEqual(sent.map(({ type }: { type: string }) => type), [
+          "mcp_tool_use",
+          "mcp_tool_result",
+          "text"
+        ])
+        assert.deepInclude(sent[0], { name: "look", server_name: "docs", input: args })
+      })
+  )
 
   it.live("as the code that a search of Anthropic's runs", () =>
     Effect.gen(function*() {

@@ -20,7 +20,7 @@ import * as Stream from "effect/Stream"
 import * as AdapterErrors from "../provider/AdapterErrors.ts"
 import * as Closing from "../provider/Closing.ts"
 import type { Origin } from "../provider/Origin.ts"
-import * as UndeclaredResult from "../provider/UndeclaredResult.ts"
+import * as ProviderExecuted from "../provider/ProviderExecuted.ts"
 import * as UsedSoFar from "../provider/UsedSoFar.ts"
 import * as Container from "./Container.ts"
 import * as Failures from "./Failures.ts"
@@ -83,7 +83,7 @@ const used = ({ usage }: Finish, out: Array<Part>): void => {
   if (isCounted) out.push(UsedSoFar.part(counts))
 }
 
-const makeReader = (caller: Failures.Caller, contentType: string, tools: ReadonlySet<string>): Reader => {
+const makeReader = (caller: Failures.Caller, contentType: string, tools: ProviderExecuted.Tools): Reader => {
   const model = Metadata.nameOf(caller.model)
   let warnings: StreamStart["warnings"] = []
   let outcome: ReturnType<Reader["outcome"]>
@@ -116,7 +116,7 @@ const makeReader = (caller: Failures.Caller, contentType: string, tools: Readonl
       hasBegun = true
       const read = StreamParts.fromPart(part, model)
       if (read === undefined) return
-      out.push(read.type === "tool-result" && !tools.has(read.name) ? UndeclaredResult.part(read) : read)
+      out.push(ProviderExecuted.is(read, tools) ? ProviderExecuted.part(read) : read)
     }
   }
 
@@ -148,14 +148,14 @@ const pullFrom = (
   )
 
 /**
- * The parts of a stream of this content type, as they arrive; results of other tools than `tools` in a form that effect/ai can read
- * (`UndeclaredResult`).
+ * The parts of a stream of this content type, as they arrive; what the provider executed itself, where effect/ai could not read it, in
+ * a form that it can (`ProviderExecuted`).
  */
 export const parts = (
   given: ReadableStreamDefaultReader<LanguageModelV4StreamPart>,
   caller: Failures.Caller,
   contentType: string,
-  tools: ReadonlySet<string>
+  tools: ProviderExecuted.Tools
 ): Stream.Stream<Part, Failures.Broken> => {
   const pull = pullFrom(given)
   const reader = makeReader(caller, contentType, tools)

@@ -8,7 +8,7 @@ import type * as Tool from "effect/ai/Tool"
 import type * as Schema from "effect/Schema"
 import type * as Message from "../../run/Message.ts"
 import type * as Model from "../../services/Model.ts"
-import * as UndeclaredResult from "../provider/UndeclaredResult.ts"
+import * as ProviderExecuted from "../provider/ProviderExecuted.ts"
 import * as UsedSoFar from "../provider/UsedSoFar.ts"
 
 export type StreamPart = Response.StreamPart<Record<string, Tool.Any>, "deferred">
@@ -63,8 +63,8 @@ export const fromPart = (part: StreamPart): Model.ModelPart => {
     case "finish":
       return { type: "finish", reason: part.reason, usage: usageOf(part.usage) }
     case "response-metadata": {
-      const undeclared = UndeclaredResult.read(part)
-      if (undeclared !== undefined) return annotated({ type: "tool-result", ...undeclared.result }, undeclared)
+      const executed = ProviderExecuted.read(part)
+      if (executed !== undefined) return annotated(executed.part, executed)
       const used = UsedSoFar.read(part)
       return {
         type: "response",
