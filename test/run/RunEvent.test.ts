@@ -97,3 +97,32 @@ describe("kinds", () => {
     assert.deepStrictEqual(deltas, ["TextDelta", "ReasoningDelta", "ToolParamsDelta"])
   })
 })
+
+describe("what an end says of its run", () => {
+  const claims = {
+    isCrash: RunEvent.isCrash,
+    isOfDead: RunEvent.isOfDead,
+    isDeath: RunEvent.isDeath,
+    isLeft: RunEvent.isLeft,
+    isOver: RunEvent.isOver,
+    isUnwanted: RunEvent.isUnwanted
+  }
+
+  it.each<readonly [string, Draft.Placed, ReadonlyArray<keyof typeof claims>]>([
+    ["crashed", { ...Draft.aborted, reason: "crashed" }, ["isCrash", "isOfDead", "isDeath", "isLeft", "isUnwanted"]],
+    ["shutdown", { ...Draft.aborted, reason: "shutdown" }, ["isLeft", "isUnwanted"]],
+    ["consumer", { ...Draft.aborted, reason: "consumer" }, ["isOver", "isUnwanted"]],
+    ["forked", { ...Draft.aborted, reason: "forked" }, ["isOver", "isUnwanted"]],
+    ["requested", Draft.aborted, ["isOver"]],
+    ["of a store that did not answer", Draft.failed("StoreUnavailable"), ["isDeath", "isLeft", "isUnwanted"]],
+    ["of another failure", Draft.failed("Authentication"), ["isOver"]],
+    ["crashLoop", { ...Draft.limited(), reason: "crashLoop" }, ["isOfDead", "isOver"]],
+    ["of another limit", Draft.limited(), ["isOver"]],
+    ["suspended", Draft.suspended, ["isUnwanted"]],
+    ["completed", Draft.completed(), ["isOver"]]
+  ])("%s", (_, draft, expected) => {
+    const [event] = Draft.log(draft)
+    const holding = Object.entries(claims).filter(([, holds]) => holds(event as RunEvent.End))
+    assert.deepStrictEqual<unknown>(holding.map(([claim]) => claim), expected)
+  })
+})
