@@ -7,6 +7,7 @@
  * `RunState` and `Transcript`.
  */
 import * as Schema from "effect/Schema"
+import type * as Delivery from "./Delivery.ts"
 import { Durable } from "./DurableEvent.ts"
 import * as RunError from "./RunError.ts"
 import type { Totals } from "./Totals.ts"
@@ -47,20 +48,26 @@ export const isDelta = (event: RunEvent): event is Delta => (event as { readonly
 export const isEnd = (event: RunEvent): event is End => ends.has(event._tag)
 
 /*
- * What ends say of their run:
+ * What ends say of their run, which is left (`isLeft`) where `leftBy` says by what:
  *
- *                               isCrash  isOfDead  isDeath  isLeft  isOver  isUnwanted
- *     RunAborted crashed           x        x         x        x                x
- *     RunAborted shutdown                                      x                x
- *     RunAborted consumer                                              x        x
- *     RunAborted requested                                             x
- *     RunFailed, the store's                          x        x                x
- *     RunFailed otherwise                                              x
- *     RunLimited crashLoop                  x                          x
- *     RunLimited otherwise                                             x
- *     RunSuspended                                                              x
- *     RunCompleted                                                     x
+ *                                isCrash  isOfDead  isDeath  leftBy   isOver  isUnwanted
+ *     RunAborted crashed            x        x         x     process             x
+ *     RunAborted shutdown                                    process             x
+ *     RunAborted consumer, forked                                     x          x
+ *     RunAborted requested                                            x
+ *     RunFailed, the store's                           x     store               x
+ *     RunFailed otherwise                                             x
+ *     RunLimited crashLoop                   x                        x
+ *     RunLimited otherwise                                            x
+ *     RunSuspended                                                               x
+ *     RunCompleted                                                    x
  */
+
+/** As far as it says what becomes of the run; a drive asks that before it writes one. */
+type Ending =
+  | { readonly _tag: "RunCompleted" | "RunLimited" | "RunSuspended" }
+  | Pick<Extract<End, { readonly _tag: "RunAborted" }>, "_tag" | "reason">
+  | { readonly _tag: "RunFailed"; readonly error: RunError.RunError | RunError.Stored }
 
 /** Whether a drive died: the next one takes up its turn and its calls. */
 export const isCrash = (end: End | undefined): boolean => end?._tag === "RunAborted" && end.reason === "crashed"
@@ -68,24 +75,27 @@ export const isCrash = (end: End | undefined): boolean => end?._tag === "RunAbor
 /** Whether the end was written by whoever found that the drive had died, and not by the drive itself. */
 export const isOfDead = (end: End): boolean => isCrash(end) || (end._tag === "RunLimited" && end.reason === "crashLoop")
 
-/** Whether a drive failed since its store did not answer. */
-const isOfStore = (end: End): boolean => end._tag === "RunFailed" && RunError.isStoreAway(end.error)
-
 /** Whether what a drive worked with was gone, its process or its store, unexpectedly: a run that goes on may meet that again. */
-export const isDeath = (end: End): boolean => isCrash(end) || isOfStore(end)
+export const isDeath = (end: End): boolean => isCrash(end) || leftBy(end) === "store"
 
 /**
- * Whether a drive ended only with its process, which died or was shut down, or its store: nobody wanted the run to end. The next one takes
- * up the calls that have no outcome.
+ * What was gone so that a drive ended, though nobody wanted the run to end: its process, which died or was shut down, or its store.
+ * Such a run goes on by itself, and the next drive takes up the calls that have no outcome.
  */
-export const isLeft = (end: End): boolean => isDeath(end) || (end._tag === "RunAborted" && end.reason === "shutdown")
+export const leftBy = (end: Ending): Delivery.Left | undefined => {
+  if (end._tag === "RunAborted") return end.reason === "crashed" || end.reason === "shutdown" ? "process" : undefined
+  return end._tag === "RunFailed" && RunError.isStoreAway(end.error) ? "store" : undefined
+}
+
+/** Whether a run with this end goes on by itself. */
+export const isLeft = (end: Ending): boolean => leftBy(end) !== undefined
 
 /** Whether a run with this end is over: only a `resume` continues it, not recovery, nor people's answers. */
 export const isOver = (end: End): boolean => end._tag !== "RunSuspended" && !isLeft(end)
 
 /** Whether a run stopped where nobody wanted it to end: the call that it works for goes on with it. */
 export const isUnwanted = (end: End): boolean =>
-  end._tag === "RunSuspended" || isOfStore(end) || (end._tag === "RunAborted" && end.reason !== "requested")
+  end._tag === "RunSuspended" || leftBy(end) === "store" || (end._tag === "RunAborted" && end.reason !== "requested")
 
 /** `seq` of the inputs that wait on after an end that a drive wrote itself. */
 export const keptBy = (end: End): ReadonlyArray<number> => "kept" in end ? end.kept ?? [] : []

@@ -104,17 +104,31 @@ describe("what an end says of its run", () => {
     isOfDead: RunEvent.isOfDead,
     isDeath: RunEvent.isDeath,
     isLeft: RunEvent.isLeft,
+    byProcess: (end: RunEvent.End) => RunEvent.leftBy(end) === "process",
+    byStore: (end: RunEvent.End) => RunEvent.leftBy(end) === "store",
     isOver: RunEvent.isOver,
     isUnwanted: RunEvent.isUnwanted
   }
 
   it.each<readonly [string, Draft.Placed, ReadonlyArray<keyof typeof claims>]>([
-    ["crashed", { ...Draft.aborted, reason: "crashed" }, ["isCrash", "isOfDead", "isDeath", "isLeft", "isUnwanted"]],
-    ["shutdown", { ...Draft.aborted, reason: "shutdown" }, ["isLeft", "isUnwanted"]],
+    ["crashed", { ...Draft.aborted, reason: "crashed" }, [
+      "isCrash",
+      "isOfDead",
+      "isDeath",
+      "isLeft",
+      "byProcess",
+      "isUnwanted"
+    ]],
+    ["shutdown", { ...Draft.aborted, reason: "shutdown" }, ["isLeft", "byProcess", "isUnwanted"]],
     ["consumer", { ...Draft.aborted, reason: "consumer" }, ["isOver", "isUnwanted"]],
     ["forked", { ...Draft.aborted, reason: "forked" }, ["isOver", "isUnwanted"]],
     ["requested", Draft.aborted, ["isOver"]],
-    ["of a store that did not answer", Draft.failed("StoreUnavailable"), ["isDeath", "isLeft", "isUnwanted"]],
+    ["of a store that did not answer", Draft.failed("StoreUnavailable"), [
+      "isDeath",
+      "isLeft",
+      "byStore",
+      "isUnwanted"
+    ]],
     ["of another failure", Draft.failed("Authentication"), ["isOver"]],
     ["crashLoop", { ...Draft.limited(), reason: "crashLoop" }, ["isOfDead", "isOver"]],
     ["of another limit", Draft.limited(), ["isOver"]],

@@ -6,11 +6,13 @@
  */
 import * as Cause from "effect/Cause"
 import * as RunError from "../../run/RunError.ts"
+import * as RunEvent from "../../run/RunEvent.ts"
 import type * as Env from "../env/Env.ts"
 import type * as Opening from "../open/Opening.ts"
 import type * as Ended from "../turn/Ended.ts"
 import type * as Ending from "./Ending.ts"
-import * as Live from "./Live.ts"
+import type * as Live from "./Live.ts"
+import * as Stop from "./Stop.ts"
 
 /** What a drive that has its session works with, and the session as it was found. */
 export interface Taken {
@@ -41,7 +43,8 @@ export const firstEventOf = (
 /** Why a run never began. */
 export const refusalOf = ({ runId, stopped }: Live.Live, cause: Failure): RunError.RunError => {
   if (!Cause.hasInterruptsOnly(cause)) return RunError.fromCause(cause)
-  return Live.isShutdown(stopped) ? RunError.shuttingDown : RunError.abortedBeforeStart(runId)
+  const isShutdown = stopped !== undefined && RunEvent.leftBy(stopped) === "process"
+  return isShutdown ? RunError.shuttingDown : RunError.abortedBeforeStart(runId)
 }
 
 /**
@@ -60,13 +63,12 @@ export const endingOf = ({ journal }: Env.Env, { stopped }: Live.Live, cause: Fa
   const { abortRequested } = journal.state
   const failed = (error: RunError.RunError): Ending.Ending => {
     // what its store ends goes on by itself: not where somebody wanted the end
-    const wanted = RunError.isStoreAway(error) ? abortRequested ?? Live.wanted(stopped) : undefined
+    const wanted = RunError.isStoreAway(error) ? abortRequested ?? Stop.wanted(stopped) : undefined
     return wanted === undefined ? { _tag: "RunFailed", error } : { _tag: "RunAborted", reason: wanted }
   }
   // an interruption that nobody here asked for came from inside: a model or a strategy interrupted itself
   if (!Cause.hasInterruptsOnly(cause) || stopped === undefined) return failed(RunError.fromCause(cause))
-  if (stopped._tag === "Failed") return failed(stopped.error)
-  if (stopped._tag === "Duration") return { _tag: "RunLimited", reason: "duration" }
+  if (stopped._tag === "RunFailed") return failed(stopped.error)
   // an abort that was announced is what happened, even if another reason came before it was carried out
-  return { _tag: "RunAborted", reason: abortRequested ?? stopped.reason }
+  return stopped._tag === "RunAborted" ? { ...stopped, reason: abortRequested ?? stopped.reason } : stopped
 }

@@ -8,9 +8,8 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import type * as Delivery from "../../run/Delivery.ts"
 import * as RunError from "../../run/RunError.ts"
-import type * as RunEvent from "../../run/RunEvent.ts"
+import * as RunEvent from "../../run/RunEvent.ts"
 import * as RunState from "../../run/RunState.ts"
 import * as RunStatus from "../../run/RunStatus.ts"
 import * as Usage from "../../run/Usage.ts"
@@ -26,13 +25,11 @@ import * as CurrentModel from "../turn/CurrentModel.ts"
 import type * as Ended from "../turn/Ended.ts"
 import * as SoFar from "../turn/SoFar.ts"
 import type * as Live from "./Live.ts"
+import type * as Stop from "./Stop.ts"
 import * as Stoppable from "./Stoppable.ts"
 import * as Telling from "./Telling.ts"
 
-export type Ending =
-  | Ended.Ended
-  | { readonly _tag: "RunAborted"; readonly reason: RunEvent.AbortedReason }
-  | { readonly _tag: "RunFailed"; readonly error: RunError.RunError }
+export type Ending = Ended.Ended | Stop.Stop
 
 /**
  * Settles what does not go on, writes the end, gives the session back, shows the end, and tells those who wait. Called by code that
@@ -79,7 +76,8 @@ const seal = (
 /** Settles what does not go on, and records the end. */
 const record = (env: Env.Env, live: Live.Live, ending: Ending): void => {
   const { journal } = env
-  const left = leaves(ending)
+  // what was said to a run that goes on by itself waits until then, and so do its calls
+  const left = RunEvent.leftBy(ending)
   const waiting = env.inbox.close(journal, ending._tag, left).map(({ seq }) => seq)
   if (left !== undefined) Unsettled.settleLost(env)
   // a suspended run keeps its questions open
@@ -102,12 +100,6 @@ const record = (env: Env.Env, live: Live.Live, ending: Ending): void => {
       ? { _tag: "RunFailed", error: RunError.toStored(ending.error), ...kept, ...end }
       : { ...ending, ...kept, ...end }
   )
-}
-
-/** What the run is left by, if it goes on by itself after this end: what was said to it waits until then, and so do its calls. */
-const leaves = (ending: Ending): Delivery.Left | undefined => {
-  if (ending._tag === "RunAborted") return ending.reason === "shutdown" ? "process" : undefined
-  return ending._tag === "RunFailed" && RunError.isStoreAway(ending.error) ? "store" : undefined
 }
 
 /** What the model call under way has used, which no event of its own says. */

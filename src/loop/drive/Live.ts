@@ -20,8 +20,8 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Pointer from "../../run/Pointer.ts"
-import * as RunError from "../../run/RunError.ts"
-import type * as RunEvent from "../../run/RunEvent.ts"
+import type * as RunError from "../../run/RunError.ts"
+import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunInput from "../../run/RunInput.ts"
 import * as RunResult from "../../run/RunResult.ts"
 import type * as RunState from "../../run/RunState.ts"
@@ -38,12 +38,7 @@ import type * as Observing from "../observe/Observing.ts"
 import * as Answering from "../round/Answering.ts"
 import type * as AgentRuns from "./AgentRuns.ts"
 import * as Hearing from "./Hearing.ts"
-
-/** Why a run was cut off from outside. */
-type Stop =
-  | { readonly _tag: "Abort"; readonly reason: RunEvent.AbortedReason }
-  | { readonly _tag: "Duration" }
-  | { readonly _tag: "Failed"; readonly error: RunError.RunError }
+import * as Stop from "./Stop.ts"
 
 export class Live implements Runs.LiveRun {
   readonly runId: string
@@ -71,7 +66,7 @@ export class Live implements Runs.LiveRun {
   /** what its turns work with, while they are taken */
   env: Env.Env | undefined
   /** the first reason to cut the run off */
-  stopped: Stop | undefined
+  stopped: Stop.Stop | undefined
   /** set where an abort waits for the first event: no turn begins after that; completes once the abort is announced */
   abortDue: Deferred.Deferred<void> | undefined
   /** where an abort that a dead drive had accepted is all that follows: the application says what became of calls, or that is stored */
@@ -167,7 +162,7 @@ export class Live implements Runs.LiveRun {
 
   /** A failed write ends the run, even one of an input or an answer. */
   #fail(error: RunError.RunError): Effect.Effect<void> {
-    return Effect.sync(() => cutOff(this, { _tag: "Failed", error }))
+    return Effect.sync(() => cutOff(this, { _tag: "RunFailed", error }))
   }
 
   /**
@@ -199,8 +194,8 @@ export class Live implements Runs.LiveRun {
   #carryOut(since: Live["closing"]): Effect.Effect<void> {
     // the application may take its time to say what became of calls: cut off here, the next drive would only ask it again
     if (this.closing === "asking" || this.closing !== since) return Effect.void
-    const cut = () => cutOff(this, requested)
-    const isStopped = this.stopped !== undefined && !goesOn(this.stopped)
+    const cut = () => cutOff(this, Stop.requested)
+    const isStopped = this.stopped !== undefined && !RunEvent.isLeft(this.stopped)
     if (this.env === undefined || isStopped) return Effect.sync(cut)
     if (this.#isAnnounced) return Effect.void
     this.#isAnnounced = true
@@ -211,7 +206,7 @@ export class Live implements Runs.LiveRun {
 
   /** Cuts off as soon as it is called; returns the wait for the end. */
   end(reason: RunEvent.AbortedReason): Effect.Effect<void> {
-    cutOff(this, { _tag: "Abort", reason })
+    cutOff(this, { _tag: "RunAborted", reason })
     return this.#over()
   }
 
@@ -229,21 +224,11 @@ export class Live implements Runs.LiveRun {
   }
 }
 
-export const requested: Stop = { _tag: "Abort", reason: "requested" }
-
-/** What this cuts off is taken up by another process. */
-export const isShutdown = (stop: Stop | undefined): boolean => stop?._tag === "Abort" && stop.reason === "shutdown"
-
-/** What this cuts off goes on by itself later. */
-export const goesOn = (stop: Stop): boolean =>
-  isShutdown(stop) || (stop._tag === "Failed" && RunError.isStoreAway(stop.error))
-
-/** Why somebody who wanted the run to end has cut it off. */
-export const wanted = (stop: Stop | undefined): RunEvent.AbortedReason | undefined =>
-  stop?._tag === "Abort" && !isShutdown(stop) ? stop.reason : undefined
-
 /** Cuts the run off, whatever it is doing, and takes no more answers; the first reason counts. */
-export const cutOff = (live: Pick<Live, "stopped" | "interrupt"> & Partial<Pick<Live, "env">>, stop: Stop): void => {
+export const cutOff = (
+  live: Pick<Live, "stopped" | "interrupt"> & Partial<Pick<Live, "env">>,
+  stop: Stop.Stop
+): void => {
   live.stopped ??= stop
   live.env?.waitingCalls.close()
   live.interrupt?.()

@@ -11,6 +11,7 @@ import * as Option from "effect/Option"
 import * as Detached from "../../services/fibers/Detached.ts"
 import * as Grace from "../../services/Grace.ts"
 import * as Live from "./Live.ts"
+import * as Stop from "./Stop.ts"
 
 type Interruptible = Pick<Live.Live, "stopped" | "interrupt">
 
@@ -76,7 +77,7 @@ const settled = <A, E>(
   }
   return Effect.matchCauseEffect(Effect.interruptible(endedOrCutOff), {
     onFailure: () => {
-      Live.cutOff(live, { _tag: "Abort", reason: "shutdown" })
+      Live.cutOff(live, Stop.shutdown)
       return goOn()
     },
     onSuccess: goOn

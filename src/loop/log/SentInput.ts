@@ -95,7 +95,7 @@ const deliveries = (
     if (event.seq < seq || !RunEvent.isEnd(event)) return undefined
     if (RunEvent.isOfDead(event)) return Delivery.kept("process")
     if (!RunEvent.keptBy(event).includes(seq)) return Delivery.notDeliveredBefore(event._tag)
-    return Delivery.kept(RunEvent.isDeath(event) ? "store" : "process")
+    return Delivery.kept(RunEvent.leftBy(event) ?? "process")
   }
   return Stream.filter(Stream.map(events, of), (delivery) => delivery !== undefined)
 }

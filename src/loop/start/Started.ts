@@ -7,7 +7,7 @@ import * as Channel from "effect/Channel"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type * as RunError from "../../run/RunError.ts"
-import type * as RunEvent from "../../run/RunEvent.ts"
+import * as RunEvent from "../../run/RunEvent.ts"
 import type * as Runs from "../../services/Runs.ts"
 import * as Live from "../drive/Live.ts"
 import * as Reading from "../log/Reading.ts"
@@ -33,7 +33,7 @@ export const leave = ({ isAttached, run }: Started): Effect.Effect<void> => {
 const endBelow = (run: Live.Live, around: Runs.LiveRun | undefined): Effect.Effect<void> => {
   const stop = around instanceof Live.Live ? around.stopped : undefined
   // the first reason counts
-  if (stop !== undefined && Live.goesOn(stop)) Live.cutOff(run, stop)
+  if (stop !== undefined && RunEvent.isLeft(stop)) Live.cutOff(run, stop)
   return run.end("consumer")
 }
 
