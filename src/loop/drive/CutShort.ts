@@ -9,7 +9,6 @@ import * as RunError from "../../run/RunError.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as Env from "../env/Env.ts"
 import type * as Opening from "../open/Opening.ts"
-import type * as Ended from "../turn/Ended.ts"
 import type * as Ending from "./Ending.ts"
 import type * as Live from "./Live.ts"
 import * as Stop from "./Stop.ts"
@@ -22,22 +21,25 @@ export interface Taken {
 
 type Failure = Cause.Cause<RunError.RunError>
 
+/** A run that is to have an end. */
+interface Begun {
+  readonly env: Env.Env
+  /** its first event is stored, and who waits for that is still to be told */
+  readonly isUntold: boolean
+}
+
 /**
- * How far the first event of a run got: `told` to those who wait for it; `stored`, where the drive was cut off before the store
- * said so; `pending` with the store, which may or may not have it; or `nowhere`. An end follows in all cases but the last.
+ * What is to end, by how far the first event of a run got: those who wait for it were told; it is stored, and the drive was cut off
+ * before the store said so; or the store may have it or not. Nothing where it is nowhere.
  */
-export const firstEventOf = (
-  { env }: Live.Live,
-  taken: Taken | undefined,
-  cause: Failure
-): "told" | "stored" | "pending" | "nowhere" => {
-  if (env !== undefined) return "told"
-  if (taken === undefined) return "nowhere"
+export const begunOf = ({ env }: Live.Live, taken: Taken | undefined, cause: Failure): Begun | undefined => {
+  if (env !== undefined) return { env, isUntold: false }
+  if (taken === undefined) return undefined
   const { env: { journal }, found: { session, state } } = taken
-  if (session.head() > state.seq) return "stored"
+  if (session.head() > state.seq) return { env: taken.env, isUntold: true }
   const { drive, runId } = journal.state
   const isRecorded = runId !== state.runId || drive > state.drive
-  return isRecorded && Cause.hasInterruptsOnly(cause) ? "pending" : "nowhere"
+  return isRecorded && Cause.hasInterruptsOnly(cause) ? { env: taken.env, isUntold: false } : undefined
 }
 
 /** Why a run never began. */
@@ -45,17 +47,6 @@ export const refusalOf = ({ runId, stopped }: Live.Live, cause: Failure): RunErr
   if (!Cause.hasInterruptsOnly(cause)) return RunError.fromCause(cause)
   const isShutdown = stopped !== undefined && RunEvent.leftBy(stopped) === "process"
   return isShutdown ? RunError.shuttingDown : RunError.abortedBeforeStart(runId)
-}
-
-/**
- * How a drive ends whose turns ended by themselves. If an abort was accepted but not carried out by then, a run that would wait for
- * people is aborted all the same: otherwise it would go on with their answers.
- */
-export const endedBy = ({ journal }: Env.Env, ended: Ended.Ended): Ending.Ending => {
-  const { abortRequested } = journal.state
-  return ended._tag === "RunSuspended" && abortRequested !== undefined
-    ? { _tag: "RunAborted", reason: abortRequested }
-    : ended
 }
 
 /** How a drive ends whose turns did not end by themselves: by what broke them, or by what cut them off. */

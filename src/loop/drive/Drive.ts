@@ -228,13 +228,13 @@ const end = (driving: Driving, exit: Exit.Exit<Worked, RunError.RunError>): Effe
   if (Exit.isSuccess(exit)) {
     return exit.value._tag === "Replay"
       ? Effect.andThen(release(driving), Telling.replay(live, exit.value.past))
-      : finish(taken!.env, CutShort.endedBy(taken!.env, exit.value))
+      : finish(taken!.env, Ending.endedBy(taken!.env, exit.value))
   }
   const { cause } = exit
-  const firstEvent = CutShort.firstEventOf(live, taken, cause)
-  if (taken === undefined || firstEvent === "nowhere") {
+  const begun = CutShort.begunOf(live, taken, cause)
+  if (begun === undefined) {
     return Effect.andThen(release(driving), Telling.refuse(live, CutShort.refusalOf(live, cause)))
   }
-  if (firstEvent === "stored") live.began(taken.env)
-  return finish(taken.env, CutShort.endingOf(taken.env, live, cause))
+  if (begun.isUntold) live.began(begun.env)
+  return finish(begun.env, CutShort.endingOf(begun.env, live, cause))
 }

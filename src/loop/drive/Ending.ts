@@ -32,6 +32,17 @@ import * as Telling from "./Telling.ts"
 export type Ending = Ended.Ended | Stop.Stop
 
 /**
+ * How a drive ends whose turns ended by themselves. If an abort was accepted but not carried out by then, a run that would wait for
+ * people is aborted all the same: otherwise it would go on with their answers.
+ */
+export const endedBy = ({ journal }: Env.Env, ended: Ended.Ended): Ending => {
+  const { abortRequested } = journal.state
+  return ended._tag === "RunSuspended" && abortRequested !== undefined
+    ? { _tag: "RunAborted", reason: abortRequested }
+    : ended
+}
+
+/**
  * Settles what does not go on, writes the end, gives the session back, shows the end, and tells those who wait. Called by code that
  * the drive's fiber runs.
  */
