@@ -36,7 +36,7 @@ import * as Closing from "./Closing.ts"
 import * as CutShort from "./CutShort.ts"
 import * as DurationLimit from "./DurationLimit.ts"
 import * as Ending from "./Ending.ts"
-import * as Live from "./Live.ts"
+import type * as Live from "./Live.ts"
 import * as Stop from "./Stop.ts"
 import * as Stoppable from "./Stoppable.ts"
 import * as Telling from "./Telling.ts"
@@ -73,7 +73,7 @@ export const drive = (
 ): Effect.Effect<void> =>
   Effect.uninterruptible(Effect.suspend(() => {
     live.agentRuns.all.add(live)
-    if (AgentRuns.isClosed(live.agentRuns)) Live.cutOff(live, Stop.shutdown)
+    if (AgentRuns.isClosed(live.agentRuns)) Stop.cutOff(live, Stop.shutdown)
     const leftBehind = new LeftBehind.LeftBehind()
     const beginning: Beginning = { services, request, live, forget, leftBehind, scope: Scope.makeUnsafe() }
     const whole = Effect.flatMapEager(observe(beginning), (observing) => {
@@ -215,7 +215,7 @@ const abortAsDue = (
       Effect.flatMap((mayAsk) => Unsettled.settleAfter(env, "aborted", mayAsk))
     ),
     Effect.suspend(() => {
-      Live.cutOff(live, Stop.requested)
+      Stop.cutOff(live, Stop.requested)
       return Effect.never
     })
   )

@@ -9,7 +9,7 @@ import type * as Fiber from "effect/Fiber"
 import * as RunState from "../../run/RunState.ts"
 import * as Detached from "../../services/fibers/Detached.ts"
 import type * as Journal from "../log/Journal.ts"
-import * as Live from "./Live.ts"
+import type * as Live from "./Live.ts"
 import * as Stop from "./Stop.ts"
 
 /**
@@ -28,7 +28,7 @@ const leftOf = (journal: Journal.Journal, maxDuration: number): number =>
 const hold = (journal: Journal.Journal, live: Live.Live, maxDuration: number): Effect.Effect<void> =>
   Effect.suspend(() => {
     const left = leftOf(journal, maxDuration)
-    if (left <= 0) return Effect.sync(() => Live.cutOff(live, Stop.timeIsOver))
+    if (left <= 0) return Effect.sync(() => Stop.cutOff(live, Stop.timeIsOver))
     // the time of a run that waits for people stands still
     const pause = journal.state.waitingSince === undefined ? Effect.sleep(Duration.millis(left)) : journal.goesOn
     return Effect.andThen(pause, hold(journal, live, maxDuration))

@@ -10,7 +10,7 @@
  *        +--it cannot begin, or is in the log already--> Over <--its end is told-------+
  *
  * Over: `Telling` has taken the run off `agentRuns` and completed `ended` and, where that was still open, `firstEvent`; `waiting` is set
- * before. A defect of ours leads there from any state. In any state `cutOff` sets `stopped`, for good, and calls what
+ * before. A defect of ours leads there from any state. In any state `Stop.cutOff` sets `stopped`, for good, and calls what
  * `Stoppable` has put in `interrupt`, which is set while a part of the drive is waited for. Unbegun, an abort that a log may have to
  * show sets `abortDue` first; once the run has begun, its drive settles what is open, and then cuts itself off.
  *
@@ -162,7 +162,7 @@ export class Live implements Runs.LiveRun {
 
   /** A failed write ends the run, even one of an input or an answer. */
   #fail(error: RunError.RunError): Effect.Effect<void> {
-    return Effect.sync(() => cutOff(this, { _tag: "RunFailed", error }))
+    return Effect.sync(() => Stop.cutOff(this, { _tag: "RunFailed", error }))
   }
 
   /**
@@ -194,7 +194,7 @@ export class Live implements Runs.LiveRun {
   #carryOut(since: Live["closing"]): Effect.Effect<void> {
     // the application may take its time to say what became of calls: cut off here, the next drive would only ask it again
     if (this.closing === "asking" || this.closing !== since) return Effect.void
-    const cut = () => cutOff(this, Stop.requested)
+    const cut = () => Stop.cutOff(this, Stop.requested)
     const isStopped = this.stopped !== undefined && !RunEvent.isLeft(this.stopped)
     if (this.env === undefined || isStopped) return Effect.sync(cut)
     if (this.#isAnnounced) return Effect.void
@@ -206,7 +206,7 @@ export class Live implements Runs.LiveRun {
 
   /** Cuts off as soon as it is called; returns the wait for the end. */
   end(reason: RunEvent.AbortedReason): Effect.Effect<void> {
-    cutOff(this, { _tag: "RunAborted", reason })
+    Stop.cutOff(this, { _tag: "RunAborted", reason })
     return this.#over()
   }
 
@@ -222,14 +222,4 @@ export class Live implements Runs.LiveRun {
   #over(): Effect.Effect<void> {
     return this.isOver() ? Effect.void : Effect.asVoid(Effect.exit(Deferred.await(this.ended)))
   }
-}
-
-/** Cuts the run off, whatever it is doing, and takes no more answers; the first reason counts. */
-export const cutOff = (
-  live: Pick<Live, "stopped" | "interrupt"> & Partial<Pick<Live, "env">>,
-  stop: Stop.Stop
-): void => {
-  live.stopped ??= stop
-  live.env?.waitingCalls.close()
-  live.interrupt?.()
 }

@@ -2,7 +2,7 @@
  * Parts of a drive that a stop can cut off, although the drive itself is not interrupted: it has an end to write. The waits for
  * them can be interrupted, whatever fiber the drive is on.
  *
- * Does not own why a run is cut off (`Live`), nor what follows then (`CutShort`).
+ * Does not own why a run is cut off (`Stop`), nor what follows then (`CutShort`).
  */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -10,10 +10,7 @@ import type * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Detached from "../../services/fibers/Detached.ts"
 import * as Grace from "../../services/Grace.ts"
-import * as Live from "./Live.ts"
 import * as Stop from "./Stop.ts"
-
-type Interruptible = Pick<Live.Live, "stopped" | "interrupt">
 
 /**
  * Runs a part of the drive where `cutOff` can interrupt it, and returns its exit; a part that cannot be interrupted is left behind
@@ -21,7 +18,7 @@ type Interruptible = Pick<Live.Live, "stopped" | "interrupt">
  * code that the drive's fiber runs; the part begins with the call.
  */
 export const run = <A, E>(
-  live: Interruptible,
+  live: Stop.Interruptible,
   self: Effect.Effect<A, E>,
   grace: () => number = once
 ): Effect.Effect<Exit.Exit<A, E>> =>
@@ -34,7 +31,7 @@ const interrupted = Exit.interrupt()
 
 /** Awaits a fiber that goes on by itself, but once the run is cut off only for the grace period; then its exit is `late`. */
 export const patiently = <A, E, E2>(
-  live: Interruptible,
+  live: Stop.Interruptible,
   fiber: Fiber.Fiber<A, E>,
   late: E2
 ): Effect.Effect<Exit.Exit<A, E | E2>> => settled<A, E | E2>(live, fiber, Exit.fail(late), once, false)
@@ -44,7 +41,7 @@ export const patiently = <A, E, E2>(
  * cutting the run off interrupts the fiber.
  */
 const settled = <A, E>(
-  live: Interruptible,
+  live: Stop.Interruptible,
   fiber: Fiber.Fiber<A, E>,
   late: Exit.Exit<A, E>,
   grace: () => number,
@@ -77,7 +74,7 @@ const settled = <A, E>(
   }
   return Effect.matchCauseEffect(Effect.interruptible(endedOrCutOff), {
     onFailure: () => {
-      Live.cutOff(live, Stop.shutdown)
+      Stop.cutOff(live, Stop.shutdown)
       return goOn()
     },
     onSuccess: goOn

@@ -10,6 +10,7 @@ import type * as RunError from "../../run/RunError.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as Runs from "../../services/Runs.ts"
 import * as Live from "../drive/Live.ts"
+import * as Stop from "../drive/Stop.ts"
 import * as Reading from "../log/Reading.ts"
 
 /** A run that was started here, or an existing one that is attached to, which is somebody else's to abort. */
@@ -33,7 +34,7 @@ export const leave = ({ isAttached, run }: Started): Effect.Effect<void> => {
 const endBelow = (run: Live.Live, around: Runs.LiveRun | undefined): Effect.Effect<void> => {
   const stop = around instanceof Live.Live ? around.stopped : undefined
   // the first reason counts
-  if (stop !== undefined && RunEvent.isLeft(stop)) Live.cutOff(run, stop)
+  if (stop !== undefined && RunEvent.isLeft(stop)) Stop.cutOff(run, stop)
   return run.end("consumer")
 }
 

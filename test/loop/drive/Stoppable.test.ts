@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
-import * as Live from "../../../src/loop/drive/Live.ts"
+import type * as Live from "../../../src/loop/drive/Live.ts"
 import * as Stop from "../../../src/loop/drive/Stop.ts"
 import * as Stoppable from "../../../src/loop/drive/Stoppable.ts"
 
@@ -44,7 +44,7 @@ describe("a part of a drive", () => {
           Stoppable.run(
             going,
             Effect.suspend(() => {
-              Live.cutOff(going, Stop.timeIsOver)
+              Stop.cutOff(going, Stop.timeIsOver)
               return Effect.never
             })
           )
@@ -59,7 +59,7 @@ describe("a part of a drive", () => {
   it.effect("is not begun when it was cut off before", () =>
     Effect.gen(function*() {
       const going = live()
-      Live.cutOff(going, Stop.timeIsOver)
+      Stop.cutOff(going, Stop.timeIsOver)
       let isBegun = false
       const exit = yield* Stoppable.run(going, Effect.sync(() => isBegun = true))
       assert.isTrue(Exit.hasInterrupts(exit))
@@ -73,7 +73,7 @@ describe("a part of a drive", () => {
       const stuck = Effect.uninterruptible(Effect.sleep("9 seconds"))
       const drive = yield* Effect.forkChild(Stoppable.run(going, stuck, () => times), { startImmediately: true })
       times = 2
-      Live.cutOff(going, Stop.timeIsOver)
+      Stop.cutOff(going, Stop.timeIsOver)
       yield* TestClock.adjust("8999 millis")
       assert.isUndefined(drive.pollUnsafe())
       yield* TestClock.adjust("1 millis")
