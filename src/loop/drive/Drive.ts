@@ -9,7 +9,6 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
-import { identity } from "effect/Function"
 import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
 import * as RunError from "../../run/RunError.ts"
@@ -32,7 +31,6 @@ import * as Unsettled from "../round/Unsettled.ts"
 import * as Ended from "../turn/Ended.ts"
 import * as Turn from "../turn/Turn.ts"
 import * as AgentRuns from "./AgentRuns.ts"
-import * as Closing from "./Closing.ts"
 import * as CutShort from "./CutShort.ts"
 import * as DurationLimit from "./DurationLimit.ts"
 import * as Ending from "./Ending.ts"
@@ -156,10 +154,11 @@ const prepared = (
         return Effect.succeed(found)
       }
       const isAborting = AfterCrash.onlyAborts(request, found)
-      if (isAborting && live.aborting !== undefined && found.state.openCalls.length > 0) {
-        Deferred.doneUnsafe(live.aborting, Exit.void)
+      if (isAborting && found.state.openCalls.length > 0) {
+        Deferred.doneUnsafe(live.onlyAborts, Exit.void)
       }
-      return AfterCrash.recovered(services, request, found, live.budget, isAborting ? Closing.around(live) : identity)
+      return AfterCrash.recovered(services, request, found, live.budget, (asking) =>
+        isAborting ? live.abortRequest.around(asking) : asking)
     }
   )
 
@@ -189,10 +188,11 @@ const underWay = (
   driving.taken = { env, found }
   return Effect.flatMap(FirstEvent.write(env, found.begin, request.brief), () => {
     // those who wait for the first event go on within this: what they answer would not count
-    if (live.abortDue !== undefined) env.waitingCalls.close()
+    const { due } = live.abortRequest
+    if (due !== undefined) env.waitingCalls.close()
     live.began(env, isParked)
     if (live.stopped !== undefined) return Effect.interrupt
-    if (live.abortDue !== undefined) return abortAsDue(driving, env, live.abortDue, found.state)
+    if (due !== undefined) return abortAsDue(driving, env, due, found.state)
     if (isParked) return Effect.succeed(Ended.limited({ reason: "crashLoop" }))
     driving.timer = DurationLimit.start(env.journal, live)
     return Turn.takeTurns(env)

@@ -11,21 +11,20 @@
  *
  * Over: `Telling` has taken the run off `agentRuns` and completed `ended` and, where that was still open, `firstEvent`; `waiting` is set
  * before. A defect of ours leads there from any state. In any state `Stop.cutOff` sets `stopped`, for good, and calls what
- * `Stoppable` has put in `interrupt`, which is set while a part of the drive is waited for. Unbegun, an abort that a log may have to
- * show sets `abortDue` first; once the run has begun, its drive settles what is open, and then cuts itself off.
+ * `Stoppable` has put in `interrupt`, which is set while a part of the drive is waited for.
  *
- * Does not own the work of the drive (`Drive`), its end (`Ending`), nor which runs live here (`Runs`).
+ * Does not own the work of the drive (`Drive`), its end (`Ending`), what comes before a requested abort cuts it off (`AbortRequest`), nor
+ * which runs live here (`Runs`).
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Pointer from "../../run/Pointer.ts"
 import type * as RunError from "../../run/RunError.ts"
-import * as RunEvent from "../../run/RunEvent.ts"
+import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunInput from "../../run/RunInput.ts"
 import * as RunResult from "../../run/RunResult.ts"
 import type * as RunState from "../../run/RunState.ts"
-import * as Grace from "../../services/Grace.ts"
 import type * as Runs from "../../services/Runs.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import * as Budget from "../env/Budget.ts"
@@ -36,6 +35,7 @@ import * as Feed from "../log/Feed.ts"
 import * as Questions from "../log/Questions.ts"
 import type * as Observing from "../observe/Observing.ts"
 import * as Answering from "../round/Answering.ts"
+import * as AbortRequest from "./AbortRequest.ts"
 import type * as AgentRuns from "./AgentRuns.ts"
 import * as Hearing from "./Hearing.ts"
 import * as Stop from "./Stop.ts"
@@ -50,8 +50,11 @@ export class Live implements Runs.LiveRun {
   readonly budget: Budget.Budget
   /** completes once the drive's first event is stored, or fails with why there is none */
   readonly firstEvent = Deferred.makeUnsafe<void, RunError.RunError>()
-  /** of a run that was found, and of no other: completes once nothing but an abort follows, where calls were left open */
-  readonly aborting: Deferred.Deferred<void> | undefined
+  /** found in its log, and not asked for by a caller */
+  readonly isFound: boolean
+  /** completes once nothing but an abort that a dead drive had accepted follows, where that left calls open */
+  readonly onlyAborts = Deferred.makeUnsafe<void>()
+  readonly abortRequest = new AbortRequest.AbortRequest(this)
   readonly ended = Deferred.makeUnsafe<RunResult.RunResult<unknown>, RunError.RunError>()
   /** hold the run until its end is told */
   readonly agentRuns: AgentRuns.AgentRuns
@@ -67,16 +70,11 @@ export class Live implements Runs.LiveRun {
   env: Env.Env | undefined
   /** the first reason to cut the run off */
   stopped: Stop.Stop | undefined
-  /** set where an abort waits for the first event: no turn begins after that; completes once the abort is announced */
-  abortDue: Deferred.Deferred<void> | undefined
-  /** where an abort that a dead drive had accepted is all that follows: the application says what became of calls, or that is stored */
-  closing: "asking" | "storing" | undefined
   /** the state of a run that is suspended with calls that wait for other runs */
   waiting: RunState.RunState | undefined
   /** interrupts the part of the drive under way */
   interrupt: (() => void) | undefined
   readonly #store: SessionStore.Store
-  #isAnnounced = false
   /** set once something is sent from elsewhere */
   #hearing: Hearing.Hearing | undefined
 
@@ -96,7 +94,7 @@ export class Live implements Runs.LiveRun {
     this.caller = settings.callAround?.call
     this.agent = brief.agent
     this.input = begin.input
-    this.aborting = DriveRequest.isFound(begin) ? Deferred.makeUnsafe() : undefined
+    this.isFound = DriveRequest.isFound(begin)
   }
 
   get begun() {
@@ -165,61 +163,24 @@ export class Live implements Runs.LiveRun {
     return Effect.sync(() => Stop.cutOff(this, { _tag: "RunFailed", error }))
   }
 
-  /**
-   * A requested abort is stored once, before it is carried out, also where a shutdown or a failing store is cutting the run off, as
-   * long as no end is being written; a store that does not take it does not hold it up. All other reasons cut off at once.
-   */
+  /** A requested abort is stored before it is carried out (`AbortRequest`). All other reasons cut off at once. */
   abort(reason: RunEvent.AbortedReason): Effect.Effect<void> {
-    return reason === "requested" ? this.#request(this.aborting !== undefined) : Effect.suspend(() => this.end(reason))
+    return reason === "requested" ? this.abortRequest.ask(this.isFound) : Effect.suspend(() => this.end(reason))
   }
 
   /** Somebody who knows the run from its log wants it aborted. */
   abortAsked(): Effect.Effect<void> {
-    return this.#request(true)
-  }
-
-  #request(isInLog: boolean): Effect.Effect<void> {
-    const accepted = Effect.suspend(() => {
-      const { closing } = this
-      if (closing === undefined && (!isInLog || this.env !== undefined)) return this.#carryOut(closing)
-      // an abort before the first event is not stored, and the run would be found again: it waits, for the grace period
-      this.abortDue ??= Deferred.makeUnsafe()
-      return Effect.andThen(Grace.within(this.begun), Effect.suspend(() => this.#carryOut(closing)))
-    })
-    // an interrupted caller has announced the abort or has not: the next caller does not wait for one that never comes
-    return Effect.andThen(Effect.uninterruptible(accepted), Effect.suspend(() => this.#over()))
-  }
-
-  /** Announces a requested abort, and cuts the run off, or leaves that to its drive, or to who asks anew after `since`. */
-  #carryOut(since: Live["closing"]): Effect.Effect<void> {
-    // the application may take its time to say what became of calls: cut off here, the next drive would only ask it again
-    if (this.closing === "asking" || this.closing !== since) return Effect.void
-    const cut = () => Stop.cutOff(this, Stop.requested)
-    const isStopped = this.stopped !== undefined && !RunEvent.isLeft(this.stopped)
-    if (this.env === undefined || isStopped) return Effect.sync(cut)
-    if (this.#isAnnounced) return Effect.void
-    this.#isAnnounced = true
-    const { abortDue } = this
-    const announced = Grace.within(Effect.suspend(() => this.#announce()))
-    return Effect.map(announced, abortDue === undefined ? cut : () => Deferred.doneUnsafe(abortDue, Exit.void))
+    return this.abortRequest.ask(true)
   }
 
   /** Cuts off as soon as it is called; returns the wait for the end. */
   end(reason: RunEvent.AbortedReason): Effect.Effect<void> {
     Stop.cutOff(this, { _tag: "RunAborted", reason })
-    return this.#over()
+    return this.over()
   }
 
-  /** Stores that an abort was accepted, unless the run has ended by itself. Answers after that would not count. */
-  #announce(): Effect.Effect<void> {
-    if (this.env === undefined) return Effect.void
-    const { journal, waitingCalls } = this.env
-    waitingCalls.close()
-    journal.record({ _tag: "AbortRequested", reason: "requested" })
-    return Effect.ignore(journal.commit)
-  }
-
-  #over(): Effect.Effect<void> {
+  /** Waits for its end. */
+  over(): Effect.Effect<void> {
     return this.isOver() ? Effect.void : Effect.asVoid(Effect.exit(Deferred.await(this.ended)))
   }
 }

@@ -72,11 +72,11 @@ const attach = (live: Runs.LiveRun, request: DriveRequest.DriveRequest): Started
 const begun = (run: Live.Live): Started.Starting => {
   const started = { run, isAttached: false } as const
   // a store that answers at once leaves nothing to wait for
-  const { aborting, firstEvent: { effect } } = run
+  const { firstEvent: { effect }, isFound, onlyAborts } = run
   if (effect !== undefined) return Effect.mapEager(effect, () => started)
-  return aborting === undefined
-    ? Effect.onInterrupt(Effect.interruptible(Effect.as(run.begun, started)), () => Started.leave(started))
-    : Effect.interruptible(Effect.as(Effect.raceFirst(run.begun, Deferred.await(aborting)), started))
+  return isFound
+    ? Effect.interruptible(Effect.as(Effect.raceFirst(run.begun, Deferred.await(onlyAborts)), started))
+    : Effect.onInterrupt(Effect.interruptible(Effect.as(run.begun, started)), () => Started.leave(started))
 }
 
 /** Replays a run that has ended, even while another run has the session. */
