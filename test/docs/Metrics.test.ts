@@ -47,6 +47,7 @@ const moved = Effect.gen(function*() {
     agent.denied,
     agent.expired,
     agent.unanswered,
+    agent.lost("StoreUnavailable"),
     ended.count,
     ended.duration,
     model.settled.count,

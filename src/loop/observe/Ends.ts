@@ -8,6 +8,9 @@ export const of = (end: RunEvent.End): { readonly end: string; readonly reason: 
   reason: RunEvent.reasonOf(end)
 })
 
+/** The same of a drive whose end is not in the store, by the tag of its error. */
+export const lost = (tag: string): ReturnType<typeof of> => ({ end: "failed", reason: tag })
+
 /** Both as one name: `completed stop`. */
 export const named = (event: RunEvent.End): string => {
   const { end, reason } = of(event)

@@ -59,10 +59,11 @@ class Meter implements Sink.Sink {
     }
   }
 
-  close(): void {
+  close(_: unknown, lost: string | undefined): void {
     this.#isOver = true
     for (const callId of this.#waiting?.keys() ?? []) this.#answered(callId)
     this.#live(false)
+    if (lost !== undefined) this.#agent.lost(lost)(1, this.#target)
   }
 
   #live(isNow: boolean): void {

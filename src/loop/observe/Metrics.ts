@@ -17,6 +17,7 @@ const tokens = [1, 4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_57
 
 const runs = Family.counter("fiberloop.runs", "Drives of runs that ended")
 const live = Family.gauge("fiberloop.runs.live", "Runs that are live in this process")
+const lost = Family.counter("fiberloop.runs.lost", "Drives of runs whose end the store did not take")
 const runDuration = Family.histogram(
   "fiberloop.run.duration",
   "Duration of a drive, without the time spent waiting for people",
@@ -41,6 +42,8 @@ export const ofAgent = Family.once((agent) => {
       const [end = "", reason = ""] = how.split(" ")
       return { count: runs({ ...attributes, end, reason }), duration: runDuration({ ...attributes, end }) }
     }),
+    /** by the tag of the error */
+    lost: Family.once((error) => lost({ ...attributes, [Conventions.errorType]: error })),
     waiting: approvalsWaiting(attributes),
     asked: approvalsAsked(attributes),
     approved: approvals({ ...attributes, answer: "approved" }),

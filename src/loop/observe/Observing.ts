@@ -6,12 +6,14 @@
  */
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import type * as Exit from "effect/Exit"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
 import type { Json } from "effect/Schema"
 import type * as Tracer from "effect/Tracer"
 import type * as Pointer from "../../run/Pointer.ts"
 import type * as RunError from "../../run/RunError.ts"
+import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as Observers from "../../services/Observers.ts"
@@ -39,6 +41,8 @@ export class Observing implements Publisher {
   readonly #watching: Watching.Watching
   #sinks: Array<Sink.Sink>
   #broken: Array<Sink.Sink> | undefined
+  /** the drive has begun, and has no end yet */
+  #isOpen = false
 
   constructor(of: Observed, runSpan: RunSpan.RunSpan) {
     const { sink, span } = runSpan
@@ -83,6 +87,7 @@ export class Observing implements Publisher {
         this.#drop(at)
       }
     }
+    if (only === undefined) this.#isOpen = isOpenAfter(events, this.#isOpen)
     this.#of.feed.publish(events, only)
   }
 
@@ -92,10 +97,11 @@ export class Observing implements Publisher {
    */
   end(result: Exit.Exit<unknown, RunError.RunError>): Effect.Effect<void> {
     const sinks = this.#sinks
-    for (const sink of this.#broken ?? []) closeBroken(sink, result)
+    const lost = this.#isOpen ? tagOf(result) : undefined
+    for (const sink of this.#broken ?? []) closeBroken(sink, result, lost)
     for (let at = sinks.length - 1; at >= 0; at--) {
       try {
-        sinks[at]!.close?.(result)
+        sinks[at]!.close?.(result, lost)
         if (sinks[at]!.seesLate !== true) sinks.splice(at, 1)
       } catch {
         this.#drop(at)
@@ -115,13 +121,20 @@ export class Observing implements Publisher {
 }
 
 /** Ends what the sink has begun: a span, or the count of a live run. */
-const closeBroken = (sink: Sink.Sink, result: Exit.Exit<unknown, RunError.RunError>): void => {
+const closeBroken = (sink: Sink.Sink, ...how: Parameters<Sink.Close>): void => {
   try {
-    sink.close?.(result)
+    sink.close?.(...how)
   } catch {
     // the warning already says that it broke
   }
 }
+
+/** A drive begins with the first event that is stored, and its end is the last one. */
+const isOpenAfter = (events: FeedReader.Events, isOpen: boolean): boolean =>
+  !RunEvent.isEnd(events[events.length - 1]!) && (isOpen || events.some(RunEvent.isDurable))
+
+const tagOf = (result: Exit.Exit<unknown, RunError.RunError>): string | undefined =>
+  Option.getOrUndefined(Exit.findErrorOption(result))?.reason._tag
 
 /** The clock that a drive is observed by, where telemetry goes, and the application's observers. */
 interface Means {

@@ -10,6 +10,7 @@ import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
 import * as Message from "../../run/Message.ts"
 import type * as Pointer from "../../run/Pointer.ts"
+import type * as RunError from "../../run/RunError.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as RecordContent from "../../services/RecordContent.ts"
@@ -49,8 +50,8 @@ const seen = (drive: Sink.Drive, model: Message.ModelRef, clock: Clock.Clock): E
         span.attribute(Conventions.conversationId, drive.sessionId)
         span.attribute(Conventions.runId, drive.runId)
       })
-      const close = closing(span, clock, fiber.getRef(RecordContent.RecordContent))
-      const made = { span, sink: { name: "spans", see: see(span, drive, clock), close } }
+      const sink = new Seeing(span, drive, clock, fiber.getRef(RecordContent.RecordContent))
+      const made = { span, sink }
       return broken === undefined ? Effect.succeed(made) : Effect.as(broken, made)
     })
   )
@@ -85,27 +86,53 @@ class Unseen extends Tracer.NativeSpan {
   override event(): void {}
 }
 
-const closing = (span: Tracer.Span, clock: Clock.Clock, hasContent: boolean): Sink.Close => (result) => {
-  const error = Option.map(Exit.findErrorOption(result), ({ reason }) => reason)
-  try {
-    if (Option.isSome(error)) span.attribute(Conventions.errorType, error.value._tag)
-  } finally {
-    const exit = Option.isSome(error) ? Exit.fail(Spans.failureOf(error.value, hasContent)) : Exit.void
-    span.end(clock.currentTimeNanosUnsafe(), exit)
+/** Puts on the span what the drive publishes, and ends it with the drive. */
+class Seeing implements Sink.Sink {
+  readonly name = "spans"
+  readonly #span: Tracer.Span
+  readonly #drive: Sink.Drive
+  readonly #clock: Clock.Clock
+  readonly #hasContent: boolean
+  #usage = Usage.zero
+
+  constructor(span: Tracer.Span, drive: Sink.Drive, clock: Clock.Clock, hasContent: boolean) {
+    this.#span = span
+    this.#drive = drive
+    this.#clock = clock
+    this.#hasContent = hasContent
   }
-}
 
-const see = (span: Tracer.Span, drive: Sink.Drive, clock: Clock.Clock): Sink.See => {
-  let usage = Usage.zero
-  const tell = (name: string, attributes: Record<string, unknown>) =>
-    span.event(`fiberloop.${name}`, clock.currentTimeNanosUnsafe(), attributes)
+  see(events: ReadonlyArray<RunEvent.RunEvent>): void {
+    for (const event of events) this.#one(event)
+  }
 
-  const one = (event: RunEvent.RunEvent) => {
+  close(result: Exit.Exit<unknown, RunError.RunError>, lost: string | undefined): void {
+    const error = Option.map(Exit.findErrorOption(result), ({ reason }) => reason)
+    try {
+      if (Option.isSome(error)) this.#span.attribute(Conventions.errorType, error.value._tag)
+      if (lost !== undefined) this.#ended(Ends.lost(lost))
+    } finally {
+      const exit = Option.isSome(error) ? Exit.fail(Spans.failureOf(error.value, this.#hasContent)) : Exit.void
+      this.#span.end(this.#clock.currentTimeNanosUnsafe(), exit)
+    }
+  }
+
+  #ended({ end, reason }: ReturnType<typeof Ends.of>): void {
+    this.#span.attribute(Conventions.end, end)
+    this.#span.attribute(Conventions.endReason, reason)
+    Chat.tellUsage(this.#span, this.#usage)
+  }
+
+  #tell(name: string, attributes: Record<string, unknown>): void {
+    this.#span.event(`fiberloop.${name}`, this.#clock.currentTimeNanosUnsafe(), attributes)
+  }
+
+  #one(event: RunEvent.RunEvent): void {
     const spent = RunEvent.spentBy(event)
-    if (spent !== undefined) usage = Usage.add(usage, spent)
+    if (spent !== undefined) this.#usage = Usage.add(this.#usage, spent)
     switch (event._tag) {
       case "RetryScheduled":
-        return tell("retry", {
+        return this.#tell("retry", {
           [Conventions.turn]: event.turn,
           [Conventions.attempt]: event.attempt,
           [Conventions.errorType]: event.error._tag,
@@ -113,43 +140,37 @@ const see = (span: Tracer.Span, drive: Sink.Drive, clock: Clock.Clock): Sink.See
           "fiberloop.retry.source": event.source
         })
       case "ModelSwitched":
-        return tell("model_switched", {
+        return this.#tell("model_switched", {
           [Conventions.turn]: event.turn,
           from: Message.modelName(event.from),
           to: Message.modelName(event.to)
         })
       case "ContextCompacted":
-        return tell("compacted", { strategy: event.strategy, before: event.before, after: event.after })
+        return this.#tell("compacted", { strategy: event.strategy, before: event.before, after: event.after })
       case "CompactionDiscarded":
-        return tell("compaction_failed", {
+        return this.#tell("compaction_failed", {
           [Conventions.inputTokens]: event.usage.inputTokens,
           [Conventions.outputTokens]: event.usage.outputTokens
         })
       case "NoticeAdded":
-        return tell("notice", { kind: event.kind })
+        return this.#tell("notice", { kind: event.kind })
       case "ApprovalRequested":
-        return tell("approval_requested", {
-          [Conventions.toolName]: Sink.toolName(drive, event.tool),
+        return this.#tell("approval_requested", {
+          [Conventions.toolName]: Sink.toolName(this.#drive, event.tool),
           [Conventions.toolCallId]: event.callId
         })
       case "ApprovalResolved":
-        return tell("approval_resolved", { [Conventions.toolCallId]: event.callId, approved: event.approved })
+        return this.#tell("approval_resolved", { [Conventions.toolCallId]: event.callId, approved: event.approved })
       case "AbortRequested":
-        return tell("abort_requested", { reason: event.reason })
+        return this.#tell("abort_requested", { reason: event.reason })
       case "RunCompleted":
       case "RunLimited":
       case "RunSuspended":
       case "RunFailed":
-      case "RunAborted": {
-        const { end, reason } = Ends.of(event)
-        span.attribute(Conventions.end, end)
-        span.attribute(Conventions.endReason, reason)
-        Chat.tellUsage(span, usage)
-        return undefined
-      }
+      case "RunAborted":
+        return this.#ended(Ends.of(event))
       default:
         return undefined
     }
   }
-  return (events) => events.forEach(one)
 }

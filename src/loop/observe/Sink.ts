@@ -6,7 +6,8 @@ import type * as RunEvent from "../../run/RunEvent.ts"
 
 /** Sees all events in order, except arrays of nothing but deltas. */
 export type See = (events: Arr.NonEmptyReadonlyArray<RunEvent.RunEvent>) => void
-export type Close = (result: Exit.Exit<unknown, RunError.RunError>) => void
+/** `lost` is the tag of the error, where the drive had begun and its end is not in the store. */
+export type Close = (result: Exit.Exit<unknown, RunError.RunError>, lost: string | undefined) => void
 
 export interface Sink {
   /** what it is, in the plural, for a warning in the logs */

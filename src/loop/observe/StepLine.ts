@@ -24,6 +24,9 @@ export const of = (event: RunEvent.RunEvent, position: Position): string | undef
   return fields === undefined ? undefined : format(fields(event as never, position))
 }
 
+/** Of the end of a drive that the store has no end of, by the tag of its error. */
+export const ofLost = (tag: string): string => format({ ...Ends.lost(tag) })
+
 /** In the order of the line; what is undefined is left out. */
 type Fields = Readonly<Record<string, string | number | undefined>>
 

@@ -55,7 +55,8 @@ export const make = (
         // a message may settle calls of the run before it
         write(RunEvent.isDurable(event) ? event.runId : drive.runId, StepLine.of(event, position))
       }
-    }
+    },
+    close: (_, lost) => write(drive.runId, lost === undefined ? undefined : StepLine.ofLost(lost))
   }
 }
 

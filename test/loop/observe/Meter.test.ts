@@ -83,13 +83,25 @@ describe("runs", () => {
       assert.strictEqual(yield* live, `runs.live{${tested}} 0`)
     }))
 
-  it.effect("are no longer live when the store refuses their end", () =>
+  it.effect("are lost, and no longer live, when the store refuses their end", () =>
     Effect.gen(function*() {
       const measured = Measured.make()
       const store = yield* TestStore.make(TestStore.failing((n) => n > 1))
       const { agent } = yield* TestAgent.make([ScriptedModel.text("a")], { store })
       yield* within(measured)(Effect.exit(agent.run({ input: "go" })))
-      assert.deepStrictEqual(yield* measured.read(/^fiberloop\.runs/), [`runs.live{${tested}} 0`])
+      assert.deepStrictEqual(yield* measured.read(/^fiberloop\.runs/), [
+        `runs.live{${tested}} 0`,
+        `runs.lost{${tested},type=StoreUnavailable} 1`
+      ])
+    }))
+
+  it.effect("are not lost when the store refuses their first event, as they have not begun", () =>
+    Effect.gen(function*() {
+      const measured = Measured.make()
+      const store = yield* TestStore.make(TestStore.failing(() => true))
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("a")], { store })
+      yield* within(measured)(Effect.exit(agent.run({ input: "go" })))
+      assert.deepStrictEqual(yield* measured.read(/^fiberloop\.runs/), [])
     }))
 
   it.effect("that died are counted by whatever finds them", () =>
@@ -142,6 +154,7 @@ describe("runs", () => {
       assert.deepStrictEqual(yield* measured.read(/runs|waiting|tokens/), [
         `approvals.waiting{${tested}} 0`,
         `runs.live{${tested}} 0`,
+        `runs.lost{${tested},type=StoreUnavailable} 1`,
         `runs{${tested},end=suspended,reason=approval} 1`,
         "tokens{name=chat,name=scripted,model=scripted,kind=input} 10",
         "tokens{name=chat,name=scripted,model=scripted,kind=output} 5"
@@ -465,7 +478,7 @@ describe("what a drive publishes is counted once:", () => {
   it.effect("what comes after the result is known, as neither live nor waiting", () =>
     Effect.gen(function*() {
       const { meter, read } = published([Drafts.notice("go on")])
-      meter.close?.(Exit.void)
+      meter.close?.(Exit.void, undefined)
       meter.see?.(Drafts.log(Drafts.started("go"), Drafts.approvalRequested("1.0")))
       assert.deepStrictEqual(yield* read(/waiting|live/), [])
     }))
@@ -497,7 +510,7 @@ describe("what a drive publishes is counted once:", () => {
         Drafts.settled("1.2", { _tag: "NotExecuted", reason: "aborted" })
       ], asked.length)
       assert.deepStrictEqual(yield* read(/waiting/), ["approvals.waiting{name=test/Agent} 1"])
-      meter.close?.(Exit.die("whatever it was"))
+      meter.close?.(Exit.die("whatever it was"), undefined)
       assert.deepStrictEqual(yield* read(/waiting|live/), [
         "approvals.waiting{name=test/Agent} 0",
         "runs.live{name=test/Agent} 0"

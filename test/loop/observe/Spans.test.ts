@@ -20,6 +20,7 @@ import { RecordContent } from "../../../src/services/RecordContent.ts"
 import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
 import * as Hang from "../../support/Hang.ts"
 import * as TestAgent from "../../support/TestAgent.ts"
+import * as TestStore from "../../support/TestStore.ts"
 import * as Traces from "../../support/Traces.ts"
 
 const agentSpan = "invoke_agent test/Tested"
@@ -174,6 +175,26 @@ describe("a run's span", () => {
       const drives = traces.spans.filter(({ name }) => name === agentSpan)
       assert.deepStrictEqual(drives.map(({ attributes }) => attributes.get("gen_ai.usage.input_tokens")), [10, 200])
       assert.deepStrictEqual(drives.map((span) => Traces.above(traces, span)), [["app"], ["app"]])
+    }))
+
+  it.effect("of a drive that lost its store says how it ended, and what it spent", () =>
+    Effect.gen(function*() {
+      const traces = Traces.make()
+      // the answer is stored, its outcome is not
+      const store = yield* TestStore.make((append) =>
+        append.events.some(({ _tag }) => _tag === "ToolSettled" || _tag === "RunFailed")
+          ? Effect.fail(TestStore.unavailable)
+          : append.store
+      )
+      const { agent } = yield* TestAgent.make([TestAgent.work(1)], { store })
+      yield* Effect.provideService(Effect.exit(agent.run({ input: "go" })), Tracer.Tracer, traces.tracer)
+      const { attributes } = traces.named(agentSpan)
+      assert.deepStrictEqual(
+        ["fiberloop.run.end", "fiberloop.run.reason", "error.type", "gen_ai.usage.input_tokens"].map((name) =>
+          attributes.get(name)
+        ),
+        ["failed", "StoreUnavailable", "StoreUnavailable", 10]
+      )
     }))
 
   it.effect("of an exporter that breaks is incomplete, which is reported once, and the run does not notice", () =>

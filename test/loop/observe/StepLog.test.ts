@@ -20,6 +20,7 @@ import * as Overflows from "../../support/Overflows.ts"
 import * as Shrinking from "../../support/Shrinking.ts"
 import * as Suspended from "../../support/Suspended.ts"
 import * as TestAgent from "../../support/TestAgent.ts"
+import * as TestStore from "../../support/TestStore.ts"
 import * as Watch from "../../support/Watch.ts"
 
 const busy = ScriptedModel.fail(
@@ -145,6 +146,14 @@ it.effect("a turn that begins again with a smaller context counts its attempts a
     const lines = yield* linesBy(made.agent.run({ runId: "r", input: "go", history: Shrinking.history(40) }))
     const calling = "run=r status=calling turn=1/20 attempt=1/4"
     assert.deepStrictEqual(lines.filter((line) => line.includes("status=calling")), [calling, calling])
+  }))
+
+it.effect("the end of a drive that lost its store is a debug line", () =>
+  Effect.gen(function*() {
+    const store = yield* TestStore.make(TestStore.failing((n) => n > 1))
+    const { agent } = yield* TestAgent.make([ScriptedModel.text("a")], { store })
+    const lines = yield* linesBy(Effect.exit(agent.run({ sessionId: "s", runId: "r1", input: "go" })))
+    assert.strictEqual(lines.at(-1), "run=r1 end=failed reason=StoreUnavailable")
   }))
 
 it.effect("a run does not notice that its logger breaks", () =>
