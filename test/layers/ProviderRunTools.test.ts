@@ -1,4 +1,7 @@
-/** Tools that a provider runs itself may report an error, be declared without schemas or not at all, or have the name of another: the answer counts, and goes back. */
+/**
+ * Tools that a provider runs itself may report an error, be declared without schemas or not at all, or have the name of an
+ * application's: the answer counts, and goes back.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"

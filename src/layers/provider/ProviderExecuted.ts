@@ -5,26 +5,13 @@
  */
 import type * as Response from "effect/ai/Response"
 import type * as Schema from "effect/Schema"
+import type * as Model from "../../services/Model.ts"
 import * as Json from "./Json.ts"
 
 type Part = Response.ToolCallPartEncoded | Response.ToolResultPartEncoded
 
-/** What is kept of it, as a `Model` tells it. */
-type Kept =
-  | {
-    readonly type: "tool-call"
-    readonly id: string
-    readonly name: string
-    readonly params: Schema.Json
-    readonly providerExecuted: true
-  }
-  | {
-    readonly type: "tool-result"
-    readonly id: string
-    readonly name: string
-    readonly result: Schema.Json
-    readonly isFailure: boolean
-  }
+/** What is kept of it. */
+type Kept = Extract<Model.ModelPart, { readonly type: "tool-call" | "tool-result" }>
 
 const kept = (part: Part): Kept => {
   const { id, name } = part
