@@ -32,7 +32,7 @@ export const cleanJson = (value: Json): Json => {
  * and results are. Saves writing them as JSON; others may still be clean.
  */
 const isFlat = (value: Json): boolean => {
-  if (value === null || typeof value !== "object") return typeof value !== "number" || isJsonNumber(value)
+  if (value === null || typeof value !== "object") return typeof value === "string" || isCleanLeaf(value)
   if (Array.isArray(value)) return false
   const node = value as { readonly [key: string]: unknown }
   try {
@@ -58,24 +58,29 @@ const isJsonNumber = (value: number): boolean => Number.isFinite(value) && !Obje
 
 /**
  * A part as it can be stored, which is as it will be read back: what is nested too deeply is replaced by words that say so, and what
- * JSON cannot say is what its JSON says.
+ * JSON cannot say is what its JSON says: of arguments no members, of a result `null`.
  */
 export const writable = (part: Message.AssistantPart): Message.AssistantPart => {
   const given = part.type === "tool-call" ? part.params : part.type === "tool-result" ? part.result : null
   if (part.metadata === undefined && isFlat(given)) return part
-  const text = write(part)
+  const isSaid = isSayable(given)
+  const text = isSaid ? write(part) : undefined
   if (text !== undefined) return JSON.parse(text) as Message.AssistantPart
   const { metadata, ...rest } = part
   const kept = write(metadata) === undefined ? rest : part
   switch (kept.type) {
     case "tool-call":
-      return { ...kept, params: readBack(kept.params) }
+      return { ...kept, params: isSaid ? readBack(kept.params) : {} }
     case "tool-result":
-      return { ...kept, result: readBack(kept.result) }
+      return { ...kept, result: isSaid ? readBack(kept.result) : null }
     default:
       return kept
   }
 }
+
+/** Whether JSON has a word for it: of what has none, it leaves the member out. */
+const isSayable = (value: unknown): boolean =>
+  value !== undefined && typeof value !== "function" && typeof value !== "symbol"
 
 const readBack = (value: Json): Json => {
   const text = write(value)

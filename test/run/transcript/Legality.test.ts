@@ -25,6 +25,24 @@ describe("a part that can be stored", () => {
     }
   })
 
+  it.each<unknown>([undefined, () => 1, Symbol("a")])(
+    "has no arguments, and no result, where JSON has no word for them: %o",
+    (value) => {
+      for (const metadata of [undefined, { some: 1 }, { some: 1n as unknown as Schema.Json }]) {
+        const given = metadata === undefined ? {} : { metadata }
+        const kept = metadata?.some === 1 ? { metadata } : {}
+        assert.deepStrictEqual<unknown>(Legality.writable({ ...call(value), ...given }), { ...call({}), ...kept })
+        assert.deepStrictEqual<unknown>(Legality.writable({ ...result(value), ...given }), { ...result(null), ...kept })
+      }
+    }
+  )
+
+  it("has words in place of a number that is too large for JSON", () => {
+    for (const part of [Legality.writable(call(5n)), Legality.writable(result(5n))]) {
+      assert.deepStrictEqual(JSON.parse(JSON.stringify(part)), part)
+    }
+  })
+
   it.each<unknown>([
     { n: 1, name: "a", is: true, not: null },
     {},
