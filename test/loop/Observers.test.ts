@@ -37,6 +37,9 @@ const seenBy = (name: string) => {
   }
 }
 
+const textOf = (events: ReadonlyArray<RunEvent.RunEvent>): string =>
+  events.map((event) => event._tag === "TextDelta" ? event.delta : "").join("")
+
 /** What is warned of in a run whose observer gives this when a tool has started, once it has seen the run's end all the same. */
 const warningsAbout = Effect.fnUntraced(function*(odd: ReturnType<Observer["observe"]>) {
   const seen = seenBy("odd")
@@ -230,6 +233,55 @@ describe("an observer", () => {
       yield* TestClock.adjust("1 second")
       yield* Fiber.join(closing)
       yield* Deferred.await(left)
+    }))
+
+  it.effect("changes nothing for a reader and an observer that are behind, where it changes its batches", () =>
+    Effect.gen(function*() {
+      const late = slow("late")
+      const spoilt = { one: Deferred.makeUnsafe<void>(), two: Deferred.makeUnsafe<void>() }
+      const ended = Deferred.makeUnsafe<void>()
+      const spoiling: Observer = {
+        name: "spoiling",
+        observe: ({ events }) =>
+          Effect.suspend(() => {
+            if (events.at(-1)?._tag === "RunCompleted") return Deferred.succeed(ended, undefined)
+            const text = textOf((events as unknown as Array<RunEvent.RunEvent>).splice(0))
+            return text === "one" || text === "two" ? Deferred.succeed(spoilt[text], undefined) : Effect.void
+          })
+      }
+      const first = yield* ScriptedModel.makeGate
+      const second = yield* ScriptedModel.makeGate
+      const { agent } = yield* TestAgent.make([[
+        ScriptedModel.text("one"),
+        ScriptedModel.gate(first),
+        ScriptedModel.text("two"),
+        ScriptedModel.gate(second),
+        ScriptedModel.text("three")
+      ]])
+      const read: Array<RunEvent.RunEvent> = []
+      const reading = agent.stream({ input: "go" }).pipe(
+        Stream.runForEachArray((events) =>
+          Effect.suspend(() => {
+            const isFirst = read.length === 0
+            read.push(...events)
+            return isFirst ? Deferred.await(ended) : Effect.void
+          })
+        ),
+        Effect.provideService(Observers, [spoiling, late.observer])
+      )
+      const reader = yield* Effect.forkChild(reading)
+      yield* late.held
+      // a piece of text that is published by itself is one array for all
+      yield* Deferred.await(spoilt.one)
+      yield* first.release
+      yield* Deferred.await(spoilt.two)
+      yield* second.release
+      yield* Fiber.join(reader)
+      yield* late.goOn
+      yield* late.ended
+      assert.deepStrictEqual([textOf(read), textOf(late.events())], ["onetwothree", "onetwothree"])
+      assert.strictEqual(read.at(-1)?._tag, "RunCompleted")
+      assert.deepStrictEqual(RunLog.durable(late.events()), RunLog.durable(read))
     }))
 
   it.effect("sees nothing of a run that is replayed, or that never began", () =>

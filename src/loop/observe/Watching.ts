@@ -3,6 +3,7 @@
  *
  * Does not own what is buffered for a slow one (`FeedReader`).
  */
+import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -54,7 +55,8 @@ const show = (
     watcher.pull,
     (events) =>
       Effect.suspend(() => {
-        const observed = observer.observe({ ...of, events, missed: watcher.takeMissed() })
+        // its own array: readers and other observers have this one too
+        const observed = observer.observe({ ...of, events: Arr.copy(events), missed: watcher.takeMissed() })
         return Foreign.isEffect(observed) ? observed : noEffect
       }).pipe(
         Effect.catchCause((cause) => {
