@@ -10,6 +10,7 @@ import type * as Message from "../../run/Message.ts"
 import * as Usage from "../../run/Usage.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as ObserveCall from "../../services/ObserveCall.ts"
+import * as Prices from "../../services/Prices.ts"
 import * as Warning from "../../services/Warning.ts"
 import * as Content from "./Content.ts"
 import * as Conventions from "./Conventions.ts"
@@ -25,10 +26,17 @@ export const tellModel = (span: Tracer.Span, info: Message.ModelRef, operation: 
   span.attribute(Conventions.requestModel, info.name)
 }
 
+/** Where telemetry goes, and what models cost. */
+interface Observed {
+  readonly telemetry: Telemetry.Telemetry
+  readonly prices: Prices.Prices
+}
+
 /** The try, before it is made. */
 interface Subject {
   readonly info: Message.ModelRef
   readonly request: Model.ModelRequest
+  readonly prices: Prices.Prices
 }
 
 const nameOf = ({ name }: Message.ModelRef): string => `chat ${name}`
@@ -47,8 +55,8 @@ const chat: Spans.Kind<Subject, AttemptResult.AttemptResult> = {
     if (metadata.attempt > 0) span.attribute(Conventions.attempt, metadata.attempt)
     if (hasContent) span.attribute(Conventions.inputMessages, Content.input(messages))
   },
-  describe: (span, { info }, result, hasContent) => {
-    tellUsage(span, result.usage)
+  describe: (span, { info, prices }, result, hasContent) => {
+    tellUsage(span, Prices.costed(prices, info, result.usage))
     if (result._tag === "Failed") {
       const { reason } = result.error
       span.attribute(Conventions.errorType, reason._tag)
@@ -92,15 +100,18 @@ export const measure = (
 
 /** Runs the attempt in a span of its own, where somebody sees it: what the provider's adapter traces is below it. */
 export const around = <Result extends AttemptResult.AttemptResult>(
-  telemetry: Telemetry.Telemetry,
+  { prices, telemetry }: Observed,
   info: Message.ModelRef,
   request: Model.ModelRequest,
   self: Effect.Effect<Result>
-): Effect.Effect<Result> => telemetry.isTraced ? Spans.around(chat, { info, request }, self) : self
+): Effect.Effect<Result> => telemetry.isTraced ? Spans.around(chat, { info, request, prices }, self) : self
 
 /** Both, for calls of strategies. */
-export const observe = (telemetry: Telemetry.Telemetry): ObserveCall.ObserveCall => (info, request, call) =>
-  Effect.tap(around(telemetry, info, request, call), (result) => measure(telemetry, info, result) ?? Effect.void)
+export const observe = (observed: Observed): ObserveCall.ObserveCall => (info, request, call) =>
+  Effect.tap(
+    around(observed, info, request, call),
+    (result) => measure(observed.telemetry, info, result) ?? Effect.void
+  )
 
 /** Tokens as attributes of a span; those that a provider does not report are absent. */
 export const tellUsage = (span: Tracer.Span, usage: Usage.Usage): void => {

@@ -62,7 +62,7 @@ export const ask = function*(
     const incoming = new Showing(metadata, journal, Context.get(Detached.contextHere(), Clock.Clock))
     return Attempt.of(model.stream(request), incoming, patience, onLeftBehind)
   })
-  const result = yield* Chat.around(telemetry, model.info, request, tried)
+  const result = yield* Chat.around(env, model.info, request, tried)
   const broken = Chat.measure(telemetry, model.info, result)
   if (broken !== undefined) yield* broken
   return result

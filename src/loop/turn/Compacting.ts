@@ -97,13 +97,13 @@ const make = Effect.fnUntraced(function*(
   request: ContextManager.Request,
   losses: CompactionLosses
 ): Effect.fn.Return<Compacted, ContextManager.CompactionError | RunError.RunError> {
-  const { context, journal, telemetry, timeouts } = env
+  const { context, journal, timeouts } = env
   // a strategy may take its time, and facts do not wait for it
   yield* journal.commit
   const strategy = StrategyFault.contained("the strategy", () => context.compact(request))
   const making = AppCode.run(env, "compaction", "", strategy)
   const inTime = context.keepsTime === true ? making : StrategyFault.limited("the strategy", timeouts, making)
-  const observe = Chat.observe(telemetry)
+  const observe = Chat.observe(env)
   const compaction = yield* inTime.pipe(
     Effect.provideService(Timeouts.Timeouts, timeouts),
     Effect.provideService(Losses.Losses, losses),

@@ -16,6 +16,7 @@ import * as RunError from "../../../src/run/RunError.ts"
 import * as ContextManager from "../../../src/services/ContextManager.ts"
 import { Hooks } from "../../../src/services/Hooks.ts"
 import * as Model from "../../../src/services/Model.ts"
+import { Prices, table } from "../../../src/services/Prices.ts"
 import { RecordContent } from "../../../src/services/RecordContent.ts"
 import * as ScriptedModel from "../../../src/testing/ScriptedModel.ts"
 import * as Hang from "../../support/Hang.ts"
@@ -54,6 +55,21 @@ describe("a chat span", () => {
       assert.strictEqual(chat.attributes.get("gen_ai.response.time_to_first_chunk"), 2)
       assert.strictEqual(Traces.durationOf(chat), 5000)
       assert.strictEqual(Traces.durationOf(traces.named(agentSpan)), 5000)
+    }))
+
+  it.effect("has the tokens of the call and what they cost, as that of its run has of all of them", () =>
+    Effect.gen(function*() {
+      const traces = Traces.make()
+      const { agent } = yield* TestAgent.make([TestAgent.work(1), ScriptedModel.text("a")])
+      yield* agent.run({ input: "go" }).pipe(
+        Effect.provideService(Prices, table({ scripted: { input: 1_000_000, output: 2_000_000 } })),
+        Effect.provideService(Tracer.Tracer, traces.tracer)
+      )
+      const costs = (name: string) =>
+        traces.spans.filter((span) => span.name === name).map(({ attributes }) =>
+          attributes.get("fiberloop.usage.cost")
+        )
+      assert.deepStrictEqual([costs(chatSpan), costs(agentSpan)], [[20, 20], [40]])
     }))
 
   it.effect("is interrupted with its run, whose span says that it was aborted", () =>
