@@ -21,16 +21,21 @@ interface Row {
 /** The most tools and models that are shown. */
 const mostNamed = 10
 
+/** Room for each label of our own. Names of tools and models take more only where the numbers leave it. */
+const labelCells = 18
+
 export const json = (summary: RunStats.Summary): string => TerminalText.json(JSON.stringify(summary))
 
 export const text = (summary: RunStats.Summary, look: Look): string => {
   const tables = [ends(summary), perRun(summary), times(summary), errors(summary), spent(summary)]
   const rows = tables.flat()
-  const labels = Math.max(...rows.map(({ label }) => TerminalText.width(label)))
   const cells = Math.max(6, ...rows.flatMap((row) => row.cells.map(TerminalText.width)))
+  const room = Math.max(labelCells, look.columns - Math.max(...rows.map((row) => row.cells.length)) * (cells + 2))
+  const labels = Math.min(room, Math.max(...rows.map(({ label }) => TerminalText.width(label))))
   const line = ({ cells: numbers, label, note = "" }: Row) => {
     const aligned = numbers.map((number) => " ".repeat(cells - TerminalText.width(number)) + number).join("  ")
-    const all = `${TerminalText.pad(label, labels)}  ${aligned}${note === "" ? "" : `  ${note}`}`.trimEnd()
+    const named = TerminalText.pad(TerminalText.cut(label, labels), labels)
+    const all = `${named}  ${aligned}${note === "" ? "" : `  ${note}`}`.trimEnd()
     const cut = TerminalText.cut(all, look.columns)
     return label.startsWith(" ")
       ? `${cut}\n`

@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Paint from "../../../src/cli/render/Paint.ts"
 import * as RenderStats from "../../../src/cli/render/RenderStats.ts"
+import * as TerminalText from "../../../src/cli/render/TerminalText.ts"
 import * as RunStats from "../../../src/run/RunStats.ts"
 import * as Draft from "../../support/Drafts.ts"
 import type * as Logs from "../../support/Logs.ts"
@@ -89,6 +90,24 @@ events                  15  of a session mean 5, p95 11, max 11
     // oxlint-disable-next-line no-control-regex
     const widths = text.replaceAll(/\u001b\[\d+m/g, "").split("\n").map((line) => line.length)
     assert.isAtMost(Math.max(...widths), 41)
+  })
+
+  it("cut long names on a terminal, so that all numbers are seen", () => {
+    const name = `mcp__${"工具".repeat(40)}`
+    const log = Draft.log(
+      Draft.started("go"),
+      { ...Draft.toolStarted("1.0"), tool: name },
+      { ...Draft.settled("1.0", "ok"), tool: name, duration: 12 },
+      Draft.completed({ duration: 2_500 })
+    )
+    const summary = summaryOf(log)
+    const lines = RenderStats.text(summary, { paint: Paint.plain, columns: 80 }).split("\n")
+    assert.isTrue(lines.every((line) => TerminalText.width(line) <= 80))
+    const row = (label: string) => lines.find((line) => line.trim().startsWith(label))!
+    assert.match(row("a run"), / 1 +2\.5 s +2\.5 s +2\.5 s$/)
+    assert.match(row("mcp__工具"), /^ {4}mcp__(?:工具)+工?… +1 +12 ms +12 ms +12 ms$/)
+    assert.include(RenderStats.text(summary, plain), name)
+    assert.include(RenderStats.json(summary), name)
   })
 
   it("name the most used tools, and say that there are more", () => {
