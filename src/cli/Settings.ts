@@ -73,6 +73,10 @@ const noUrl = (db: string): string => {
   return `--db takes a file, or a URL that begins with postgres://${wrong}`
 }
 
+/** What is wrong with a provider's name that ends with its slash. */
+const noModel = (typed: string): string =>
+  `--model ${typed} ends before the name of a model: give it after the slash, as in --model anthropic/claude-sonnet-4-5`
+
 const inMemory =
   "--db :memory: would keep sessions only until this command ends, and no other could go on with them: name a file"
 
@@ -98,7 +102,10 @@ export const check = Effect.fnUntraced(function*(typed: Typed): Effect.fn.Return
   }
   if (typed.db !== undefined && isOtherUrl(typed.db)) return yield* badValue(noUrl(typed.db))
   if (typed.db === ":memory:") return yield* badValue(inMemory)
-  const { asFiberloop = false, db, json, isPlain, maxTurns, model, root, session, task, yes = false } = typed
+  const { asFiberloop = false, db, json, isPlain, maxTurns, root, session, task, yes = false } = typed
+  // no model's name begins or ends with a blank, and a setting of the environment is taken without them, too
+  const model = typed.model?.trim()
+  if (model !== undefined && /^[a-z]+\/$/i.test(model)) return yield* badValue(noModel(model))
   const contextWindow = yield* whole("--context-window (FIBERLOOP_CONTEXT_WINDOW)", typed.contextWindow)
   return {
     task,

@@ -67,6 +67,15 @@ it.effect("what was typed applies, and is repeated for another run", () =>
     ])
   }))
 
+it.effect("blanks around a model's name are no part of it, and a server's name may be a path", () =>
+  Effect.gen(function*() {
+    const { flags, model } = yield* check({ model: " gpt-5.5 \t" })
+    assert.deepStrictEqual([model, flags], ["gpt-5.5", ["--model", "gpt-5.5"]])
+    for (const path of ["/x", "./models/", "/models/llama/"]) {
+      assert.strictEqual((yield* check({ model: path })).model, path)
+    }
+  }))
+
 it.effect("a number may begin with zeros", () =>
   Effect.gen(function*() {
     assert.strictEqual((yield* check({ maxTurns: "007" })).maxTurns, 7)
@@ -93,6 +102,16 @@ describe("is refused", () => {
         assert.include(yield* refused({ [field]: " " }), says)
       }))
   }
+
+  it.effect.each(["anthropic/", "google/ ", "openai/"])(
+    "%s, a model whose name is missing, with code 2",
+    (model) =>
+      Effect.gen(function*() {
+        const line = yield* refused({ model })
+        assert.include(line, `--model ${model.trim()} ends before the name of a model: give it after the slash`)
+        assert.strictEqual(yield* codeOf({ model }), 2)
+      })
+  )
 
   it.effect("with code 2 where a flag has a bad value, and with 1 where the task, which may be piped, is empty", () =>
     Effect.gen(function*() {

@@ -71,6 +71,17 @@ export const find = Effect.fnUntraced(function*(name: string): Effect.fn.Return<
   return isServers ? undefined : { name, provider, id, apiKey }
 })
 
+/**
+ * How a name has to be given for the provider here that it means, if it is not given so: `Anthropic/x`, or `anthropic` alone. A server
+ * of `OPENAI_BASE_URL` may have models with such names.
+ */
+export const respelt = Effect.fnUntraced(function*(name: string): Effect.fn.Return<string | undefined> {
+  const [, word = "", id = "<name>"] = /^([a-z]+)(?:\/(.+))?$/i.exec(name) ?? []
+  const prefix = word.toLowerCase()
+  const isServers = (yield* Flags.environment("OPENAI_BASE_URL")) !== undefined
+  return !isServers && Object.hasOwn(providers, prefix) ? `${prefix}/${id}` : undefined
+})
+
 /** What a provider here is called by in names of models, and where its key is set. */
 export const knownAs = (provider: string): { readonly prefix: string; readonly key: string } | undefined => {
   const found = Object.entries(providers).find(([, { name }]) => name === provider)

@@ -39,11 +39,15 @@ export const build = (
         ))
 }
 
-const openAi = (name: string, sizes: Sizes, isModelOfSession: boolean) =>
-  Effect.promise(() => import("../../layers/ModelOpenAi.ts")).pipe(
-    Effect.flatMap(({ layer }) => Layer.build(layer({ ...sizes, model: name }))),
-    Effect.mapError((error) => unusable(name, error, isModelOfSession))
+const openAi = Effect.fnUntraced(function*(name: string, sizes: Sizes, isModelOfSession: boolean) {
+  const meant = yield* AiSdkModels.respelt(name)
+  if (meant !== undefined) return yield* badInput(`${JSON.stringify(name)} names no model: give --model ${meant}`)
+  const { layer } = yield* Effect.promise(() => import("../../layers/ModelOpenAi.ts"))
+  return yield* Effect.mapError(
+    Layer.build(layer({ ...sizes, model: name })),
+    (error) => unusable(name, error, isModelOfSession)
   )
+})
 
 /**
  * `set` says what to set, in the words of the command's user. Without `--model`, the model of the environment or of the session

@@ -124,6 +124,18 @@ describe("a name with a provider's prefix", () => {
       assert.deepStrictEqual([stdout, server.requests[0]?.body.model], ["Hello.\n", "anthropic/claude-x"])
     }))
 
+  it.effect.each(["anthropic", "Anthropic/claude-x"])(
+    "is a server's own if it is written otherwise: %s",
+    (name) =>
+      Effect.gen(function*() {
+        const server = yield* OpenAi.make(Replies.says("Hello."))
+        const { run } = yield* workplace()
+        const env = { ...Replies.env(server), ANTHROPIC_API_KEY: Sdk.key }
+        const { stdout } = yield* run(["--model", name, "hi"], { env })
+        assert.deepStrictEqual([stdout, server.requests[0]?.body.model], ["Hello.\n", name])
+      })
+  )
+
   it.effect("belongs to an OpenAI-compatible server if nobody knows the prefix", () =>
     Effect.gen(function*() {
       const server = yield* OpenAi.make(Replies.says("Hello."))
@@ -156,6 +168,19 @@ describe("is refused on one line", () => {
       "the model \"google/gemini-x\" needs a key: set GOOGLE_GENERATIVE_AI_API_KEY, or give --model offline for the " +
         "offline model",
       "google/gemini-x"
+    ))
+
+  it.effect.each(
+    [
+      ["anthropic", "anthropic/<name>"],
+      ["Anthropic/claude-x", "anthropic/claude-x"],
+      ["GOOGLE", "google/<name>"]
+    ] as const
+  )("the name %s, of a provider rather than a model, with how to give it", ([name, meant]) =>
+    refused(
+      { ...key, OPENAI_API_KEY: "key" },
+      `${JSON.stringify(name)} names no model: give --model ${meant}`,
+      name
     ))
 
   it.effect("a key that no header can contain", () =>
