@@ -258,6 +258,72 @@ describe("what is typed while an answer is shown", () => {
     }))
 })
 
+describe("what is typed before a question", () => {
+  /** A conversation at a question, before which these keys were pressed. */
+  const asked = Effect.fnUntraced(function*(keys: string) {
+    const slow = OpenAiServer.open(OpenAiServer.data(
+      OpenAiServer.delta({ content: "I delete it." }),
+      OpenAiServer.toolCalls({
+        index: 0,
+        id: "call-0",
+        type: "function",
+        function: { name: remove[0], arguments: JSON.stringify(remove[1]) }
+      }),
+      OpenAiServer.finish("tool_calls")
+    ))
+    const here = yield* place(slow, Replies.says("It is gone."), Replies.says("Bread."))
+    const chat = yield* here.start("chat", "--model", "m")
+    yield* chat.sees("›")
+    yield* chat.type("delete it\r")
+    yield* chat.sees("I delete it.")
+    yield* chat.type(keys)
+    yield* here.model.end
+    yield* chat.sees("Allow?")
+    const messages = () =>
+      here.model.requests.map(({ body }) => body.messages.at(-1)).filter(({ role }) => role === "user")
+    return { ...here, chat, messages: () => messages().map(({ content }) => content) }
+  })
+
+  it.live("does not answer it, and is the next message", () =>
+    Effect.gen(function*() {
+      const { chat, cwd, messages } = yield* asked("y\rwhat is left?\r")
+      assert.isTrue(existsSync(join(cwd, "list.md")))
+      yield* chat.type("y\r")
+      yield* chat.sees("Bread.")
+      yield* chat.sees("\n›")
+      yield* chat.type(ctrl.d)
+      assert.strictEqual((yield* chat.ended).code, 0)
+      assert.isFalse(existsSync(join(cwd, "list.md")))
+      assert.deepStrictEqual(messages(), ["delete it", "y\nwhat is left?"])
+    }))
+
+  it.live("stays to be typed to its end if its last line was not ended", () =>
+    Effect.gen(function*() {
+      const { chat, cwd, messages } = yield* asked("what is left?\ry")
+      yield* chat.type("\r")
+      yield* chat.sees("Allow?")
+      assert.isTrue(existsSync(join(cwd, "list.md")))
+      yield* chat.type("y\r")
+      yield* chat.sees("… y")
+      yield* chat.type("es?\r")
+      yield* chat.sees("Bread.")
+      yield* chat.sees("\n›")
+      yield* chat.type(ctrl.d)
+      assert.strictEqual((yield* chat.ended).code, 0)
+      assert.deepStrictEqual(messages(), ["delete it", "what is left?\nyes?"])
+    }))
+
+  it.live("is not sent after a Ctrl-C at the question", () =>
+    Effect.gen(function*() {
+      const { chat, messages } = yield* asked("what is left?\rand")
+      yield* chat.type(ctrl.c)
+      yield* chat.sees("Press Ctrl-C again to leave.\n›")
+      yield* chat.type(ctrl.d)
+      assert.strictEqual((yield* chat.ended).code, 0)
+      assert.deepStrictEqual(messages(), ["delete it"])
+    }))
+})
+
 describe("a line in the terminal", () => {
   it.live("can be edited, continues after a backslash, and comes back with Up", () =>
     Effect.gen(function*() {

@@ -29,6 +29,7 @@ export const layer = (
       next,
       (typed): Typed =>
         typed === undefined ? { _tag: "Ended" } : typeof typed === "string" ? { _tag: "Message", text: typed } : typed
-    )
+    ),
+    dropAhead: Effect.void
   })
 }

@@ -83,7 +83,11 @@ const talk = Effect.fnUntraced(function*(
   settings: Settings,
   { isNew, sessionId }: { readonly sessionId: string; readonly isNew: boolean }
 ): Effect.fn.Return<Talked, never, Input | Output | Signals> {
-  const [{ isTerminal, message }, { stderr }, { first, forget }] = [yield* Input, yield* Output, yield* Signals]
+  const [{ dropAhead, isTerminal, message }, { stderr }, { first, forget }] = [
+    yield* Input,
+    yield* Output,
+    yield* Signals
+  ]
   let hasBegun = false
   let code: number = codes.completed
   /** whether the next Ctrl-C at the prompt leaves */
@@ -140,7 +144,7 @@ const talk = Effect.fnUntraced(function*(
     }
     code = isTerminal ? codes.completed : turn.code
     isLeaving = turn.signal !== undefined
-    if (isLeaving) yield* Effect.andThen(forget, stderr.write(`${onceMore}\n`))
+    if (isLeaving) yield* Effect.all([forget, dropAhead, stderr.write(`${onceMore}\n`)])
   }
 })
 

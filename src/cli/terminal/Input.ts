@@ -21,8 +21,8 @@ export class Input extends Context.Service<Input, {
   /** whether the terminal went away: nobody answers any more, and the end of the input is no word of anybody */
   readonly isGone: () => boolean
   /**
-   * One line typed after `ask`, which writes the question; what was typed before does not count. `undefined` at the end of
-   * the input. Ctrl-C stays a signal. For terminals.
+   * One line typed after `ask`, which writes the question; what was typed before, half a line included, is kept for the next message.
+   * `undefined` at the end of the input. Ctrl-C stays a signal. For terminals.
    */
   readonly answer: (ask: Effect.Effect<void>) => Effect.Effect<string | undefined>
   /**
@@ -30,4 +30,6 @@ export class Input extends Context.Service<Input, {
    * it is the next line, with those that follow a backslash at its end.
    */
   readonly message: Effect.Effect<Typed>
+  /** Drops what was kept for the next message, as a terminal drops at Ctrl-C what nobody has read. */
+  readonly dropAhead: Effect.Effect<void>
 }>()("fiberloop/cli/Input") {}

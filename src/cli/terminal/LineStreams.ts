@@ -27,6 +27,13 @@ export const reader = (options: Readline.ReadLineOptions): Effect.Effect<Readlin
     (lines) => Effect.sync(() => lines.close())
   )
 
+/** Reads whatever comes until the scope closes; then the input is left alone again. */
+export const reading = ({ input }: Streams, onData: (chunk: Buffer) => void): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.sync(() => void input.on("data", onData).resume()),
+    () => Effect.sync(() => void input.off("data", onData).pause())
+  )
+
 /** Completes once the available input was read: on a terminal, one line. */
 export const whenRead = Effect.callback<void>((resume) => {
   setImmediate(() => setImmediate(() => resume(Effect.void)))

@@ -18,11 +18,15 @@ import * as LineStreams from "./LineStreams.ts"
 export const make = (streams: LineStreams.Streams, isGone = () => false): Input["Service"] => {
   // Whoever reads learns of a failed read; without a listener it would also end the process.
   streams.input.on("error", () => {})
+  const ahead: Array<Uint8Array> = []
   return {
     isTerminal: streams.isTerminal,
     isGone,
-    answer: answer(streams),
-    message: streams.isTerminal ? MessageEditor.make(streams) : piped(streams)
+    answer: answer(streams, ahead),
+    message: streams.isTerminal
+      ? Effect.andThen(giveBack(streams, ahead), MessageEditor.make(streams))
+      : piped(streams),
+    dropAhead: Effect.sync(() => void (ahead.length = 0))
   }
 }
 
@@ -34,37 +38,51 @@ export const layer: Layer.Layer<Input> = Layer.sync(Input, () =>
     isDumb: process.env["TERM"] === "dumb"
   }, () => process.stdin.isTTY === true && !isatty(process.stdin.fd)))
 
-/** Only a line that is typed after the question, from its first character on, can answer it. */
-const answer = (streams: LineStreams.Streams): Input["Service"]["answer"] => (ask) =>
+/**
+ * Only a line that is typed after the question, from its first character on, can answer it. What was typed before, and after the
+ * answer, is added to `ahead`.
+ */
+const answer = (streams: LineStreams.Streams, ahead: Array<Uint8Array>): Input["Service"]["answer"] => (ask) =>
   Effect.gen(function*() {
-    yield* dropTyped(streams)
-    return LineStreams.hasEnded(streams) ? undefined : yield* lineAfter(streams, ask)
+    yield* takeTyped(streams, ahead)
+    return LineStreams.hasEnded(streams) ? undefined : yield* lineAfter(streams, ahead, ask)
   })
 
-const lineAfter = ({ input }: LineStreams.Streams, ask: Effect.Effect<void>): Effect.Effect<string | undefined> =>
+const lineAfter = (
+  { input }: LineStreams.Streams,
+  ahead: Array<Uint8Array>,
+  ask: Effect.Effect<void>
+): Effect.Effect<string | undefined> =>
   Effect.scoped(Effect.gen(function*() {
     const lines = yield* LineStreams.reader({ input, terminal: false })
     const typed = Deferred.makeUnsafe<string | undefined>()
-    lines.on("line", (line) => Deferred.doneUnsafe(typed, Effect.succeed(line)))
+    lines.on("line", (line) => {
+      if (!Deferred.doneUnsafe(typed, Effect.succeed(line))) ahead.push(Buffer.from(`${line}\n`))
+    })
     lines.on("close", () => Deferred.doneUnsafe(typed, Effect.succeed(undefined)))
     yield* ask
     return yield* Deferred.await(typed)
   }))
 
-/** Reads and drops what was typed so far: the lines that the terminal holds, and the beginning of another one. */
-const dropTyped = (streams: LineStreams.Streams): Effect.Effect<void> =>
+/** Reads what was typed so far: the lines that the terminal holds, and the beginning of another one. */
+const takeTyped = (streams: LineStreams.Streams, ahead: Array<Uint8Array>): Effect.Effect<void> =>
   Effect.scoped(Effect.gen(function*() {
     if (LineStreams.hasEnded(streams)) return
-    const lines = yield* LineStreams.reader({ input: streams.input, terminal: false })
-    let ahead = 0
-    lines.on("line", () => ahead++)
+    yield* LineStreams.reading(streams, (chunk) => ahead.push(chunk))
     // a terminal delivers one line at a time, however many it has buffered
-    for (let before = -1; before < ahead;) {
-      before = ahead
+    for (let before = -1; before < ahead.length;) {
+      before = ahead.length
       yield* LineStreams.whenRead
     }
     yield* LineStreams.whileRaw(streams, LineStreams.whenRead)
   }))
+
+/** What was taken is typed once more, for whoever reads next. */
+const giveBack = (streams: LineStreams.Streams, ahead: Array<Uint8Array>): Effect.Effect<void> =>
+  Effect.sync(() => {
+    const typed = Buffer.concat(ahead.splice(0))
+    if (typed.length > 0 && !LineStreams.hasEnded(streams)) streams.input.unshift(typed)
+  })
 
 /** One message after the other, with one reader for all of them, so that no line is lost between two. */
 const piped = ({ input }: LineStreams.Streams): Effect.Effect<Typed> => {

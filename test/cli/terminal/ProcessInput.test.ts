@@ -171,6 +171,34 @@ describe("an answer", () => {
       assert.strictEqual(yield* terminal.answer(typing), "n")
     }))
 
+  it.effect("is not what was typed before a later question either", () =>
+    Effect.gen(function*() {
+      const terminal = open(true)
+      for (const keys of ["y\n", "a\n"]) {
+        terminal.input.write(keys)
+        assert.strictEqual(yield* terminal.answer(Effect.sync(() => terminal.input.write("n\n"))), "n")
+      }
+    }))
+
+  it.effect("leaves what was typed before and after it to the next message", () =>
+    Effect.gen(function*() {
+      const terminal = open(true)
+      terminal.input.write("one\ntw")
+      yield* terminal.answer(Effect.sync(() => terminal.input.write("n\n")))
+      terminal.input.write("o\n")
+      yield* terminal.answer(Effect.sync(() => terminal.input.write("n\nthree\n")))
+      assert.deepStrictEqual(yield* terminal.message, { _tag: "Message", text: "one\ntwo\nthree" })
+    }))
+
+  it.effect("leaves nothing to the next message once that was dropped", () =>
+    Effect.gen(function*() {
+      const terminal = open(true)
+      terminal.input.write("one\n")
+      yield* terminal.answer(Effect.sync(() => terminal.input.write("n\n")))
+      yield* terminal.dropAhead
+      assert.deepStrictEqual(yield* pressing(terminal, terminal.message, "two\r"), { _tag: "Message", text: "two" })
+    }))
+
   it.effect("has nothing of a line that was begun before the question", () =>
     Effect.gen(function*() {
       // a terminal keeps back what is not a line yet, except in raw mode
