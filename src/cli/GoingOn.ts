@@ -10,12 +10,11 @@ import type * as SessionStore from "../services/SessionStore.ts"
 import * as SessionModel from "./model/SessionModel.ts"
 import type { Ended, Refusal } from "./Refusal.ts"
 import * as InProgram from "./render/InProgram.ts"
-import * as Print from "./render/Print.ts"
 import * as KeptSession from "./session/KeptSession.ts"
 import * as SessionAgent from "./session/SessionAgent.ts"
 import * as SessionRoot from "./session/SessionRoot.ts"
 import type { Settings } from "./Settings.ts"
-import type { Signals } from "./terminal/Signals.ts"
+import { type Signals, untilSignal } from "./terminal/Signals.ts"
 
 export interface GoingOn {
   readonly settings: Settings
@@ -46,4 +45,4 @@ export const flagsOf = (kept: KeptSession.Kept): Effect.Effect<ReadonlyArray<str
 export const whole = (settings: Settings): Effect.Effect<Settings, Ended | Refusal, Signals> =>
   settings.session === undefined
     ? Effect.succeed(settings)
-    : Print.untilSignal(Effect.map(find(settings, settings.session), ({ settings }) => settings))
+    : untilSignal(Effect.map(find(settings, settings.session), ({ settings }) => settings))

@@ -27,7 +27,7 @@ import * as SessionRoot from "../session/SessionRoot.ts"
 import type { Settings } from "../Settings.ts"
 import { Input } from "../terminal/Input.ts"
 import { Output } from "../terminal/Output.ts"
-import { type Signal, Signals } from "../terminal/Signals.ts"
+import { type Signal, type Signals, until } from "../terminal/Signals.ts"
 import * as Root from "../tools/files/Root.ts"
 import * as ShownFiles from "../tools/write/ShownFiles.ts"
 import * as CliAgent from "./CliAgent.ts"
@@ -69,8 +69,7 @@ export const unknown: OpenCalls = { ...nothingOpen, asked: undefined, hasAsked: 
 /** Makes the agent, unless a signal comes first. */
 export const open = (
   settings: Settings
-): Effect.Effect<Worker, Refusal, Input | Output | Signals | Scope.Scope> =>
-  Signals.use(({ first }) => Effect.raceFirst(agent(settings), Effect.flatMap(first, beforeRun)))
+): Effect.Effect<Worker, Refusal, Input | Output | Signals | Scope.Scope> => until(agent(settings), beforeRun)
 
 const beforeRun = (signal: Signal) =>
   Effect.fail(new Refusal({ line: "aborted before the run began", code: codes[signal] }))

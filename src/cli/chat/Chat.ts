@@ -20,7 +20,6 @@ import { codes, Ended, type Refusal } from "../Refusal.ts"
 import * as EndLine from "../render/EndLine.ts"
 import * as Invocation from "../render/Invocation.ts"
 import * as Paint from "../render/Paint.ts"
-import * as Print from "../render/Print.ts"
 import * as RenderExchange from "../render/RenderExchange.ts"
 import * as RenderSessions from "../render/RenderSessions.ts"
 import * as Run from "../Run.ts"
@@ -28,7 +27,7 @@ import * as LastExchange from "../session/LastExchange.ts"
 import type { Settings } from "../Settings.ts"
 import { Input } from "../terminal/Input.ts"
 import { Output } from "../terminal/Output.ts"
-import { type Signal, Signals } from "../terminal/Signals.ts"
+import { type Signal, Signals, until, untilSignal } from "../terminal/Signals.ts"
 import * as Compact from "./Compact.ts"
 import * as Slash from "./Slash.ts"
 
@@ -38,7 +37,7 @@ export const run = Effect.fnUntraced(function*(
 ): Effect.fn.Return<void, Ended | Refusal, Input | Output | Signals | Scope.Scope> {
   const kept = typed.session === undefined
     ? undefined
-    : yield* Print.untilSignal(GoingOn.find(typed, typed.session))
+    : yield* untilSignal(GoingOn.find(typed, typed.session))
   const settings = kept?.settings ?? typed
   const { session } = settings
   const worker = yield* Worker.open(settings)
@@ -66,7 +65,7 @@ const isThere = (store: SessionStore.Store, sessionId: string): Effect.Effect<bo
 const introduce = Effect.fnUntraced(function*({ info, settings }: GoingOn.GoingOn, { store }: Worker.Worker) {
   const { stderr } = yield* Output
   const [paint, columns] = [Paint.of(stderr, settings.isPlain), stderr.columns()]
-  const said = yield* Print.untilSignal(LastExchange.of({ info, store }))
+  const said = yield* untilSignal(LastExchange.of({ info, store }))
   const show = Invocation.of("show", [info.sessionId], Invocation.placeOf(settings.flags))
   const now = yield* Clock.currentTimeMillis
   yield* stderr.write(RenderSessions.lines([info], { paint, columns, now }))
@@ -83,11 +82,7 @@ const talk = Effect.fnUntraced(function*(
   settings: Settings,
   { isNew, sessionId }: { readonly sessionId: string; readonly isNew: boolean }
 ): Effect.fn.Return<Talked, never, Input | Output | Signals> {
-  const [{ dropAhead, isTerminal, message }, { stderr }, { first, forget }] = [
-    yield* Input,
-    yield* Output,
-    yield* Signals
-  ]
+  const [{ dropAhead, isTerminal, message }, { stderr }, { forget }] = [yield* Input, yield* Output, yield* Signals]
   let hasBegun = false
   let code: number = codes.completed
   /** whether the next Ctrl-C at the prompt leaves */
@@ -95,10 +90,7 @@ const talk = Effect.fnUntraced(function*(
 
   if (isTerminal) yield* stderr.write(`${greeting}\n`)
   for (;;) {
-    const typed = yield* Effect.raceFirst(
-      message,
-      Effect.map(first, (signal) => ({ _tag: "Signal", signal }) as const)
-    )
+    const typed = yield* until(message, (signal) => Effect.succeed({ _tag: "Signal", signal } as const))
     if (typed._tag === "Signal") return { code: codes[typed.signal], hasBegun }
     if (typed._tag === "Ended") {
       if (isTerminal) yield* stderr.write("\n")

@@ -7,7 +7,7 @@ import * as ErrorWords from "../ErrorWords.ts"
 import { badInput, codes } from "../Refusal.ts"
 import type { Settings } from "../Settings.ts"
 import { Output } from "../terminal/Output.ts"
-import { type Signal, Signals } from "../terminal/Signals.ts"
+import { type Signal, Signals, until } from "../terminal/Signals.ts"
 
 interface Compacted {
   /** the exit code of a command that only does this */
@@ -23,7 +23,7 @@ export const run = Effect.fnUntraced(function*(
   settings: Settings
 ): Effect.fn.Return<Compacted, never, Output | Signals> {
   const { stderr } = yield* Output
-  const { first, forget } = yield* Signals
+  const { forget } = yield* Signals
   const end = (text: string, code: number, signal?: Signal) => Effect.as(stderr.write(text), { code, signal })
   if (sessionId === undefined) return yield* end("Nothing has been said yet.\n", codes.failed)
   const other = (error: RunError.RunError) => badInput(ErrorWords.inChat(error, sessionId, settings.flags))
@@ -31,10 +31,10 @@ export const run = Effect.fnUntraced(function*(
     onSuccess: (compacted) => end(Compaction.text(compacted), codes.completed),
     onFailure: ({ line }) => end(`${ErrorWords.line(line)}\n`, codes.failed)
   })
-  const stopped = Effect.flatMap(first, (signal) =>
+  const stopped = (signal: Signal) =>
     Effect.as(
       signal === "SIGINT" ? forget : Effect.void,
       end("Stopped; the conversation was not changed.\n", codes[signal], signal)
-    ))
-  return yield* Effect.flatten(Effect.raceFirst(shortened, stopped))
+    )
+  return yield* Effect.flatten(until(shortened, stopped))
 })

@@ -15,7 +15,7 @@ import * as KeptSession from "../session/KeptSession.ts"
 import * as SessionAgent from "../session/SessionAgent.ts"
 import type { Settings } from "../Settings.ts"
 import { Output } from "../terminal/Output.ts"
-import type { Signals } from "../terminal/Signals.ts"
+import { type Signals, untilSignal } from "../terminal/Signals.ts"
 
 export interface Options {
   readonly place: Settings
@@ -56,4 +56,4 @@ const tellWhatFollows = Effect.fnUntraced(function*(place: Settings, kept: KeptS
 const unasked = " that cannot be asked to abort: try again, or abort its run there"
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
-  Print.untilSignal(Effect.scoped(abort(options)))
+  untilSignal(Effect.scoped(abort(options)))

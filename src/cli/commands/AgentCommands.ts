@@ -4,8 +4,8 @@ import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Flags from "../Flags.ts"
-import * as Print from "../render/Print.ts"
 import * as Settings from "../Settings.ts"
+import { untilSignal } from "../terminal/Signals.ts"
 import * as Place from "./Place.ts"
 
 /** The flags of the agent's surroundings. */
@@ -77,7 +77,7 @@ export const runExamples = [
 const taskOf = Effect.fnUntraced(function*(typed: string | undefined) {
   if (typed !== "-") return typed
   const LineFile = yield* Effect.promise(() => import("../terminal/LineFile.ts"))
-  return yield* Print.untilSignal(LineFile.readWhole(typed))
+  return yield* untilSignal(LineFile.readWhole(typed))
 })
 
 const run = Command.make(

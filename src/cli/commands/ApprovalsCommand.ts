@@ -14,7 +14,7 @@ import * as KeptSession from "../session/KeptSession.ts"
 import * as SessionAgent from "../session/SessionAgent.ts"
 import type { Settings } from "../Settings.ts"
 import { Output } from "../terminal/Output.ts"
-import type { Signals } from "../terminal/Signals.ts"
+import { type Signals, untilSignal } from "../terminal/Signals.ts"
 
 export interface Options {
   readonly place: Settings
@@ -70,4 +70,4 @@ const asking = Effect.fnUntraced(function*(
 })
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
-  Print.untilSignal(Effect.scoped(list(options)))
+  untilSignal(Effect.scoped(list(options)))

@@ -12,7 +12,7 @@ import * as TerminalText from "../render/TerminalText.ts"
 import type { Settings } from "../Settings.ts"
 import type { Input } from "../terminal/Input.ts"
 import { Output } from "../terminal/Output.ts"
-import type { Signals } from "../terminal/Signals.ts"
+import { type Signals, untilSignal } from "../terminal/Signals.ts"
 
 export interface Options {
   readonly settings: Settings
@@ -41,4 +41,4 @@ const compact = Effect.fnUntraced(function*(
 })
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Input | Output | Signals> =>
-  Print.untilSignal(Effect.scoped(compact(options)))
+  untilSignal(Effect.scoped(compact(options)))

@@ -27,7 +27,7 @@ import * as KeptSession from "../session/KeptSession.ts"
 import * as SessionRoot from "../session/SessionRoot.ts"
 import type { Settings } from "../Settings.ts"
 import type { Output } from "../terminal/Output.ts"
-import type { Signals } from "../terminal/Signals.ts"
+import { type Signals, untilSignal } from "../terminal/Signals.ts"
 import * as Root from "../tools/files/Root.ts"
 
 export interface Options {
@@ -118,4 +118,4 @@ const offerOf = Effect.fnUntraced(function*(
 })
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
-  Print.untilSignal(Effect.scoped(show(options)))
+  untilSignal(Effect.scoped(show(options)))

@@ -21,7 +21,7 @@ import * as KeptSession from "../session/KeptSession.ts"
 import * as SessionAgent from "../session/SessionAgent.ts"
 import type { Settings } from "../Settings.ts"
 import { Output } from "../terminal/Output.ts"
-import type { Signals } from "../terminal/Signals.ts"
+import { type Signals, untilSignal } from "../terminal/Signals.ts"
 
 export interface Options {
   readonly place: Settings
@@ -198,4 +198,4 @@ const several = Effect.fnUntraced(function*(
 })
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
-  Print.untilSignal(Effect.scoped(decide(options)))
+  untilSignal(Effect.scoped(decide(options)))

@@ -14,7 +14,7 @@ import * as KeptSession from "../session/KeptSession.ts"
 import type { Settings } from "../Settings.ts"
 import * as LineFile from "../terminal/LineFile.ts"
 import { Output } from "../terminal/Output.ts"
-import type { Signals } from "../terminal/Signals.ts"
+import { type Signals, untilSignal } from "../terminal/Signals.ts"
 
 export interface Options {
   readonly place: Settings
@@ -50,4 +50,4 @@ const exportLines = Effect.fnUntraced(function*(
 const shown = (lines: string): string => lines.split("\n").map(TerminalText.json).join("\n")
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
-  Print.untilSignal(Effect.scoped(exportLines(options)))
+  untilSignal(Effect.scoped(exportLines(options)))

@@ -18,7 +18,7 @@ import * as SessionAgent from "../session/SessionAgent.ts"
 import * as SessionRoot from "../session/SessionRoot.ts"
 import * as Settings from "../Settings.ts"
 import { Output } from "../terminal/Output.ts"
-import type { Signals } from "../terminal/Signals.ts"
+import { type Signals, untilSignal } from "../terminal/Signals.ts"
 
 export interface Options {
   readonly place: Settings.Settings
@@ -63,4 +63,4 @@ const resume = (end: RunEvent.End["_tag"] | undefined, id: string, flags: Readon
   `${Invocation.of("resume", [id], flags)}${end === "RunLimited" ? " --max-turns <n>" : ""}`
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
-  Print.untilSignal(Effect.scoped(fork(options)))
+  untilSignal(Effect.scoped(fork(options)))

@@ -20,7 +20,7 @@ import * as SessionRoot from "../session/SessionRoot.ts"
 import type { Settings } from "../Settings.ts"
 import * as LineFile from "../terminal/LineFile.ts"
 import { Output } from "../terminal/Output.ts"
-import type { Signals } from "../terminal/Signals.ts"
+import { type Signals, untilSignal } from "../terminal/Signals.ts"
 
 export interface Options {
   readonly place: Settings
@@ -105,4 +105,4 @@ const unusable = (file: string, why: string): Refusal =>
   badInput(`${LineFile.nameOf(file)} cannot be imported: ${why[0]!.toLowerCase()}${why.slice(1)}`)
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
-  Print.untilSignal(importLines(options))
+  untilSignal(importLines(options))

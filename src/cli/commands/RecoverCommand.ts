@@ -23,7 +23,7 @@ import * as SessionRoot from "../session/SessionRoot.ts"
 import type { Settings } from "../Settings.ts"
 import type { Input } from "../terminal/Input.ts"
 import { Output } from "../terminal/Output.ts"
-import type { Signals } from "../terminal/Signals.ts"
+import { type Signals, untilSignal } from "../terminal/Signals.ts"
 
 export interface Options {
   readonly settings: Settings
@@ -35,7 +35,7 @@ export const run = Effect.fnUntraced(function*(
   { isList, settings }: Options
 ): Effect.fn.Return<void, Ended | Refusal, Input | Output | Signals | Scope.Scope> {
   const { stderr } = yield* Output
-  const { left, others, unread } = yield* Print.untilSignal(Effect.scoped(leftByProcesses(settings, isList)))
+  const { left, others, unread } = yield* untilSignal(Effect.scoped(leftByProcesses(settings, isList)))
   const found: number = unread === 0 ? codes.completed : codes.failed
   if (left.length === 0) {
     yield* stderr.write(

@@ -18,7 +18,7 @@ import * as KeptSession from "../session/KeptSession.ts"
 import type { Settings } from "../Settings.ts"
 import { Input } from "../terminal/Input.ts"
 import { Output } from "../terminal/Output.ts"
-import type { Signals } from "../terminal/Signals.ts"
+import { type Signals, untilSignal } from "../terminal/Signals.ts"
 
 export interface Options {
   readonly place: Settings
@@ -113,4 +113,4 @@ const ask = Effect.fnUntraced(function*(
 })
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Input | Output | Signals> =>
-  Print.untilSignal(Effect.scoped(remove(options)))
+  untilSignal(Effect.scoped(remove(options)))

@@ -5,11 +5,10 @@
 import * as Effect from "effect/Effect"
 import * as GoingOn from "../GoingOn.ts"
 import type { Ended, Refusal } from "../Refusal.ts"
-import * as Print from "../render/Print.ts"
 import type { Settings } from "../Settings.ts"
 import { Input } from "../terminal/Input.ts"
 import { Output } from "../terminal/Output.ts"
-import type { Signals } from "../terminal/Signals.ts"
+import { type Signals, untilSignal } from "../terminal/Signals.ts"
 
 export interface Options {
   readonly settings: Settings
@@ -20,7 +19,7 @@ export interface Options {
 export const run = Effect.fnUntraced(function*(
   { session, settings: typed }: Options
 ): Effect.fn.Return<void, Ended | Refusal, Input | Output | Signals> {
-  const { info, settings } = yield* Print.untilSignal(GoingOn.find(typed, session))
+  const { info, settings } = yield* untilSignal(GoingOn.find(typed, session))
   const { isTerminal } = yield* Input
   const { stderr } = yield* Output
   if (info.end === "RunCompleted" && isTerminal && !settings.json) {

@@ -12,7 +12,7 @@ import * as RenderSessions from "../render/RenderSessions.ts"
 import * as Database from "../session/Database.ts"
 import * as Settings from "../Settings.ts"
 import { Output } from "../terminal/Output.ts"
-import type { Signals } from "../terminal/Signals.ts"
+import { type Signals, untilSignal } from "../terminal/Signals.ts"
 
 export interface Options {
   readonly place: Settings.Settings
@@ -88,4 +88,4 @@ const decidedOf = Effect.fnUntraced(function*(
 })
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
-  Print.untilSignal(Effect.scoped(list(options)))
+  untilSignal(Effect.scoped(list(options)))

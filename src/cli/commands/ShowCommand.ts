@@ -13,7 +13,7 @@ import * as KeptSession from "../session/KeptSession.ts"
 import * as SessionRoot from "../session/SessionRoot.ts"
 import type { Settings } from "../Settings.ts"
 import type { Output } from "../terminal/Output.ts"
-import type { Signals } from "../terminal/Signals.ts"
+import { type Signals, untilSignal } from "../terminal/Signals.ts"
 import * as ShowTimeline from "./ShowTimeline.ts"
 
 export interface Options {
@@ -63,4 +63,4 @@ const courseOf = Effect.fnUntraced(function*(kept: KeptSession.Kept) {
 })
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
-  Print.untilSignal(Effect.scoped(show(options)))
+  untilSignal(Effect.scoped(show(options)))

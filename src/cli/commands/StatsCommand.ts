@@ -16,7 +16,7 @@ import * as KeptSession from "../session/KeptSession.ts"
 import type { Settings } from "../Settings.ts"
 import * as Since from "../Since.ts"
 import { Output } from "../terminal/Output.ts"
-import type { Signals } from "../terminal/Signals.ts"
+import { type Signals, untilSignal } from "../terminal/Signals.ts"
 
 export interface Options {
   readonly place: Settings
@@ -123,4 +123,4 @@ const noRuns = ({ agent, since }: RunStats.Filter, { agents }: RunStats.Summary)
 }
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
-  Print.untilSignal(Effect.scoped(stats(options)))
+  untilSignal(Effect.scoped(stats(options)))

@@ -10,7 +10,7 @@ import * as TerminalText from "../render/TerminalText.ts"
 import * as KeptSession from "../session/KeptSession.ts"
 import type { Settings } from "../Settings.ts"
 import { Output } from "../terminal/Output.ts"
-import type { Signals } from "../terminal/Signals.ts"
+import { type Signals, untilSignal } from "../terminal/Signals.ts"
 
 export interface Options {
   readonly place: Settings
@@ -51,4 +51,4 @@ const said = (sessionId: string, delivery: Delivery.Delivery): string =>
     : `${delivery.explain}\n`
 
 export const run = (options: Options): Effect.Effect<void, Ended | Refusal, Output | Signals> =>
-  Print.untilSignal(Effect.scoped(steer(options)))
+  untilSignal(Effect.scoped(steer(options)))

@@ -1,9 +1,8 @@
-/** Standard output for the commands that look at sessions: a signal, or a reader that leaves, ends them with its code. */
+/** Standard output for the commands that look at sessions: a reader that leaves ends them with its code. */
 import * as Effect from "effect/Effect"
 import * as FileReason from "../FileReason.ts"
 import { badInput, codes, Ended, type Refusal } from "../Refusal.ts"
 import { Output } from "../terminal/Output.ts"
-import { Signals } from "../terminal/Signals.ts"
 import * as Paint from "./Paint.ts"
 
 export const print = (text: string): Effect.Effect<void, Ended | Refusal, Output> =>
@@ -29,9 +28,3 @@ export const tableOf = (
     paint: Paint.of(stdout, isPlain),
     columns: stdout.isTerminal ? stdout.columns() : Infinity
   }))
-
-/** The first signal stops the command at once. */
-export const untilSignal = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | Ended, R | Signals> =>
-  Signals.use(({ first }) =>
-    Effect.raceFirst(effect, Effect.flatMap(first, (signal) => Effect.fail(new Ended({ code: codes[signal] }))))
-  )

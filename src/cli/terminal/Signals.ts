@@ -7,7 +7,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import { codes } from "../Refusal.ts"
+import { codes, Ended } from "../Refusal.ts"
 import { Output } from "./Output.ts"
 
 export type Signal = "SIGINT" | "SIGTERM" | "SIGHUP"
@@ -20,6 +20,17 @@ export class Signals extends Context.Service<Signals, {
   /** What standard error gets if a second signal ends the process before the scope closes; one at a time. */
   readonly leaving: (words: () => string) => Effect.Effect<void, never, Scope.Scope>
 }>()("fiberloop/cli/Signals") {}
+
+/** Interrupts `self` at the first signal, for what `onSignal` does instead. */
+export const until = <A, E, R, B, E2, R2>(
+  self: Effect.Effect<A, E, R>,
+  onSignal: (signal: Signal) => Effect.Effect<B, E2, R2>
+): Effect.Effect<A | B, E | E2, R | R2 | Signals> =>
+  Signals.use(({ first }) => Effect.raceFirst(self, Effect.flatMap(first, onSignal)))
+
+/** The first signal ends the command at once, with its code. */
+export const untilSignal = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E | Ended, R | Signals> =>
+  until(self, (signal) => Effect.fail(new Ended({ code: codes[signal] })))
 
 /** The signals of this process, while the layer lives. */
 export const layer: Layer.Layer<Signals, never, Output> = Layer.effect(
