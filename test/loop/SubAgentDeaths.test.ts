@@ -140,6 +140,15 @@ describe("a run that keeps dying in a call", () => {
       })
   )
 
+  /** The same run, two of whose calls wait for one run below. */
+  const sharing = (deaths: number): ReadonlyArray<Drafts.Placed> => {
+    const [started, ...rest] = dying(deaths)
+    const run = { sessionId: key, runId: key }
+    const paused = [Drafts.toolPaused("1.0", run), Drafts.toolPaused("1.1", run)]
+    const calls = [...DeadRun.inTools("again", "again").slice(1), ...paused]
+    return [started!, ...calls, ...rest.slice(DeadRun.inTools("again").length - 1)]
+  }
+
   const goesOn = "RunCompleted(stop)"
   const ends = "RunLimited(crashLoop)"
   const away = Drafts.failed("StoreUnavailable")
@@ -157,6 +166,18 @@ describe("a run that keeps dying in a call", () => {
     ["goes on after five deaths that have their ends", dying(6).slice(0, -1), below(45), goesOn],
     ["goes on after five losses of its store", dying(6, away).slice(0, -1), below(45), goesOn],
     ["goes on, since a run below the call finished a turn after the first death", dying(5), below(15), goesOn],
+    [
+      "goes on, since a run that two calls wait for finished a turn, and the first began it",
+      sharing(5),
+      below(45),
+      goesOn
+    ],
+    [
+      "goes on, since a run that two calls wait for finished a turn, and the second began it",
+      sharing(5),
+      below(45, { callId: "1.1" }),
+      goesOn
+    ],
     ["ends once it has died five times since that turn", dying(6), below(15), ends],
     [
       "ends once it has died five times since that turn, even if it had died before a shutdown",

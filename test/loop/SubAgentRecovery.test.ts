@@ -76,6 +76,38 @@ describe("a process that dies while a run works for a call", () => {
       assert.deepStrictEqual([result.usage, found.has("root//1.0/0")], [spent(6), false])
     }))
 
+  it.effect.each(["1.0", "1.1"])(
+    "leaves a call, with what was spent once by a run that two calls below it wait for, and call %s began",
+    (first) =>
+      Effect.gen(function*() {
+        const begun = yield* Deferred.make<void>()
+        const runId = `root//1.0//${first}`
+        const shared: Family.Handler = (agent, _, { callId }) => {
+          const run = Effect.orDie(agent.run({ runId, input: "{}" }))
+          const known = callId === first
+            ? Effect.ensuring(run, Deferred.succeed(begun, undefined))
+            : Effect.andThen(Deferred.await(begun), run)
+          return Effect.flatMap(known, ToolCall.pause)
+        }
+        const handler: Family.Handler = (agent, plan, call) =>
+          call.sessionId !== "root" ? shared(agent, plan, call) : Effect.orDie(Effect.as(
+            Effect.andThen(
+              agent.run({ runId: call.idempotencyKey, input: JSON.stringify(plan) }),
+              agent.run({ input: JSON.stringify(hangs) })
+            ),
+            "done"
+          ))
+        const store = yield* die({ turns: [[{ by: "order", turns: [[{}, {}]] }]] }, handler)
+        const { agent, logs } = yield* Family.make({ store })
+        const result = yield* agent.resumeRun({ sessionId: "root" })
+        const found = yield* logs
+        const [started] = RunLog.only(found.get(runId)!, "RunStarted")
+        assert.strictEqual(started?.parent?.callId, first)
+        assert.deepStrictEqual(settled(found), [["OutcomeUnknown", spent(2)]])
+        assert.deepStrictEqual(result.usage, spent(4))
+      })
+  )
+
   it.effect("leaves a call that is made again, and counts each of several runs once", () =>
     Effect.gen(function*() {
       const store = yield* die({ turns: [[{ turns: [[hangs]] }]] }, severally((_, run) => run))

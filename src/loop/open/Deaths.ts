@@ -6,7 +6,7 @@
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Pointer from "../../run/Pointer.ts"
+import type * as Pointer from "../../run/Pointer.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunState from "../../run/RunState.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
@@ -60,7 +60,8 @@ const deathsBefore = Effect.fnUntraced(function*(
   openCalls: ReadonlyArray<OpenCall.OpenCall>
 ): Effect.fn.Return<number, SessionStore.StoreError> {
   const now = yield* Clock.currentTimeMillis
-  const turn = yield* lastTurn(store, self, openCalls, now, new Set([Pointer.keyOf(self)]))
+  const working = yield* Kin.below(store, self, openCalls, { read: (run) => lastTurn(store, run, now), add: Math.max })
+  const turn = Math.max(never, ...working.map(({ all }) => all))
   if (turn === never) return 0
   let row: Array<number> = []
   yield* Fold.run(store, self.sessionId, self.runId, (event, before) => {
@@ -72,42 +73,21 @@ const deathsBefore = Effect.fnUntraced(function*(
 
 const never = -Infinity
 
-/** When a run below the calls last finished a turn, in milliseconds since the epoch; `never` where none did. */
+/**
+ * When a run last finished a turn, in milliseconds since the epoch; `never` where it has not. A run that did not go on after a death
+ * has survived none: work that each life of the process begins anew is no progress. Nor is a turn of a time that is still to come,
+ * where a clock was set back: it would be after every death until then.
+ */
 const lastTurn = Effect.fnUntraced(function*(
   store: SessionStore.Store,
-  self: Pointer.Run,
-  openCalls: ReadonlyArray<OpenCall.OpenCall>,
-  now: number,
-  seen: Set<string>
-): Effect.fn.Return<number, SessionStore.StoreError> {
+  { runId, sessionId }: Pointer.Run,
+  now: number
+): Effect.fn.Return<Kin.Read<number>, SessionStore.StoreError> {
   let last = never
-  for (const { call, run } of yield* Kin.runsBelow(store, self, openCalls)) {
-    const key = Pointer.keyOf(run)
-    // somebody else's log may say that a run works for itself
-    if (seen.has(key)) continue
-    seen.add(key)
-    last = Math.max(last, yield* Fold.ifReadable(lastTurnOf(store, call, run, now, seen), never))
-  }
-  return last
-})
-
-/**
- * A run that did not go on after a death has survived none: work that each life of the process begins anew is no progress. Nor is a
- * turn of a time that is still to come, where a clock was set back: it would be after every death until then.
- */
-const lastTurnOf = Effect.fnUntraced(function*(
-  store: SessionStore.Store,
-  call: Pointer.Parent,
-  run: Pointer.Run,
-  now: number,
-  seen: Set<string>
-): Effect.fn.Return<number, SessionStore.StoreError> {
-  let last = never
-  const state = yield* Fold.run(store, run.sessionId, run.runId, ({ _tag, at }, before) => {
+  const state = yield* Fold.run(store, sessionId, runId, ({ _tag, at }, before) => {
     if (_tag === "TurnFinished" && before.drive > 1 && RunTurn.isAllKnown(before) && at <= now) {
       last = Math.max(last, at)
     }
   })
-  if (state?.parent === undefined || !Pointer.isSameCall(state.parent, call)) return never
-  return Math.max(last, yield* lastTurn(store, run, state.openCalls, now, seen))
+  return { state, own: last }
 })

@@ -53,45 +53,71 @@ export const recall = Effect.fnUntraced(function*(
   { openCalls, runId }: RunState.RunState
 ): Effect.fn.Return<void, SessionStore.StoreError> {
   if (runId === undefined) return
-  for (const { call, run } of yield* runsBelow(store, { sessionId, runId }, openCalls)) {
-    const usage = yield* spentFor(store, call, run)
-    if (usage !== undefined) budget.tell(call, run, usage)
-  }
+  const working = yield* below(store, { sessionId, runId }, openCalls, {
+    read: (run) => spentBy(store, run),
+    add: Usage.add
+  })
+  for (const { all, call, run } of working) budget.tell(call, run, all)
 })
 
-/** What a run that works for the call spent, including the runs below it that were cut off with it, or wait with it. */
-const spentFor = (
-  store: SessionStore.Store,
-  call: Pointer.Parent,
-  run: Pointer.Run,
-  seen = new Set<string>()
-): Effect.Effect<Usage.Usage | undefined, SessionStore.StoreError> => {
-  const key = Pointer.keyOf(run)
-  // somebody else's log may say that a run works for itself
-  if (seen.has(key)) return Effect.undefined
-  seen.add(key)
-  // a session below that cannot be read, or is removed, does not keep the runs around it from going on
-  return Fold.ifReadable(spentOf(store, call, run, seen), undefined)
+/** What a run spent, according to its own log. */
+const spentBy = (store: SessionStore.Store, { runId, sessionId }: Pointer.Run) =>
+  Effect.map(
+    Fold.run(store, sessionId, runId),
+    (state): Read<Usage.Usage> => ({ state, own: state?.totals.usage ?? Usage.zero })
+  )
+
+/** What the log of a run says: its last state, undefined where the run is not there, and what is looked for. */
+export interface Read<A> {
+  readonly state: RunState.RunState | undefined
+  readonly own: A
 }
 
-const spentOf = Effect.fnUntraced(function*(
+/** How the log of a run is read, and how what is found in two logs becomes one. */
+interface Look<A> {
+  readonly read: (run: Pointer.Run) => Effect.Effect<Read<A>, SessionStore.StoreError>
+  readonly add: (one: A, other: A) => A
+}
+
+/** A run that works for a call. `all`: what is found in its log and in those of the runs below it. */
+interface Working<A> {
+  readonly call: Pointer.Parent
+  readonly run: Pointer.Run
+  readonly all: A
+}
+
+/**
+ * The runs that work for calls which have started and have no outcome: each once, under the call that began it, whichever others wait
+ * for it too. What is below them was cut off with them, or waits with them. `parents`: the call that a run works for, of those whose
+ * logs were read.
+ */
+export const below = Effect.fnUntraced(function*<A>(
   store: SessionStore.Store,
-  call: Pointer.Parent,
   self: Pointer.Run,
-  seen: Set<string>
-): Effect.fn.Return<Usage.Usage | undefined, SessionStore.StoreError> {
-  const state = yield* Fold.run(store, self.sessionId, self.runId)
-  if (state?.parent === undefined || !Pointer.isSameCall(state.parent, call)) return undefined
-  let { usage } = state.totals
-  for (const { call, run } of yield* runsBelow(store, self, state.openCalls)) {
-    const more = yield* spentFor(store, call, run, seen)
-    if (more !== undefined) usage = Usage.add(usage, more)
+  openCalls: ReadonlyArray<OpenCall.OpenCall>,
+  look: Look<A>,
+  // somebody else's log may say that a run works for itself
+  parents = new Map<string, Pointer.Parent | undefined>([[Pointer.keyOf(self), undefined]])
+): Effect.fn.Return<ReadonlyArray<Working<A>>, SessionStore.StoreError> {
+  const working: Array<Working<A>> = []
+  for (const { call, run } of yield* runsBelow(store, self, openCalls)) {
+    const key = Pointer.keyOf(run)
+    if (parents.has(key) && !isOf(parents.get(key), call)) continue
+    // a session below that cannot be read, or is removed, does not keep the runs around it from going on
+    const read = yield* Fold.ifReadable(look.read(run), undefined)
+    parents.set(key, read?.state?.parent)
+    if (read?.state === undefined || !isOf(read.state.parent, call)) continue
+    const more = yield* below(store, run, read.state.openCalls, look, parents)
+    working.push({ call, run, all: more.reduce((sum, { all }) => look.add(sum, all), read.own) })
   }
-  return usage
+  return working
 })
 
-/** Runs that may work for calls which have started and have no outcome; one that is listed twice counts once. */
-export const runsBelow = (store: SessionStore.Store, self: Pointer.Run, openCalls: ReadonlyArray<OpenCall.OpenCall>) =>
+const isOf = (parent: Pointer.Parent | undefined, call: Pointer.Parent): boolean =>
+  parent !== undefined && Pointer.isSameCall(parent, call)
+
+/** Runs that may work for calls which have started and have no outcome, once for each call that names them. */
+const runsBelow = (store: SessionStore.Store, self: Pointer.Run, openCalls: ReadonlyArray<OpenCall.OpenCall>) =>
   Effect.map(
     Effect.forEach(openCalls.filter(OpenCall.hasStarted), (call) => runsOf(store, self, call)),
     (found) => found.flat()
@@ -112,5 +138,6 @@ const runsOf = Effect.fnUntraced(function*(
     ? []
     : yield* Stream.runCollect(Listing.all(store, { parents: [sessionId], prefix: `${key}/` }))
   const own = [key, ...several.map((info) => info.sessionId)].map((id): Pointer.Run => ({ sessionId: id, runId: id }))
-  return [...waitsFor, ...beside, ...own].map((run) => ({ call, run }))
+  const runs = new Map([...waitsFor, ...beside, ...own].map((run) => [Pointer.keyOf(run), run]))
+  return Array.from(runs.values(), (run) => ({ call, run }))
 })
