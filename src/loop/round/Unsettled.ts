@@ -1,6 +1,27 @@
 /**
  * What becomes of calls that are still open when nothing of them runs any more: a drive ends, or one that died gets
- * its end.
+ * its end. The first line that fits a call says what; nothing is said where it stays open.
+ *
+ *     the call               settle                   settleLost    settleFound  settleAfter
+ *     ---------------------  -----------------------  ------------  -----------  ---------------------------------
+ *     started by this drive  as hooks leave it, as    the same (1)               as if a dead drive had started it
+ *                            it was left behind, or
+ *                            Interrupted
+ *     started, repeatable    Interrupted                                         Interrupted
+ *     started                as hooks leave it, or                  reconciled   reconciled, or OutcomeUnknown where
+ *                            OutcomeUnknown                                      nobody is asked
+ *     paused                 Interrupted                                         Interrupted (2)
+ *     a result is given      as hooks leave it, or                               the same, once hooks are asked (3)
+ *                            NotExecuted where a
+ *                            guard has not begun
+ *     refused                Denied                                              Denied
+ *     a person is asked      NotExecuted                                         NotExecuted (2)
+ *     any other              NotExecuted                                         NotExecuted
+ *
+ *     reconciled: as the reconciler knows it and hooks leave it, or NotExecuted where it took no effect
+ *     (1) stays open where it is repeatable, unless its outcome is known
+ *     (2) Denied for a new message
+ *     (3) where nobody is asked, as `settle` has it; where the run is another agent's, NotExecuted
  *
  * Does not own when that is, nor why (`ToolRound`, `Ending`, `Recovery`).
  */
@@ -21,7 +42,7 @@ type Call = OpenCall.OpenCall
 /** Why a call did not run. */
 export type Reason = Extract<ToolOutcome.ToolOutcome, { _tag: "NotExecuted" }>["reason"]
 
-/** Gives every open call the outcome that the end of this drive leaves it with. */
+/** Gives every open call the outcome that the end of this drive, or of its round, leaves it with. */
 export const settle = (env: Env.Env, reason: Reason): void => {
   for (const call of env.journal.state.openCalls) {
     if (call.phase === "started") settleStarted(env, call)
@@ -91,7 +112,7 @@ const asking = Effect.fnUntraced(function*(
 
 /**
  * The outcome of a call whose handler is not at work. If the handler was never called, what a person said comes first: a result that
- * they gave, or a no. A yes to run the call no longer counts.
+ * they gave, or a no. A yes to run the call no longer counts. A result is only shown so, before hooks have seen it (`ContextCommand`).
  */
 export const ofIdle = (call: Call, reason: Reason): ToolOutcome.ToolOutcome => {
   const { decision, phase } = call
