@@ -79,8 +79,8 @@ export const settleFound = (env: Env.Env, reason: Reason): Effect.Effect<void, S
     !env.executor.isRepeatable(env.handlers, call.tool)
   )
   const settleOne = (call: Call) =>
-    Effect.flatMap(Reconciling.ask(env, call), (known) => {
-      CallStep.settle(env, call, known ?? { _tag: "NotExecuted", reason })
+    Effect.flatMap(reconciled(env, call, reason), (outcome) => {
+      CallStep.settle(env, call, outcome)
       return env.journal.commit
     })
   return Effect.forEach(found, settleOne, { concurrency: "unbounded", discard: true })
@@ -150,5 +150,9 @@ const ofStartedBefore = (
 ): Effect.Effect<ToolOutcome.ToolOutcome> => {
   if (env.executor.isRepeatable(env.handlers, call.tool)) return Effect.succeed({ _tag: "Interrupted" })
   if (!isAsked) return Effect.succeed({ _tag: "OutcomeUnknown" })
-  return Effect.map(Reconciling.ask(env, call), (known) => known ?? { _tag: "NotExecuted", reason })
+  return reconciled(env, call, reason)
 }
+
+/** What the application knows of a call; it did not run where it took no effect. */
+const reconciled = (env: Env.Env, call: Call, reason: Reason): Effect.Effect<ToolOutcome.ToolOutcome> =>
+  Effect.map(Reconciling.ask(env, call), (known) => known ?? { _tag: "NotExecuted", reason })
