@@ -30,7 +30,7 @@ export const abort = Effect.fnUntraced(function*(
 ): Effect.fn.Return<void, RunError.RunError> {
   const { runs, store } = visitor.services
   let runId: string | undefined
-  let isRefused = false
+  const refusals = new Elsewhere.Refusals()
   while (true) {
     const live = yield* runs.inSession(sessionId)
     if (live !== undefined) {
@@ -48,15 +48,11 @@ export const abort = Effect.fnUntraced(function*(
     if (busy === undefined) return
     // a run that is over may still hold its session, and a new run may have begun
     if (live !== undefined || (yield* runs.inSession(sessionId)) !== undefined) continue
-    const told = yield* endElsewhere(store, sessionId, before.state)
-    if (told === "over") return
-    const wasRefused = isRefused
-    isRefused = told === "refused"
-    if (isRefused && wasRefused) {
-      return yield* Visit.inUse(busy, "abort", ", and its holder cannot be asked to abort")
+    const became = yield* endElsewhere(store, sessionId, before.state)
+    if (became === "over") return
+    if (!(yield* refusals.goOn(became === "refused"))) {
+      return yield* Elsewhere.inUse(busy, "abort", "cannot be asked to abort")
     }
-    // an answer, or another abort, has the session for a moment
-    if (isRefused) yield* Elsewhere.pause
   }
 })
 
@@ -99,7 +95,7 @@ const endHere = (
   visitor: Visit.Visitor,
   sessionId: string,
   before: Fold.Folded
-): Effect.Effect<Visit.Busy | undefined, RunError.RunError> =>
+): Effect.Effect<Elsewhere.Busy | undefined, RunError.RunError> =>
   Visit.open(visitor, sessionId, before).pipe(
     Effect.flatMap((env) =>
       env === undefined || env.journal.state.runId !== before.state.runId || isOver(env.journal.state)

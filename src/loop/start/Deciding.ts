@@ -34,7 +34,7 @@ export const decide = Effect.fnUntraced(function*(
 ): Effect.fn.Return<void, RunError.RunError> {
   const { services: { runs, store }, settings } = visitor
   let sending: Sending | undefined
-  let wasRefused = false
+  const refusals = new Elsewhere.Refusals()
   while (true) {
     const run = yield* runs.inSession(decision.sessionId)
     const answer: Effect.Effect<true | false | HeldElsewhere, RunError.RunError> = run === undefined
@@ -59,14 +59,11 @@ export const decide = Effect.fnUntraced(function*(
     const became = yield* passOn(store, sending.sent, recorded.state)
     if (became === "recorded") return
     const isRefused = became === "refused"
-    if ((isRefused && wasRefused) || sending.elapsed() >= patience) {
+    if (sending.elapsed() >= patience || !(yield* refusals.goOn(isRefused))) {
       const why = isRefused ? cannotBeTold : mayStill
-      yield* unlessRecorded(store, sending.sent, Visit.inUse(recorded.busy, "answer", why))
+      yield* unlessRecorded(store, sending.sent, Elsewhere.inUse(recorded.busy, "answer", why))
       return
     }
-    // another answer, or an abort, has the session for a moment
-    if (isRefused) yield* Elsewhere.pause
-    wasRefused = isRefused
   }
 })
 
@@ -79,8 +76,8 @@ interface Sending {
 /** Milliseconds in which whoever has a session has to record an answer, or to give the session back. */
 const patience = 10_000
 
-const cannotBeTold = ", and its holder cannot be told an answer"
-const mayStill = ", and its holder was told ten seconds ago, and may still record the answer"
+const cannotBeTold = "cannot be told an answer"
+const mayStill = "was told ten seconds ago, and may still record the answer"
 
 /** Fails; where the question is asked in another session that this one waits for, the error names that session. */
 const elsewhere = Effect.fnUntraced(function*(
@@ -99,7 +96,7 @@ const elsewhere = Effect.fnUntraced(function*(
 
 /** A session that somebody else has, and its last run. */
 interface HeldElsewhere {
-  readonly busy: Visit.Busy
+  readonly busy: Elsewhere.Busy
   readonly state: RunState.RunState
 }
 
@@ -132,13 +129,8 @@ const passOn = Effect.fnUntraced(function*(
   const { runId = "" } = state
   const { approvalId, sessionId } = sent.decision
   if (store.send === undefined) return "refused"
-  const isTold = yield* Effect.catchReason(
-    store.send(sessionId, runId, sent),
-    "RetryableError",
-    "SessionBusy",
-    () => Effect.undefined
-  )
-  if (isTold !== true) return isTold === false ? "again" : "refused"
+  const told = yield* Elsewhere.told(store.send(sessionId, runId, sent))
+  if (told !== "told") return told === "nobody" ? "again" : "refused"
   const became = yield* Elsewhere.news(
     store,
     sessionId,

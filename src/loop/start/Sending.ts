@@ -18,7 +18,7 @@ import * as SentInput from "../log/SentInput.ts"
 import * as TooLarge from "../log/TooLarge.ts"
 import * as Elsewhere from "./Elsewhere.ts"
 import * as Identity from "./Identity.ts"
-import * as Visit from "./Visit.ts"
+import type * as Visit from "./Visit.ts"
 
 /** Awaits what becomes of an input. */
 type Told = Effect.Effect<Delivery.Delivery, RunError.RunError>
@@ -71,53 +71,37 @@ const sendElsewhere = Effect.fnUntraced(function*(
   runId: string,
   sent: SessionStore.SentInput
 ): Effect.fn.Return<Option.Option<SentInput.Fate>, RunError.RunError> {
+  const refusals = new Elsewhere.Refusals()
   let wasTold = false
-  let wasBusy = false
   while (true) {
-    const answer = yield* passOn(store, sessionId, runId, sent)
-    if (answer === "told") {
+    const told = yield* tell(store, sessionId, runId, sent)
+    if (typeof told !== "string") {
+      const fate = yield* SentInput.read(store, sessionId, sent)
+      if (Option.isSome(fate)) return fate
+      if (!(yield* refusals.goOn(true))) return yield* Elsewhere.inUse(told, "steer", "cannot be sent a message")
+      continue
+    }
+    yield* refusals.goOn(false)
+    if (told === "told") {
       wasTold = true
-      wasBusy = false
       // whoever has the session may die with it
       const fate = yield* Effect.timeoutOption(SentInput.watch(store, sessionId, sent), Elsewhere.answerTime)
       if (Option.isSome(fate)) return fate.value
-      continue
-    }
-    if (answer === "nobody") {
-      wasBusy = false
+    } else {
       const fate = yield* wasTold ? readAlone(store, sessionId, runId, sent) : SentInput.read(store, sessionId, sent)
       if (fate !== "taken") return fate
-    } else {
-      const fate = yield* SentInput.read(store, sessionId, sent)
-      if (Option.isSome(fate)) return fate
-      // it may have been released since
-      if (wasBusy) return yield* Visit.inUse(answer, "steer", ", and its holder cannot be sent a message")
-      wasBusy = true
+      yield* Elsewhere.pause
     }
-    yield* Elsewhere.pause
   }
 })
 
-/** Who was told of an input, if anybody. */
-type Answer = "told" | "nobody" | Visit.Busy
-
-const passOn = (
-  store: SessionStore.Store,
-  sessionId: string,
-  runId: string,
-  sent: SessionStore.SentInput
-): Effect.Effect<Answer, RunError.RunError> => {
-  // a store that passes nothing on knows only whether somebody has the session
-  const isTold = store.send === undefined
-    ? Effect.as(Effect.scoped(store.open(sessionId, { runId, create: false })), false)
-    : store.send(sessionId, runId, sent)
-  return Effect.catchReason(
-    Effect.map(isTold, (isTold): Answer => isTold ? "told" : "nobody"),
-    "RetryableError",
-    "SessionBusy",
-    (busy) => Effect.succeed<Answer>(busy)
+/** A store that passes nothing on knows only whether somebody has the session. */
+const tell = (store: SessionStore.Store, sessionId: string, runId: string, sent: SessionStore.SentInput) =>
+  Elsewhere.told(
+    store.send === undefined
+      ? Effect.as(Effect.scoped(store.open(sessionId, { runId, create: false })), false)
+      : store.send(sessionId, runId, sent)
   )
-}
 
 /** Reads the log where nobody can write to it: a process that is taken for dead accepts nothing after that. */
 const readAlone = (store: SessionStore.Store, sessionId: string, runId: string, sent: SessionStore.SentInput) =>

@@ -6,7 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import * as RunError from "../../run/RunError.ts"
+import type * as RunError from "../../run/RunError.ts"
 import * as Budget from "../env/Budget.ts"
 import type * as Definition from "../env/Definition.ts"
 import * as Env from "../env/Env.ts"
@@ -23,16 +23,6 @@ export interface Visitor {
   readonly definition: Definition.Definition
   readonly settings: Settings.Settings
 }
-
-export type Busy = Extract<RunError.RunReason, { readonly _tag: "SessionBusy" }>
-
-/** Says what to do about a session that somebody else has. */
-export const inUse = (busy: Busy, act: "abort" | "answer" | "steer", why = ""): RunError.RunError =>
-  new RunError.RetryableError({
-    ...busy,
-    message:
-      `session "${busy.sessionId}" is in use${why}: if its run is live, ${act} it in that process; otherwise try again`
-  })
 
 /**
  * The environment of a session's last run; `before` is its log as far as it is known and needed. Fails with `SessionBusy` where
