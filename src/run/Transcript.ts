@@ -34,6 +34,7 @@ import {
 import * as Calls from "./transcript/Calls.ts"
 import { compact } from "./transcript/Compact.ts"
 import * as Entries from "./transcript/Entries.ts"
+import * as Notice from "./transcript/Notice.ts"
 import * as Projection from "./transcript/Projection.ts"
 import * as SharedMap from "./transcript/SharedMap.ts"
 import * as Vector from "./transcript/Vector.ts"
@@ -129,6 +130,17 @@ const isPaused = ({ paused, waiting }: Transcript): boolean => paused !== undefi
 /** Whether `reader` made the last message, and goes on with it: `messages` has all of it then. */
 export const isPausedFor = (self: Transcript, reader: Message.ModelRef | undefined): boolean =>
   isPaused(self) && Message.isSameModel(self.paused!.model, reader)
+
+/** `messages`, as hooks may have left them, for `reader`: it goes on with a last one of its own; any other model is told to go on. */
+export const prompt = (
+  self: Transcript,
+  reader: Message.ModelRef | undefined,
+  messages: ReadonlyArray<Message.Message>
+): { readonly messages: ReadonlyArray<Message.Message>; readonly continues: boolean } => {
+  if (messages.at(-1)?.role !== "assistant") return { messages, continues: false }
+  const continues = isPausedFor(self, reader)
+  return { messages: continues ? messages : [...messages, Notice.goOnMessage], continues }
+}
 
 /** The first outcome of a call counts; a second one, or one of a call that is not open, changes nothing. */
 const settle = (self: Transcript, event: DurableEvent.Of<"ToolSettled">): Transcript => {

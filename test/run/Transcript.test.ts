@@ -107,11 +107,7 @@ describe("views", () => {
     /** another model than the one that was paused is told to go on */
     const sentTo = (transcript: Transcript.Transcript, reader: Message.ModelRef) => {
       const messages = Transcript.messages(transcript, reader)
-      const isOthers = models.some((model) => Transcript.isPausedFor(transcript, model)) &&
-        !Transcript.isPausedFor(transcript, reader)
-      return messages.at(-1)?.role === "assistant" && isOthers
-        ? [...messages, Message.user("Go on.")]
-        : messages
+      return Transcript.awaitsModel(transcript) ? Transcript.prompt(transcript, reader, messages).messages : messages
     }
     log.forEach((event, i) => {
       const transcript = Transcript.fromLog(log.slice(0, i + 1))

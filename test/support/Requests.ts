@@ -1,6 +1,6 @@
 /** Model requests around a log, and what the strictest provider says about them. */
 import type * as Tool from "effect/ai/Tool"
-import * as Message from "../../src/run/Message.ts"
+import type * as Message from "../../src/run/Message.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import * as Transcript from "../../src/run/Transcript.ts"
 import type * as Model from "../../src/services/Model.ts"
@@ -29,7 +29,7 @@ const input = (seq: number, text = "go on"): Extract<RunEvent.Durable, { _tag: "
 
 /**
  * What is illegal about asking `reader` to continue from here, one violation a line; empty if nothing is. Its own answer that was
- * paused is sent back; that of another one is followed by the user, as the loop does it.
+ * paused is sent back; another model is told to go on.
  */
 export const violations = (
   transcript: Transcript.Transcript,
@@ -37,9 +37,7 @@ export const violations = (
   reader?: Message.ModelRef
 ): string => {
   const asked = Transcript.awaitsModel(transcript) ? transcript : Transcript.append(transcript, input(seq))
-  const messages = Transcript.messages(asked, reader)
-  const continues = Transcript.isPausedFor(asked, reader) && messages.at(-1)?.role === "assistant"
-  const isOthers = !continues && messages.at(-1)?.role === "assistant"
-  const sent = request(isOthers ? [...messages, Message.user("Go on.")] : messages)
+  const { continues, messages } = Transcript.prompt(asked, reader, Transcript.messages(asked, reader))
+  const sent = request(messages)
   return StrictModel.violations(continues ? { ...sent, continues } : sent).join("\n")
 }

@@ -9,7 +9,6 @@ import * as Effect from "effect/Effect"
 import type * as AttemptResult from "../../run/AttemptResult.ts"
 import type * as Message from "../../run/Message.ts"
 import * as Transcript from "../../run/Transcript.ts"
-import * as Notice from "../../run/transcript/Notice.ts"
 import * as Attempt from "../../services/attempts/Attempt.ts"
 import * as Detached from "../../services/fibers/Detached.ts"
 import * as Pace from "../../services/fibers/Pace.ts"
@@ -35,11 +34,7 @@ export const of = (
 ): Asked => {
   const { transcript } = env.journal
   const sent = messages ?? Transcript.messages(transcript, model.info, env.system)
-  if (sent.at(-1)?.role !== "assistant") return { model, messages: sent, continues: false }
-  return Transcript.isPausedFor(transcript, model.info)
-    ? { model, messages: sent, continues: true }
-    // another model has nothing to go on with
-    : { model, messages: [...sent, Notice.goOnMessage], continues: false }
+  return { model, ...Transcript.prompt(transcript, model.info, sent) }
 }
 
 /** Makes an attempt. */

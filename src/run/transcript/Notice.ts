@@ -3,7 +3,7 @@ import * as Message from "../Message.ts"
 
 /**
  * Where a model is to answer, and the last message is an answer that it does not go on with itself. It gets into the log before a turn
- * (`TurnStart`); into what another model than a paused one's is sent (`Asking`) and, once that has answered, into the transcript
+ * (`TurnStart`); into what another model than a paused one's is sent (`Transcript.prompt`) and, once that has answered, into the transcript
  * (`Building.tellToGoOn`); and after what a hook made of the messages (`Rewrite`).
  */
 export const goOn = "Go on."
