@@ -8,9 +8,12 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import * as Foreign from "../../run/Foreign.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import * as Leavable from "../../services/fibers/Leavable.ts"
 import * as Stopwatch from "../../services/fibers/Stopwatch.ts"
+import * as Warning from "../../services/Warning.ts"
 import type * as Env from "./Env.ts"
 
 /** What hooks and rules are told of the turn that they are asked about. */
@@ -29,6 +32,13 @@ export const ofCall = ({ journal, sessionId }: Pick<Env.Env, "journal" | "sessio
   const idempotencyKey = OpenCall.idempotencyKey(sessionId, runId, callId)
   return { sessionId, runId, callId, idempotencyKey, data: state.input?.data }
 }
+
+/** What `read` makes of an answer; a failure says what came instead of one. Untyped code may return what is no effect. */
+export const answered = <A, B>(
+  returned: Effect.Effect<A, unknown>,
+  read: (answer: A) => Result.Result<B, string>
+): Effect.Effect<Result.Result<B, string>, unknown> =>
+  Foreign.isEffect(returned) ? Effect.map(returned, read) : Effect.succeed(Result.fail(Warning.noEffect(returned)))
 
 /** `subject` names the call or turn that it is about, if any. Everything else that is ready runs first. */
 export const run = <A, E, R>(

@@ -10,7 +10,6 @@ import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import * as Approval from "../../run/Approval.ts"
 import * as Canonical from "../../run/Canonical.ts"
-import * as Foreign from "../../run/Foreign.ts"
 import * as InputCheck from "../../run/InputCheck.ts"
 import * as Bounds from "../../run/log/Bounds.ts"
 import * as OpenCall from "../../run/state/OpenCall.ts"
@@ -77,18 +76,15 @@ const isShort = ({ needsResult }: Approver.Question, answer: Approver.Answer): b
 
 /** The answer of this process's approver; one that breaks does not answer. */
 const ask = (env: Env.Env, question: Approver.Question): Effect.Effect<Approver.Answer | undefined> => {
-  const asked = Effect.flatMap(Approver.Approver, (approver) => {
-    const returned = approver.ask(question)
-    return Foreign.isEffect(returned) ? Effect.map(returned, said) : Effect.succeed({ odd: Warning.noEffect(returned) })
-  })
+  const asked = Effect.flatMap(Approver.Approver, (approver) => AppCode.answered(approver.ask(question), said))
   return Effect.flatMap(
     Effect.exit(AppCode.run(env, `approval of ${question.tool}`, question.callId, asked)),
     (exit) => {
       if (Exit.isFailure(exit)) return warn(question, Warning.howOf(exit.cause))
-      const { odd, word }: Said = exit.value
-      return odd === undefined
-        ? Effect.succeed(word)
-        : warn(question, `answered ${odd} instead of { approved: true } or { approved: false }`)
+      return Result.match(exit.value, {
+        onFailure: (odd) => warn(question, `answered ${odd} instead of { approved: true } or { approved: false }`),
+        onSuccess: Effect.succeed
+      })
     }
   )
 }
@@ -96,24 +92,18 @@ const ask = (env: Env.Env, question: Approver.Question): Effect.Effect<Approver.
 const warn = ({ approvalId, tool }: Approver.Question, how: string): Effect.Effect<undefined> =>
   Effect.as(Warning.warn(`the Approver ${how} (${tool}, question "${approvalId}"); so it does not answer`), undefined)
 
-/** What an approver said; `odd` is what it said instead of an answer. */
-interface Said {
-  readonly word?: Approver.Answer
-  readonly odd?: string
-}
-
 /**
  * An answer, read once; anything else that untyped code returns is neither a yes nor a no, and a yes with a field that nobody reads
  * is none: it may ask for what would not be done.
  */
-const said = (answer: Approver.Answer | undefined): Said => {
-  if (answer === undefined) return {}
+const said = (answer: Approver.Answer | undefined): Result.Result<Approver.Answer | undefined, string> => {
+  if (answer === undefined) return Result.succeed(undefined)
   const word: Partial<Approver.Answer> = { ...answer }
   const { approved } = word
-  if (typeof approved !== "boolean") return { odd: Warning.whatIs(answer) }
+  if (typeof approved !== "boolean") return Result.fail(Warning.whatIs(answer))
   return !approved || Result.isSuccess(InputCheck.noOthers("an answer", word, answerNames))
-    ? { word: { ...word, approved } }
-    : { odd: "a yes with other fields than approved, by, reason, params and result" }
+    ? Result.succeed({ ...word, approved })
+    : Result.fail("a yes with other fields than approved, by, reason, params and result")
 }
 
 const answerNames = { _tag: true, approved: true, by: true, reason: true, params: true, result: true }

@@ -7,7 +7,6 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
-import * as Foreign from "../../run/Foreign.ts"
 import * as InputCheck from "../../run/InputCheck.ts"
 import * as RunPolicy from "../../run/RunPolicy.ts"
 import type * as OpenCall from "../../run/state/OpenCall.ts"
@@ -27,18 +26,16 @@ export const ask = (env: Env.Env, call: OpenCall.OpenCall): Effect.Effect<Known>
   const limit = RunPolicy.callTimeout(env.timeouts, tool)
   const asked = Effect.flatMap(
     Reconciler.Reconciler,
-    (reconciler) => {
-      const returned = reconciler.reconcile({ ...AppCode.ofCall(env, callId), tool, params, startedAt })
-      return Foreign.isEffect(returned)
-        ? Effect.map(returned, said)
-        : Effect.succeed({ known: unknown, odd: Warning.noEffect(returned) })
-    }
+    (reconciler) =>
+      AppCode.answered(reconciler.reconcile({ ...AppCode.ofCall(env, callId), tool, params, startedAt }), said)
   )
   return AppCode.within(env, `reconciler of ${tool}`, callId, limit, asked).pipe(
     Effect.flatMap(Option.match({
       onNone: () => warn(call, `took more than ${Duration.toMillis(limit)} ms, the time limit of the tool`),
-      onSome: ({ known, odd }: Said) =>
-        odd === undefined ? Effect.succeed(known) : warn(call, `answered ${odd} instead of ${answers}`)
+      onSome: Result.match({
+        onFailure: (odd) => warn(call, `answered ${odd} instead of ${answers}`),
+        onSuccess: Effect.succeed
+      })
     })),
     // a reconciler that interrupts itself is no abort; after an abort nothing is caught
     Effect.catchCause((cause) => warn(call, Warning.howOf(cause))),
@@ -61,36 +58,28 @@ const unknown: ToolOutcome.ToolOutcome = { _tag: "OutcomeUnknown" }
 
 const answers = "{ _tag: \"Done\" }, { _tag: \"NotDone\" } or { _tag: \"Unknown\" }"
 
-/** What a reconciler said; `odd` is what it said instead of an answer. */
-interface Said {
-  readonly known: Known
-  readonly odd?: string
-}
-
 /** Untyped code may answer anything; an answer with a field that nobody reads may mean more than is read of it. */
-const said = (answer: Reconciler.Answer | undefined): Said => {
+const said = (answer: Reconciler.Answer | undefined): Result.Result<Known, string> => {
   const read = readOf(answer)
-  return read.odd !== undefined || Result.isSuccess(InputCheck.noOthers("an answer", answer ?? {}, answerNames))
+  return Result.isFailure(read) || Result.isSuccess(InputCheck.noOthers("an answer", answer ?? {}, answerNames))
     ? read
-    : { known: unknown, odd: "an object with other fields than _tag and result" }
+    : Result.fail("an object with other fields than _tag and result")
 }
 
 const answerNames = { _tag: true, result: true }
 
-const readOf = (answer: Reconciler.Answer | undefined): Said => {
+const readOf = (answer: Reconciler.Answer | undefined): Result.Result<Known, string> => {
   switch (answer?._tag) {
     case "Done":
-      return {
-        known: Result.match(InputCheck.json("the reconciler's result", answer.result ?? null), {
-          onFailure: ({ message }) => ({ _tag: "NotEncodable" as const, message }),
-          onSuccess: (result) => ({ _tag: "Succeeded" as const, result })
-        })
-      }
+      return Result.succeed(Result.match(InputCheck.json("the reconciler's result", answer.result ?? null), {
+        onFailure: ({ message }) => ({ _tag: "NotEncodable" as const, message }),
+        onSuccess: (result) => ({ _tag: "Succeeded" as const, result })
+      }))
     case "NotDone":
-      return { known: undefined }
+      return Result.succeed(undefined)
     case "Unknown":
-      return { known: unknown }
+      return Result.succeed(unknown)
     default:
-      return { known: unknown, odd: Warning.whatIs(answer) }
+      return Result.fail(Warning.whatIs(answer))
   }
 }
