@@ -155,9 +155,9 @@ const said = (end: RunEvent.End): string => {
   }
 }
 
-/** Of a suspended run whose questions have all been answered. */
+/** Of a suspended run whose questions have all been answered, or take no answer. */
 export const decided = (end: Of<"RunSuspended">): string =>
-  `All questions of the run are answered, ${howFar(end)}; resume the run.`
+  `No question of the run is open any more, ${howFar(end)}; resume the run.`
 
 /** Of a suspended run that another one has followed: its questions are over. */
 export const followed = (end: Of<"RunSuspended">): string =>

@@ -73,7 +73,10 @@ export type RunResult<A = string> =
   | Totals & { readonly _tag: "Suspended"; readonly approvals: ReadonlyArray<Approval> }
   | Totals & { readonly _tag: "Aborted"; readonly reason: RunEvent.AbortedReason }
 
-/** The result of a run that ended without failing, from its state; `output` makes the typed answer from its text. */
+/**
+ * The result of a run that ended without failing, from its state; `output` makes the typed answer from its text. A suspended one has the
+ * questions of its state, also those that have expired.
+ */
 export const fromState = <A>(
   sessionId: string,
   state: RunState.RunState,
@@ -121,7 +124,7 @@ export const waiting = (
 ): Suspended => ({
   ...result,
   approvals,
-  // the questions of the end may have been answered since
+  // the questions of the end may have been answered since, or have expired
   explain: approvals.length === 0 ? Explanation.decided(end) : Explanation.ofEnd(end)
 })
 

@@ -8,6 +8,7 @@ import * as TestClock from "effect/testing/TestClock"
 import type * as RunPolicy from "../../src/run/RunPolicy.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Approvals from "../support/Approvals.ts"
+import * as Family from "../support/Family.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as Suspended from "../support/Suspended.ts"
 import * as TestAgent from "../support/TestAgent.ts"
@@ -140,6 +141,35 @@ describe("a question that expires", () => {
       const made = yield* Suspended.make(TestAgent.work(1), policy())
       yield* TestClock.adjust("1 minute")
       assert.deepStrictEqual(yield* made.waiting, [])
+    }))
+
+  it.effect("is in no result that is asked for from then on, which says to resume the run", () =>
+    Effect.gen(function*() {
+      const made = yield* Suspended.before([TestAgent.work(1)], policy())
+      const run = yield* made.agent.start(Suspended.go)
+      yield* run.result
+      yield* TestClock.adjust("59999 millis")
+      const before = [yield* run.result, yield* made.agent.run(Suspended.go)]
+      yield* TestClock.adjust("1 millis")
+      const after = [yield* run.result, yield* made.agent.run(Suspended.go)]
+      const asked = [...before, ...after].map((result) => result._tag === "Suspended" ? result.approvals.length : NaN)
+      assert.deepStrictEqual(asked, [1, 1, 0, 0])
+      for (const { explain } of after) {
+        assert.match(explain, /^No question of the run is open any more, .*; resume the run\.$/)
+      }
+    }))
+
+  it.effect("below a call is in no result of the run around it", () =>
+    Effect.gen(function*() {
+      const made = yield* Family.make({ agent: { toolPolicy: { approvalTimeout: 60_000 } } })
+      const run = yield* made.agent.start({
+        sessionId: "root",
+        input: JSON.stringify({ turns: [[{ turns: [[{ by: "buy" }]] }]] })
+      })
+      const asked = Effect.map(run.result, (result) => result._tag === "Suspended" ? result.approvals.length : NaN)
+      assert.strictEqual(yield* asked, 1)
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(yield* asked, 0)
     }))
 
   it.effect("takes no answer from elsewhere, whether before the run is resumed or after", () =>

@@ -136,7 +136,7 @@ describe("a call whose handler waits for a run below it", () => {
       yield* decideAll(made)
       const again = yield* made.root(one)
       assert.deepStrictEqual(suspended(again), [])
-      assert.include(again.explain, "All questions of the run are answered")
+      assert.include(again.explain, "No question of the run is open any more")
     }))
 
   it.effect("waits with every run around it, however deep", () =>

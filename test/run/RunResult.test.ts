@@ -72,7 +72,7 @@ describe("a result", () => {
       Draft.approvalResolved("1.0")
     )
     assert.deepInclude(result, { _tag: "Suspended", approvals: [] })
-    assert.match(result.explain, /^All questions of the run are answered, .*; resume the run\.$/)
+    assert.match(result.explain, /^No question of the run is open any more, .*; resume the run\.$/)
   })
 
   it("of a suspended run whose questions are over says that a new message goes on", () => {

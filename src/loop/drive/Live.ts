@@ -70,7 +70,7 @@ export class Live implements Runs.LiveRun {
   env: Env.Env | undefined
   /** the first reason to cut the run off */
   stopped: Stop.Stop | undefined
-  /** the state of a run that is suspended with calls that wait for other runs */
+  /** the state of a run that is suspended with open calls */
   waiting: RunState.RunState | undefined
   /** interrupts the part of the drive under way */
   interrupt: (() => void) | undefined
@@ -105,7 +105,7 @@ export class Live implements Runs.LiveRun {
     return this.feed.events
   }
 
-  /** With the questions that keep the run from going on; those of other runs are read when this is asked for. */
+  /** With the questions that are open when this is asked for; those of other runs are read then. */
   get result() {
     return Effect.flatMapEager(Deferred.await(this.ended), (result) => this.#whole(result))
   }
@@ -115,7 +115,7 @@ export class Live implements Runs.LiveRun {
     if (result._tag !== "Suspended" || waiting?.end?._tag !== "RunSuspended") return Effect.succeed(result)
     const { end } = waiting
     return Effect.map(
-      Questions.of(this.#store, this.sessionId, waiting),
+      Questions.open(this.#store, this.sessionId, waiting),
       (approvals) => RunResult.waiting(result, end, approvals)
     )
   }

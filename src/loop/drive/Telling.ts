@@ -11,7 +11,6 @@ import * as RunError from "../../run/RunError.ts"
 import * as RunResult from "../../run/RunResult.ts"
 import type * as RunState from "../../run/RunState.ts"
 import type * as Fold from "../log/Fold.ts"
-import * as Questions from "../log/Questions.ts"
 import type * as Live from "./Live.ts"
 
 export type Result = Exit.Exit<RunResult.RunResult<unknown>, RunError.RunError>
@@ -21,7 +20,7 @@ export const resultIn = (live: Live.Live, state: RunState.RunState): Result => {
   const { end } = state
   if (end === undefined) return Exit.die(new Error("fiberloop: a run without an end has no result"))
   if (end._tag === "RunFailed") return Exit.fail(RunError.fromStored(end.error))
-  if (end._tag === "RunSuspended" && Questions.mayBeBelow(state)) live.waiting = state
+  if (end._tag === "RunSuspended" && state.openCalls.length > 0) live.waiting = state
   try {
     return Exit.succeed(RunResult.fromState(live.sessionId, state, end, live.decodeOutput))
   } catch (error) {

@@ -15,26 +15,24 @@ import * as RunsBelow from "./RunsBelow.ts"
 
 type Found = Effect.Effect<ReadonlyArray<RunResult.Approval>, SessionStore.StoreError>
 
+/** The open questions of the last run of a session. */
+export const waiting = (store: SessionStore.Store, sessionId: string): Found =>
+  Effect.flatMap(Fold.lastRun(store, sessionId), ({ state }) => open(store, sessionId, state))
+
 /**
- * The questions that somebody can still answer, of the last run of a session and of the runs below it, in call order. Nobody waits
- * for an answer below a call that was cut off.
+ * The questions that somebody can still answer, of the last run of a session and of the runs below it, in call order, each once; runs
+ * that are not known have none. Nobody waits for an answer below a call that was cut off.
  */
-export const waiting = Effect.fnUntraced(function*(
+export const open = Effect.fnUntraced(function*(
   store: SessionStore.Store,
-  sessionId: string
+  sessionId: string,
+  state: RunState.RunState
 ): Effect.fn.Return<ReadonlyArray<RunResult.Approval>, SessionStore.StoreError> {
-  const { state } = yield* Fold.lastRun(store, sessionId)
-  if (yield* CallAbove.isCutOff(store, sessionId, state)) return []
+  const calls = yield* RunsBelow.of(store, sessionId, state)
   const now = yield* Clock.currentTimeMillis
-  return (yield* of(store, sessionId, state)).filter((approval) => !OpenCall.isExpired(approval, now))
+  const asked = ofCalls(sessionId, state, calls).filter((approval) => !OpenCall.isExpired(approval, now))
+  return asked.length === 0 || (yield* CallAbove.isCutOff(store, sessionId, state)) ? [] : asked
 })
-
-/** All questions, expired or not, in call order, each once; runs that are not known have none. */
-export const of = (store: SessionStore.Store, sessionId: string, state: RunState.RunState): Found =>
-  Effect.map(RunsBelow.of(store, sessionId, state), (calls) => ofCalls(sessionId, state, calls))
-
-/** Whether questions of other runs may keep this one from going on: a call of it waits for another run. */
-export const mayBeBelow = ({ openCalls }: RunState.RunState): boolean => openCalls.some(RunsBelow.isPaused)
 
 const ofCalls = (
   sessionId: string,
