@@ -151,5 +151,5 @@ export const toolCalls = (content: ReadonlyArray<AssistantPart>): ReadonlyArray<
   return calls
 }
 
-const isOurs = (part: AssistantPart): part is ToolCallPart =>
+export const isOurs = (part: AssistantPart): part is ToolCallPart =>
   part.type === "tool-call" && part.providerExecuted !== true

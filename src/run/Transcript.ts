@@ -106,7 +106,10 @@ const addHistory = (self: Transcript, event: DurableEvent.Of<"RunStarted">): Tra
  * Opens an assistant message until its turn is over; one that a log with holes left open is closed first. Where its model goes on with a
  * message that was paused, the two are one.
  */
-const openTurn = (self: Transcript, event: DurableEvent.Of<"AssistantMessage">): Transcript => {
+const openTurn = (
+  self: Transcript,
+  event: Pick<DurableEvent.Of<"AssistantMessage">, "message" | "model" | "runId" | "seq" | "turn">
+) => {
   const { model, runId, seq, turn } = event
   const closed = self.open === undefined ? self : closeTurn(self)
   const { paused } = closed
@@ -123,6 +126,14 @@ const openTurn = (self: Transcript, event: DurableEvent.Of<"AssistantMessage">):
   const open = { seq, from, runId, turn, model, content, calls, renamed, results, said, takenBefore, resumed: before }
   return { settled, tail, open, paused: undefined, calling: false, waiting, taken }
 }
+
+/** The id under which models are sent a call of the turn that is open. */
+export const sentId = ({ open }: Transcript, callId: string): string | undefined =>
+  open?.calls[OpenCall.placeOf(callId, open.turn)]?.id
+
+/** The ids under which models are sent the calls of an answer, in order, if this event adds it. */
+export const sentIds = (self: Transcript, event: Parameters<typeof openTurn>[1]): ReadonlyArray<string> =>
+  openTurn(self, event).open.calls.map(({ id }) => id)
 
 /** Whether the last message is one that its model goes on with. */
 const isPaused = ({ paused, waiting }: Transcript): boolean => paused !== undefined && waiting.length === 0

@@ -7,11 +7,13 @@ import * as Effect from "effect/Effect"
 import type * as Tracer from "effect/Tracer"
 import type * as AttemptResult from "../../run/AttemptResult.ts"
 import type * as Message from "../../run/Message.ts"
+import * as Transcript from "../../run/Transcript.ts"
 import * as Usage from "../../run/Usage.ts"
 import type * as Model from "../../services/Model.ts"
 import type * as ObserveCall from "../../services/ObserveCall.ts"
 import * as Prices from "../../services/Prices.ts"
 import * as Warning from "../../services/Warning.ts"
+import type * as Journal from "../log/Journal.ts"
 import * as Content from "./Content.ts"
 import * as Conventions from "./Conventions.ts"
 import * as Metrics from "./Metrics.ts"
@@ -26,18 +28,31 @@ export const tellModel = (span: Tracer.Span, info: Message.ModelRef, operation: 
   span.attribute(Conventions.requestModel, info.name)
 }
 
-/** Where telemetry goes, and what models cost. */
+/** Where telemetry goes, what models cost, and what answers are recorded in. */
 interface Observed {
   readonly telemetry: Telemetry.Telemetry
   readonly prices: Prices.Prices
+  readonly journal: Pick<Journal.Journal, "runId" | "state" | "transcript">
 }
 
 /** The try, before it is made. */
-interface Subject {
+interface Subject extends Pick<Observed, "journal" | "prices"> {
   readonly info: Message.ModelRef
   readonly request: Model.ModelRequest
-  readonly prices: Prices.Prices
 }
+
+/**
+ * The ids that an answer's calls get when it is recorded, which is what follows, unless a message to the run comes in between; a
+ * strategy's call has none.
+ */
+const idsOf = ({ info, journal, request: { metadata } }: Subject, content: Message.AssistantMessage["content"]) =>
+  metadata.attempt === 0 ? [] : Transcript.sentIds(journal.transcript, {
+    seq: journal.state.seq + 1,
+    runId: journal.runId,
+    turn: metadata.turn,
+    model: info,
+    message: { role: "assistant", content }
+  })
 
 const nameOf = ({ name }: Message.ModelRef): string => `chat ${name}`
 
@@ -55,7 +70,8 @@ const chat: Spans.Kind<Subject, AttemptResult.AttemptResult> = {
     if (metadata.attempt > 0) span.attribute(Conventions.attempt, metadata.attempt)
     if (hasContent) span.attribute(Conventions.inputMessages, Content.input(messages))
   },
-  describe: (span, { info, prices }, result, hasContent) => {
+  describe: (span, subject, result, hasContent) => {
+    const { info, prices } = subject
     tellUsage(span, Prices.costed(prices, info, result.usage))
     if (result._tag === "Failed") {
       const { reason } = result.error
@@ -68,7 +84,8 @@ const chat: Spans.Kind<Subject, AttemptResult.AttemptResult> = {
     span.attribute(Conventions.finishReasons, [Content.reasonOf(result.finishReason)])
     span.attribute(Conventions.timeToFirstChunk, result.firstPart / 1000)
     if (hasContent) {
-      span.attribute(Conventions.outputMessages, Content.output(result.content, result.finishReason))
+      const { content, finishReason } = result
+      span.attribute(Conventions.outputMessages, Content.output(content, finishReason, idsOf(subject, content)))
     }
     return undefined
   }
@@ -100,11 +117,11 @@ export const measure = (
 
 /** Runs the attempt in a span of its own, where somebody sees it: what the provider's adapter traces is below it. */
 export const around = <Result extends AttemptResult.AttemptResult>(
-  { prices, telemetry }: Observed,
+  { journal, prices, telemetry }: Observed,
   info: Message.ModelRef,
   request: Model.ModelRequest,
   self: Effect.Effect<Result>
-): Effect.Effect<Result> => telemetry.isTraced ? Spans.around(chat, { info, request, prices }, self) : self
+): Effect.Effect<Result> => telemetry.isTraced ? Spans.around(chat, { info, request, prices, journal }, self) : self
 
 /** Both, for calls of strategies. */
 export const observe = (observed: Observed): ObserveCall.ObserveCall => (info, request, call) =>

@@ -2,7 +2,7 @@
  * Messages as the semantic conventions write them into attributes, as JSON. Only where content is recorded; files are named
  * and left out.
  */
-import type * as Message from "../../run/Message.ts"
+import * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 
 export const input = (messages: ReadonlyArray<Message.Message>): string =>
@@ -13,10 +13,16 @@ export const input = (messages: ReadonlyArray<Message.Message>): string =>
       : (message.content as ReadonlyArray<Message.AssistantPart>).map(partOf)
   })))
 
+/** Its calls have `ids`, in order: those under which they are sent from then on, and not those that the model gave them. */
 export const output = (
   content: ReadonlyArray<Message.AssistantPart>,
-  finishReason: RunEvent.FinishReason
-): string => JSON.stringify([{ role: "assistant", parts: content.map(partOf), finish_reason: reasonOf(finishReason) }])
+  finishReason: RunEvent.FinishReason,
+  ids: ReadonlyArray<string>
+): string => {
+  let calls = 0
+  const parts = content.map((part) => partOf(Message.isOurs(part) ? { ...part, id: ids[calls++] ?? part.id } : part))
+  return JSON.stringify([{ role: "assistant", parts, finish_reason: reasonOf(finishReason) }])
+}
 
 const partOf = (part: Message.AssistantPart): object => {
   switch (part.type) {

@@ -157,10 +157,10 @@ class Seeing implements Sink.Sink {
       case "ApprovalRequested":
         return this.#tell("approval_requested", {
           [Conventions.toolName]: Sink.toolName(this.#drive, event.tool),
-          [Conventions.toolCallId]: event.callId
+          [Conventions.callId]: event.callId
         })
       case "ApprovalResolved":
-        return this.#tell("approval_resolved", { [Conventions.toolCallId]: event.callId, approved: event.approved })
+        return this.#tell("approval_resolved", { [Conventions.callId]: event.callId, approved: event.approved })
       case "AbortRequested":
         return this.#tell("abort_requested", { reason: event.reason })
       case "RunCompleted":

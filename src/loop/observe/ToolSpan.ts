@@ -6,12 +6,13 @@
 import type * as Effect from "effect/Effect"
 import * as OpenCall from "../../run/state/OpenCall.ts"
 import type * as ToolOutcome from "../../run/ToolOutcome.ts"
+import * as Transcript from "../../run/Transcript.ts"
 import type * as Journal from "../log/Journal.ts"
 import * as Conventions from "./Conventions.ts"
 import * as Spans from "./Spans.ts"
 
 interface Subject {
-  readonly env: { readonly sessionId: string; readonly journal: Pick<Journal.Journal, "runId"> }
+  readonly env: { readonly sessionId: string; readonly journal: Pick<Journal.Journal, "runId" | "transcript"> }
   readonly call: OpenCall.OpenCall
 }
 
@@ -22,7 +23,9 @@ const execution: Spans.Kind<Subject, ToolOutcome.ToolOutcome | undefined> = {
     span.attribute(Conventions.operationName, "execute_tool")
     span.attribute(Conventions.toolName, call.tool)
     span.attribute(Conventions.toolType, "function")
-    span.attribute(Conventions.toolCallId, call.callId)
+    const sent = Transcript.sentId(journal.transcript, call.callId)
+    if (sent !== undefined) span.attribute(Conventions.toolCallId, sent)
+    span.attribute(Conventions.callId, call.callId)
     span.attribute(Conventions.conversationId, sessionId)
     span.attribute(Conventions.runId, journal.runId)
     span.attribute(Conventions.turn, call.turn)

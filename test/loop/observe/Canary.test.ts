@@ -129,7 +129,7 @@ it.live("on request it is in the attributes that the conventions define for it, 
     const [, asked, answered] = found("chat m", "gen_ai.output.messages")
     assert.deepStrictEqual(asked[0].parts[0], {
       type: "tool_call",
-      id: "call_0",
+      id: spans.find(({ name }) => name === "execute_tool look")?.attributes["gen_ai.tool.call.id"],
       name: "look",
       arguments: { query: "CANARY-argument" }
     })

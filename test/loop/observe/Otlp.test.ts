@@ -208,23 +208,24 @@ it.live("its spans have the attributes, kinds and states of the conventions", ()
       }
     ])
 
-    const tool = (name: string, callId: string) => ({
+    const tool = (name: string, callId: string, sentId: string) => ({
       [Conventions.ATTR_GEN_AI_OPERATION_NAME]: Conventions.GEN_AI_OPERATION_NAME_VALUE_EXECUTE_TOOL,
       [Conventions.ATTR_GEN_AI_TOOL_NAME]: name,
       [Conventions.ATTR_GEN_AI_TOOL_TYPE]: "function",
-      [Conventions.ATTR_GEN_AI_TOOL_CALL_ID]: callId,
+      [Conventions.ATTR_GEN_AI_TOOL_CALL_ID]: sentId,
+      "fiberloop.tool.call.id": callId,
       ...inRun,
       "fiberloop.turn": 1
     })
     const tools = spans.filter(({ name }) => name.startsWith("execute_tool"))
     assert.deepStrictEqual(tools.map(({ attributes, status }) => ({ attributes, status })), [
       {
-        attributes: { ...tool("search", "1.0"), "fiberloop.tool.outcome": "Succeeded" },
+        attributes: { ...tool("search", "1.0", "c00000400"), "fiberloop.tool.outcome": "Succeeded" },
         status: { code: ok }
       },
       {
         attributes: {
-          ...tool("fetch", "1.1"),
+          ...tool("fetch", "1.1", "c00000401"),
           "fiberloop.tool.outcome": "Failed",
           [Conventions.ATTR_ERROR_TYPE]: "Failed"
         },

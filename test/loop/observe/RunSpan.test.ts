@@ -38,10 +38,10 @@ it.effect("fallbacks, compactions, notices and questions to people are events on
       ["fiberloop.model_switched", { "fiberloop.turn": 1, from: "test/model", to: "other/next" }],
       ["fiberloop.compacted", { strategy: "test", before: 9, after: 2 }],
       ["fiberloop.notice", { kind: "doomLoop" }],
-      ["fiberloop.approval_requested", { "gen_ai.tool.name": "search", "gen_ai.tool.call.id": "1.0" }],
-      ["fiberloop.approval_requested", { "gen_ai.tool.name": "_OTHER", "gen_ai.tool.call.id": "1.1" }],
-      ["fiberloop.approval_resolved", { "gen_ai.tool.call.id": "1.0", approved: true }],
-      ["fiberloop.approval_resolved", { "gen_ai.tool.call.id": "1.1", approved: false }]
+      ["fiberloop.approval_requested", { "gen_ai.tool.name": "search", "fiberloop.tool.call.id": "1.0" }],
+      ["fiberloop.approval_requested", { "gen_ai.tool.name": "_OTHER", "fiberloop.tool.call.id": "1.1" }],
+      ["fiberloop.approval_resolved", { "fiberloop.tool.call.id": "1.0", approved: true }],
+      ["fiberloop.approval_resolved", { "fiberloop.tool.call.id": "1.1", approved: false }]
     ])
   }))
 
