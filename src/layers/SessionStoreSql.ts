@@ -95,16 +95,23 @@ export const make = Effect.fnUntraced(function*(
       })
     }))
 
-  const take = Effect.fnUntraced(function*(sessionId: string, options: SessionStore.OpenOptions) {
+  const take = Effect.fnUntraced(function*(
+    sessionId: string,
+    options: SessionStore.OpenOptions,
+    beyond: Tracing.Beyond
+  ) {
     const badId = SessionErrors.checkIds(sessionId, options.runId)
     if (badId !== undefined) return yield* badId
     yield* asked(log.check(sessionId))
     yield* inUse.hold
-    const { claim, writer } = yield* Effect.acquireRelease(acquire(sessionId, options), ({ writer }) => writer.close)
+    const { claim, writer } = yield* Effect.acquireRelease(
+      acquire(sessionId, options),
+      ({ writer }) => beyond(writer.close)
+    )
     const { onAbortAsked = Effect.void } = options
-    const abort = Effect.forkDetach(onAbortAsked, { startImmediately: true })
+    const abort = Effect.forkDetach(beyond(onAbortAsked), { startImmediately: true })
     // nothing that its run still does can be stored once another has the session
-    yield* Effect.forkScoped(Effect.andThen(claims.keep(claim), abort))
+    yield* Effect.forkScoped(beyond(Effect.andThen(claims.keep(claim), abort)))
     if (options.onSent !== undefined) yield* sent.listen(claim.owner, options.onSent)
     if (options.onSent !== undefined || options.onAbortAsked !== undefined) yield* looking.hold
     if (options.onAbortAsked !== undefined) {
@@ -116,10 +123,10 @@ export const make = Effect.fnUntraced(function*(
   })
 
   const open = (sessionId: string, options: SessionStore.OpenOptions) =>
-    Tracing.spanned("SessionStore.open", take(sessionId, options))
+    Tracing.spanned("SessionStore.open", (beyond) => take(sessionId, options, beyond))
 
   const lastOf = (sessionId: string, type: SessionStore.Landmark, runId?: string) =>
-    Tracing.spanned("SessionStore.lastOf", asked(log.lastOf(sessionId, type, runId)))
+    Tracing.spanned("SessionStore.lastOf", () => asked(log.lastOf(sessionId, type, runId)))
 
   const list = Effect.fn("SessionStore.list")((options: SessionStore.ListOptions = {}) => asked(sessions.list(options)))
 

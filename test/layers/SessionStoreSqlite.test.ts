@@ -210,12 +210,14 @@ describe("a file", () => {
       const { file } = yield* database
       const store = yield* make(file)
       const traces = Traces.make()
-      yield* Effect.withTracer(Effect.scoped(store.open("s", options)), traces.tracer)
+      const opened = Effect.scoped(store.open("s", options))
+      yield* Effect.withTracer(Effect.withSpan(opened, "run"), traces.tracer)
       const asked = traces.spans.filter(({ attributes }) => attributes.has("db.query.text"))
       assert.isAtLeast(asked.length, 3)
       // giving it back is not part of opening it
-      const opening = asked.slice(0, -1).map((span) => Traces.above(traces, span))
-      assert.deepStrictEqual(new Set(opening.flat()), new Set(["SessionStore.open"]))
+      const above = asked.map((span) => Traces.above(traces, span).join(" < "))
+      assert.deepStrictEqual(new Set(above.slice(0, -1)), new Set(["SessionStore.open < run"]))
+      assert.strictEqual(above.at(-1), "run")
       assert.strictEqual(Traces.stateOf(traces.named("SessionStore.open")), "ok")
     }))
 
