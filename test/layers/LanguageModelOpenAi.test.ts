@@ -185,7 +185,7 @@ describe("the end", () => {
       const turn = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
       const text = Stream.make(hello + OpenAi.data(OpenAi.finish("stop")))
       const body = Stream.concat(text, Stream.fromEffectRepeat(Effect.as(turn, ": ping\n\n"))).pipe(Stream.encodeText)
-      const endpoint = yield* Endpoint.make({ baseUrl: "http://pinging.test/v1", apiKey: OpenAi.key })
+      const endpoint = yield* Endpoint.make({ model: "m", baseUrl: "http://pinging.test/v1", apiKey: OpenAi.key })
       const parts = yield* Stream.runCollect(ChatStream.parts(body, endpoint, "text/event-stream", "m-1"))
       assert.strictEqual(parts.at(-1)?.type, "finish")
     }))
@@ -197,7 +197,7 @@ describe("the end", () => {
       () => Effect.sync(() => vi.useRealTimers())
     )
     const body = Stream.concat(Stream.make(said), Stream.never).pipe(Stream.encodeText)
-    const endpoint = yield* Endpoint.make({ baseUrl: "http://silent.test/v1", apiKey: OpenAi.key })
+    const endpoint = yield* Endpoint.make({ model: "m", baseUrl: "http://silent.test/v1", apiKey: OpenAi.key })
     const parts = yield* Stream.runCollect(ChatStream.parts(body, endpoint, "text/event-stream", "m-1")).pipe(
       Effect.provideService(TimeLeft, () => timeLeft),
       Effect.forkChild({ startImmediately: true })

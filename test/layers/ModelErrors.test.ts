@@ -118,7 +118,7 @@ describe("a reason of effect/ai", () => {
 })
 
 describe("an error of our own OpenAI adapter", () => {
-  const endpoint = Effect.runSync(Endpoint.make({ baseUrl: "https://example.com/v1" }))
+  const endpoint = Effect.runSync(Endpoint.make({ model: "m", baseUrl: "https://example.com/v1" }))
   const said = { message: undefined, code: undefined, type: undefined, param: undefined, status: undefined }
 
   it("that ended the stream early is a truncated stream", () => {

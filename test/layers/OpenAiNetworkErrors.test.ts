@@ -6,7 +6,7 @@ import * as Endpoint from "../../src/layers/openai/Endpoint.ts"
 import * as AdapterErrors from "../../src/layers/provider/AdapterErrors.ts"
 import * as NetworkErrors from "../../src/layers/provider/NetworkErrors.ts"
 
-const endpoint = Effect.runSync(Endpoint.make({ baseUrl: "https://example.com/v1" }))
+const endpoint = Effect.runSync(Endpoint.make({ model: "m", baseUrl: "https://example.com/v1" }))
 
 /** A client's error with this cause. */
 const failed = (cause: unknown): HttpClientError.HttpClientError => {

@@ -29,6 +29,7 @@ const secrets = {
   key: "kkkk-11112222",
   header: "hhhh-33334444",
   url: "uuuu-55556666",
+  path: "pppp-12345678",
   setting: "ssss-7777888899990000",
   short: "s-7777-8888",
   argument: "aaaa-99990000",
@@ -38,6 +39,9 @@ const secrets = {
 const repeated = `you sent ${Object.values(secrets).join(", ")} and Bearer ${secrets.key}`
 
 const params = `{"n":1,"note":"${secrets.argument}","more":"so the token is ${secrets.word}, as always"}`
+
+/** The address of a gateway that has a key in its path. */
+const behind = (baseUrl: string) => baseUrl.replace("/v1", `/${secrets.path}/v1`)
 
 /** A way to a provider: a model with the secrets, an answer with a call, and answers that repeat what was sent. */
 interface Way {
@@ -57,7 +61,9 @@ const chatReplies: Way["replies"] = {
   "as what a validator found": OpenAi.status(422, { detail: [{ loc: ["body", secrets.argument], msg: repeated }] }),
   "behind a gateway": OpenAi.status(400, { error: { message: "no", metadata: { raw: repeated } } }),
   "inside of a stream": OpenAi.events(data(delta({ content: "so" }), { error: { message: repeated } })),
-  "in a redirect": OpenAi.status(302, "", { location: `/login?key=${secrets.key}&token=${secrets.url}` }),
+  "in a redirect": OpenAi.status(302, "", {
+    location: `/${secrets.path}/login?key=${secrets.key}&token=${secrets.url}`
+  }),
   "in its headers": OpenAi.status(429, "", { "x-request-id": secrets.key, "x-ratelimit-reason": secrets.header }),
   "in half an answer": OpenAi.reset(data(delta({ content: "so" })))
 }
@@ -74,7 +80,7 @@ const chat: Way = {
     return ModelLanguageModel.layer.pipe(
       Layer.provide(LanguageModelOpenAi.layer({
         model: "m",
-        baseUrl: `${baseUrl}?token=${secrets.url}`,
+        baseUrl: `${behind(baseUrl)}?token=${secrets.url}`,
         apiKey: Redacted.make(secrets.key),
         body: { user: secrets.setting, metadata: { account: secrets.short } }
       })),
@@ -96,7 +102,11 @@ const half = [Sdk.begin(), ...Sdk.says(0, "so")]
 const bridge = (ofProvider: Record<string, string>, ofCalls: Record<string, string>): Way => ({
   model: ({ baseUrl }) =>
     ModelAiSdk.layer({
-      model: createAnthropic({ apiKey: secrets.key, baseURL: `${baseUrl}?token=${secrets.url}`, headers: ofProvider })(
+      model: createAnthropic({
+        apiKey: secrets.key,
+        baseURL: `${behind(baseUrl)}?token=${secrets.url}`,
+        headers: ofProvider
+      })(
         "claude-x"
       ),
       settings: {
@@ -173,6 +183,7 @@ describe.each(
         assert.deepStrictEqual(way.sent(first!), [secrets.key, secrets.setting, secrets.short])
         assert.strictEqual(first?.headers["x-gateway"], secrets.header)
         assert.include(first?.url, secrets.url)
+        assert.include(first?.url, `/${secrets.path}/`)
         assert.include(second?.text, secrets.argument)
         assert.include(second?.text, secrets.word)
         assert.isAbove(spans.length, 2)

@@ -16,7 +16,7 @@ import * as Recording from "./Recording.ts"
 
 type Outcome = Effect.Success<ReturnType<typeof OpenAi.outcome>>
 
-const endpoint = Endpoint.make({ baseUrl: "http://recorded.test/v1", apiKey: Redacted.make("sk-none") })
+const endpoint = Endpoint.make({ model: "m", baseUrl: "http://recorded.test/v1", apiKey: Redacted.make("sk-none") })
 
 /** What becomes of a body that arrives in these pieces, without a socket that could join them. */
 const read = (pieces: Iterable<Uint8Array>) =>

@@ -56,7 +56,9 @@ export const originOf = ({ key, model, sent }: Caller, url?: unknown): Origin =>
     module: "LanguageModelAiSdk",
     adds: "aisdk",
     host: address?.host ?? model.provider,
-    url: address === null ? "" : `${address.origin}${address.pathname}`,
+    url: address === null
+      ? ""
+      : Echo.without(`${address.origin}${address.pathname}`, Echo.ofPath(address, model.modelId)),
     hasKey: true,
     key: key ?? `the API key that ${model.provider} was given`,
     redact: Echo.redacting(() => [...ModelConfig.secrets(model), ...(sent === undefined ? [] : Sent.texts(sent))])

@@ -34,9 +34,10 @@ export const baseUrl = (model: LanguageModelV4): string | undefined => {
 }
 
 /** The parts of an address that may be secret. */
-const ofAddress = (address: string | undefined): ReadonlyArray<string> => {
+const ofAddress = (model: LanguageModelV4): ReadonlyArray<string> => {
+  const address = baseUrl(model)
   const url = address === undefined ? null : URL.parse(address)
-  return url === null ? [] : [url.password, ...url.searchParams.values()]
+  return url === null ? [] : [url.password, ...url.searchParams.values(), ...Echo.ofPath(url, model.modelId)]
 }
 
 const isText = (entry: [name: string, value: unknown]): entry is [string, string] => typeof entry[1] === "string"
@@ -46,6 +47,6 @@ export const secrets = (model: LanguageModelV4): ReadonlyArray<string> => {
   const headers = Object.entries(Object(valueOf(configOf(model).headers))).filter(isText)
   return [
     ...Echo.ofHeaders(Object.fromEntries(headers)),
-    ...ofAddress(baseUrl(model)).filter(({ length }) => length >= 8)
+    ...ofAddress(model).filter(({ length }) => length >= 8)
   ]
 }

@@ -9,6 +9,7 @@ import * as HttpBody from "effect/http/HttpBody"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import * as Echo from "../provider/Echo.ts"
 import type { Origin } from "../provider/Origin.ts"
 
 export interface Endpoint extends Origin {
@@ -41,6 +42,7 @@ const isOpenAi = (url: URL) => /(^|\.)api\.openai\.com$/.test(url.hostname)
  * asked without a key. Blank settings count as absent.
  */
 export const make = Effect.fnUntraced(function*(options: {
+  readonly model: string
   readonly baseUrl?: string | undefined
   readonly apiKey?: string | Redacted.Redacted | undefined
 }): Effect.fn.Return<Endpoint, Config.ConfigError> {
@@ -77,7 +79,10 @@ export const make = Effect.fnUntraced(function*(options: {
   }
   const inQuery = [...url.searchParams.values()].filter((value) => value.length >= 8)
   // for servers without keys, people set one of a letter or two, which is no secret and occurs in many words
-  const secrets = [...key.length < 4 ? [] : [key], ...inQuery.flatMap((value) => [value, encodeURIComponent(value)])]
+  const ofKey = key.length < 4 ? [] : [key]
+  const inPath = Echo.ofPath(url, options.model)
+  const secrets = [...ofKey, ...inPath, ...inQuery.flatMap((value) => [value, encodeURIComponent(value)])]
+  const redact = (text: string) => secrets.reduce((text, secret) => text.replaceAll(secret, "<redacted>"), text)
   const empty = HttpClientRequest.post(url).pipe(HttpClientRequest.accept("text/event-stream"))
   const authorised = key === "" ? empty : HttpClientRequest.bearerToken(empty, key)
   return {
@@ -86,10 +91,10 @@ export const make = Effect.fnUntraced(function*(options: {
     key: "OPENAI_API_KEY or the option apiKey",
     host: url.host,
     hostname: url.hostname,
-    url: `${url.origin}${url.pathname}`,
+    url: redact(`${url.origin}${url.pathname}`),
     isOpenAi: isOpenAi(url),
     hasKey: key !== "",
     request: (body) => HttpClientRequest.setBody(authorised, HttpBody.text(body, "application/json")),
-    redact: (text) => secrets.reduce((text, secret) => text.replaceAll(secret, "<redacted>"), text)
+    redact
   }
 })

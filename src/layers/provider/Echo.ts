@@ -16,6 +16,10 @@ export const ofHeaders = (headers: Readonly<Record<string, string | undefined>>)
     open.test(name.toLowerCase()) ? [] : [value, ...value.split(" ").slice(1)].filter((value) => value.length >= 8)
   )
 
+/** The parts of an address's path that may be secret, as some gateways have keys there; the model's name may be in one of the others. */
+export const ofPath = ({ pathname }: URL, model: string): ReadonlyArray<string> =>
+  pathname.split("/").filter((part) => part.length >= 8 && /\d/.test(part) && !part.includes(model))
+
 /**
  * Every text in a value, in no order, of at least `least` characters; a text that is JSON is searched as JSON. At any depth, without
  * the stack, since what a tool read may be nested in more levels than that has; also in a value that holds itself, as options may.
