@@ -50,3 +50,15 @@ it.live("an answer that is whole counts, although its usage does not come within
     })
     assert.strictEqual((yield* agent.run({ input: "go" })).text, "Hi.")
   }))
+
+it.live("a status counts, although its body does not end within the time for the first part", () =>
+  Effect.gen(function*() {
+    const server = yield* OpenAi.make({ ...OpenAi.status(401, ""), ending: "open" })
+    const { agent } = yield* TestAgent.make([], {
+      model: Layer.orDie(ModelOpenAi.layer({ model: "m", baseUrl: server.baseUrl, apiKey: OpenAi.key })),
+      agent: { timeouts: { firstPart: "4 seconds" } }
+    })
+    const { reason } = yield* Effect.flip(agent.run({ input: "go" }))
+    assert.strictEqual(reason._tag, "Authentication")
+    assert.lengthOf(server.requests, 1)
+  }))

@@ -4,6 +4,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as HttpClientResponse from "effect/http/HttpClientResponse"
 import * as Stream from "effect/Stream"
+import { TimeLeft } from "../../services/attempts/TimeLeft.ts"
 import * as AdapterErrors from "../provider/AdapterErrors.ts"
 import * as Json from "../provider/Json.ts"
 import * as ProviderError from "../provider/ProviderError.ts"
@@ -12,21 +13,26 @@ import type { Endpoint } from "./Endpoint.ts"
 
 const longestErrorBody = 65_536
 
-/** The text of an error's body: what arrives within 5 seconds, up to its limit or the end of a JSON object. */
+/** How long a body is waited for, in milliseconds, and how much of the attempt's time: the status is to be told, also without a body. */
+const bodyWait = 5000
+const share = 0.9
+
+/** The text of an error's body: what arrives in time, up to its limit or the end of a JSON object. */
 const readError = (response: HttpClientResponse.HttpClientResponse): Effect.Effect<string> => {
   let text = ""
   const isOpen = () =>
     text.length < longestErrorBody
     && !(text.trimEnd().endsWith("}") && Json.object(Json.parse(text)) !== undefined)
-  return response.stream.pipe(
+  const read = response.stream.pipe(
     Stream.decodeText(),
     Stream.takeWhile((piece) => {
       text += piece
       return isOpen()
     }),
     Stream.runDrain,
-    Effect.timeoutOption("5 seconds"),
-    Effect.ignore,
+    Effect.ignore
+  )
+  return TimeLeft.use((timeLeft) => Effect.timeoutOption(read, Math.min(bodyWait, timeLeft() * share))).pipe(
     Effect.map(() => text)
   )
 }
