@@ -17,6 +17,7 @@ export interface Batch {
   readonly runId: string
   /** the run's `data`, as of this drive: a run that goes on in another process still has it */
   readonly data: Json | undefined
+  /** an array of its own; the events in it are shared with readers and other observers, and not to be changed */
   readonly events: Arr.NonEmptyReadonlyArray<RunEvent.RunEvent>
   /**
    * How many transient events were dropped before these because the observer was slow; 0 while it keeps up. Deltas are
