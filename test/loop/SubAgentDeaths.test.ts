@@ -1,11 +1,14 @@
 /** Which deaths of a process count for a run whose call is worked on by other runs: those since one of these finished a turn. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import * as OpenCall from "../../src/run/state/OpenCall.ts"
 import type * as Model from "../../src/services/Model.ts"
 import * as Reconciler from "../../src/services/Reconciler.ts"
+import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as DeadRun from "../support/DeadRun.ts"
 import * as Drafts from "../support/Drafts.ts"
@@ -139,6 +142,23 @@ describe("a run that keeps dying in a call", () => {
         assert.strictEqual(asked.length > 0, calls.length > 0)
       })
   )
+
+  it.effect("keeps the request to abort it where the store does not answer for the run below after that", () =>
+    Effect.gen(function*() {
+      const dead = yield* DeadRun.of(dying(3))
+      yield* DeadRun.write(dead, key, below(25))
+      const { read } = dead.service
+      const isAsked = () => dead.appends.flat().some(({ _tag }) => _tag === "AbortRequested")
+      const service: typeof dead.service = {
+        ...dead.service,
+        read: (id, range) =>
+          Stream.suspend(() => id === key && isAsked() ? Stream.fail(TestStore.unavailable) : read(id, range))
+      }
+      const store = { ...dead, service, layer: Layer.succeed(SessionStore.SessionStore, service) }
+      const { agent } = yield* TestAgent.make([], { store })
+      assert.strictEqual((yield* Effect.flip(agent.abort("s"))).reason._tag, "StoreUnavailable")
+      assert.strictEqual(RunLog.endOf(yield* dead.log("s")), "AbortRequested")
+    }))
 
   /** The same run, two of whose calls wait for one run below. */
   const sharing = (deaths: number): ReadonlyArray<Drafts.Placed> => {

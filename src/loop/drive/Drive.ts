@@ -23,11 +23,10 @@ import * as LeftBehind from "../env/LeftBehind.ts"
 import * as Observing from "../observe/Observing.ts"
 import * as AfterCrash from "../open/AfterCrash.ts"
 import * as Cost from "../open/Cost.ts"
-import * as Deaths from "../open/Deaths.ts"
 import * as FirstEvent from "../open/FirstEvent.ts"
 import * as Kin from "../open/Kin.ts"
 import * as Opening from "../open/Opening.ts"
-import * as Unsettled from "../round/Unsettled.ts"
+import * as Recovery from "../open/Recovery.ts"
 import * as Ended from "../turn/Ended.ts"
 import * as Turn from "../turn/Turn.ts"
 import * as AgentRuns from "./AgentRuns.ts"
@@ -210,10 +209,7 @@ const abortAsDue = (
   found: RunState.RunState
 ): Effect.Effect<never, RunError.RunError> =>
   Effect.andThen(
-    Deferred.await(announced).pipe(
-      Effect.andThen(Deaths.mayAsk(services.store, env.sessionId, found)),
-      Effect.flatMap((mayAsk) => Unsettled.settleAfter(env, "aborted", mayAsk))
-    ),
+    Effect.andThen(Deferred.await(announced), Recovery.settleOpen(env, services.store, found, "aborted")),
     Effect.suspend(() => {
       Stop.cutOff(live, Stop.requested)
       return Effect.never

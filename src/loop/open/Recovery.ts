@@ -22,19 +22,29 @@ export const recover = Effect.fnUntraced(function*(
   store: SessionStore.Store,
   isCrashLoop: boolean
 ): Effect.fn.Return<void, SessionStore.StoreError> {
-  const { journal, leftBehind, sessionId } = env
+  const { journal, leftBehind } = env
   const state = journal.state
   if (!RunState.isOpen(state)) return
   const ending = endingOf(state, isCrashLoop)
   // time since its last event is not the drive's, even where settling ends a wait for a person
   const { duration } = RunState.totalsAt(state, state.at)
-  if (ending.settles !== undefined) {
-    yield* Unsettled.settleAfter(env, ending.settles, yield* Deaths.mayAsk(store, sessionId, state))
-  }
+  if (ending.settles !== undefined) yield* settleOpen(env, store, state, ending.settles)
   const end = { ...ending.end, totals: { ...journal.state.totals, duration }, ...leftBehind.named() }
   journal.record(end, state.runId)
   yield* journal.commit
 })
+
+/**
+ * Settles the open calls of a run that nobody works on. `before` is its state before this drive, if there is one, has begun: one that
+ * has no end counts as a death.
+ */
+export const settleOpen = (
+  env: Env.Env,
+  store: SessionStore.Store,
+  before: RunState.RunState,
+  reason: Unsettled.Reason
+): Effect.Effect<void, SessionStore.StoreError> =>
+  Effect.flatMap(Deaths.mayAsk(store, env.sessionId, before), (mayAsk) => Unsettled.settleAfter(env, reason, mayAsk))
 
 interface Ending {
   readonly end:

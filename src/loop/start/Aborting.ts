@@ -13,8 +13,7 @@ import type * as Runs from "../../services/Runs.ts"
 import type * as SessionStore from "../../services/SessionStore.ts"
 import type * as Env from "../env/Env.ts"
 import * as Fold from "../log/Fold.ts"
-import * as Deaths from "../open/Deaths.ts"
-import * as Unsettled from "../round/Unsettled.ts"
+import * as Recovery from "../open/Recovery.ts"
 import * as Elsewhere from "./Elsewhere.ts"
 import type * as SessionLocks from "./SessionLocks.ts"
 import * as Visit from "./Visit.ts"
@@ -112,13 +111,13 @@ const endHere = (
  */
 const end = Effect.fnUntraced(
   function*(env: Env.Env, store: SessionStore.Store): Effect.fn.Return<void, RunError.RunError> {
-    const { journal, leftBehind, sessionId } = env
-    const { crashes, drive } = journal.state
-    const mayAsk = yield* Deaths.mayAsk(store, sessionId, journal.state)
-    journal.record({ _tag: "RunResumed", drive: drive + 1, cause: crashes > 0 ? "recovery" : "resume" })
+    const { journal, leftBehind } = env
+    const before = journal.state
+    const cause = before.crashes > 0 ? "recovery" : "resume"
+    journal.record({ _tag: "RunResumed", drive: before.drive + 1, cause })
     journal.record({ _tag: "AbortRequested", reason: "requested" })
     yield* journal.commit
-    yield* Unsettled.settleAfter(env, "aborted", mayAsk)
+    yield* Recovery.settleOpen(env, store, before, "aborted")
     // nobody worked on the run meanwhile
     journal.record({ _tag: "RunAborted", reason: "requested", totals: journal.state.totals, ...leftBehind.named() })
     yield* journal.commit
