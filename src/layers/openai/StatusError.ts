@@ -13,11 +13,13 @@ import type { Endpoint } from "./Endpoint.ts"
 
 const longestErrorBody = 65_536
 
-/** How long a body is waited for, in milliseconds, and how much of the attempt's time: the status is to be told, also without a body. */
-const bodyWait = 5000
-const share = 0.9
+/** How long a body is waited for, in milliseconds. */
+const longestWait = 5000
 
-/** The text of an error's body: what arrives in time, up to its limit or the end of a JSON object. */
+/**
+ * The text of an error's body: what arrives in time, up to its limit or the end of a JSON object. A body is waited for no longer than
+ * half of what is left of the attempt's time, so that the status is told without it.
+ */
 const readError = (response: HttpClientResponse.HttpClientResponse): Effect.Effect<string> => {
   let text = ""
   const isOpen = () =>
@@ -32,7 +34,7 @@ const readError = (response: HttpClientResponse.HttpClientResponse): Effect.Effe
     Stream.runDrain,
     Effect.ignore
   )
-  return TimeLeft.use((timeLeft) => Effect.timeoutOption(read, Math.min(bodyWait, timeLeft() * share))).pipe(
+  return TimeLeft.use((timeLeft) => Effect.timeoutOption(read, Math.min(longestWait, timeLeft() / 2))).pipe(
     Effect.map(() => text)
   )
 }
