@@ -1,15 +1,32 @@
 /** Settings of the application that break, or are none: what a caller gets is typed, and nothing is stored. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { ResultLimit } from "../../src/layers/ToolExecutorToolkit.ts"
 import type * as RunError from "../../src/run/RunError.ts"
+import { Approver } from "../../src/services/Approver.ts"
+import { Grace } from "../../src/services/Grace.ts"
 import { Hooks } from "../../src/services/Hooks.ts"
 import { Ids } from "../../src/services/Ids.ts"
 import { Observers } from "../../src/services/Observers.ts"
+import { Prices } from "../../src/services/Prices.ts"
+import { Reconciler } from "../../src/services/Reconciler.ts"
+import { RecordContent } from "../../src/services/RecordContent.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
+import { Tokenizer } from "../../src/services/Tokenizer.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Approvals from "../support/Approvals.ts"
 import * as TestAgent from "../support/TestAgent.ts"
+
+const observe = () => Effect.void
+const noIds =
+  "Ids must be an object whose next is an Effect of a new id, such as { next: Effect.sync(() => crypto.randomUUID()) }"
+const noGrace = "Grace must be a Duration of at least 0, such as Duration.seconds(5)"
+const noPrices = "Prices must be a function from a model to its price, as Prices.table returns it"
+const noTokenizer = "Tokenizer must be an object whose count is a function from a text to its number of tokens"
+const noApprover = "Approver must be an object whose ask is a function from a question to an Effect of the answer"
+const noReconciler =
+  "Reconciler must be an object whose reconcile is a function from a question to an Effect of the answer"
 
 type Run = Effect.Effect<unknown, RunError.RunError>
 
@@ -25,6 +42,44 @@ const scenarios: Record<string, readonly [broken: (run: Run) => Run, says: strin
   "observers of which one is none": [
     Effect.provideService(Observers, [null as never]),
     "observers must be a list of observers"
+  ],
+  "an observer that nobody can name": [
+    Effect.provideService(Observers, [{ name: "own", observe }, { observe } as never]),
+    "observers[1].name must be a text, which names it in the log"
+  ],
+  "an observer of a blank name": [
+    Effect.provideService(Observers, [{ name: " ", observe }]),
+    "observers[0].name must be a text, which names it in the log"
+  ],
+  "an observer that does not observe": [
+    Effect.provideService(Observers, [{ name: "o", onEvent: observe } as never]),
+    "observe of the observer \"o\" must be a function from a batch of events to an Effect"
+  ],
+  "an observer that is an effect instead of a function": [
+    Effect.provideService(Observers, [{ name: "o", observe: Effect.void as never }]),
+    "observe of the observer \"o\" must be a function from a batch of events to an Effect"
+  ],
+  "ids that are nothing": [Effect.provideService(Ids, undefined as never), noIds],
+  "a function for ids": [Effect.provideService(Ids, { next: (() => "id") as never }), noIds],
+  "a promise of an id": [Effect.provideService(Ids, { next: Promise.resolve("id") as never }), noIds],
+  "a text for the grace period": [Effect.provideService(Grace, "5 seconds" as never), noGrace],
+  "a number for the grace period": [Effect.provideService(Grace, 5000 as never), noGrace],
+  "a grace period below nothing": [Effect.provideService(Grace, Duration.millis(-1)), noGrace],
+  "a table of prices instead of a function": [
+    Effect.provideService(Prices, { m: { input: 1, output: 1 } } as never),
+    noPrices
+  ],
+  "a function for a tokenizer": [
+    Effect.provideService(Tokenizer, ((text: string) => text.length) as never),
+    noTokenizer
+  ],
+  "a tokenizer that is nothing": [Effect.provideService(Tokenizer, null as never), noTokenizer],
+  "a function for an approver": [Effect.provideService(Approver, (() => Effect.undefined) as never), noApprover],
+  "an approver that is a promise": [Effect.provideService(Approver, Promise.resolve() as never), noApprover],
+  "a reconciler that knows nothing": [Effect.provideService(Reconciler, { reconcile: true as never }), noReconciler],
+  "a text that says not to record content": [
+    Effect.provideService(RecordContent, "false" as never),
+    "RecordContent must be true or false"
   ],
   "the options of a policy instead of one": [
     Effect.provideService(RetryPolicy.RetryPolicy, { maxRetries: 0 } as never),

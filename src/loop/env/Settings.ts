@@ -26,6 +26,7 @@ import * as CallAround from "./CallAround.ts"
 import type * as Definition from "./Definition.ts"
 import * as HookCheck from "./HookCheck.ts"
 import * as HookRun from "./HookRun.ts"
+import * as SettingCheck from "./SettingCheck.ts"
 
 export interface Settings {
   readonly clock: Clock.Clock
@@ -45,8 +46,8 @@ export interface Settings {
 type Own = Pick<Definition.Definition, "limits" | "name" | "timeouts">
 
 /**
- * The settings of an agent in the context of the fiber that asks, looked up once for each context. Fails with `InvalidInput` where
- * hooks or observers are not lists of such, the policy for failed calls is none, or the limit of results is no size.
+ * The settings of an agent in the context of the fiber that asks, looked up and checked once for each context. Fails with
+ * `InvalidInput` for one that is none of its kind; wrong limits and timeouts are for who uses them to refuse.
  */
 export const shared = (own: Own): Effect.Effect<Settings, RunError.RunError> => {
   const known = new WeakMap<Context.Context<never>, Settings>()
@@ -63,13 +64,15 @@ export const shared = (own: Own): Effect.Effect<Settings, RunError.RunError> => 
 const make = ({ limits, name, timeouts }: Own): Effect.Effect<Settings, RunError.RunError> =>
   Effect.withFiber((fiber) => {
     const hooks = HookCheck.hooks(fiber.getRef(Hooks.Hooks))
-    const observers = InputCheck.list("observers", fiber.getRef(Observers.Observers), "observers")
+    const observers = SettingCheck.observers(fiber.getRef(Observers.Observers))
     const retry = RetryCheck.retry(fiber.getRef(RetryPolicy.RetryPolicy))
     const resultLimit = InputCheck.resultLimit(fiber.getRef(ResultLimit))
     if (Result.isFailure(hooks)) return Effect.fail(hooks.failure)
     if (Result.isFailure(observers)) return Effect.fail(observers.failure)
     if (Result.isFailure(retry)) return Effect.fail(retry.failure)
     if (Result.isFailure(resultLimit)) return Effect.fail(resultLimit.failure)
+    const others = SettingCheck.others(fiber)
+    if (Result.isFailure(others)) return Effect.fail(others.failure)
     return Effect.map(Telemetry.make(name), (telemetry): Settings => ({
       clock: fiber.getRef(Clock.Clock),
       ids: fiber.getRef(Ids.Ids),
