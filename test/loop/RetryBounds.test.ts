@@ -215,6 +215,7 @@ describe("a wait that is not a valid time", () => {
     [{ maxRetryAfter: "-1 minutes" }, "maxRetryAfter must be a duration of at least 0, not \"-1 minutes\""],
     [{ maxRunTime: "-5 minutes" }, "maxRunTime must be a duration of at least 0, not \"-5 minutes\""],
     [{ cap: "5 parsecs" }, "cap must be a duration of at least 0, not \"5 parsecs\""],
+    [{ base: { second: 1 } }, "base must be a duration of at least 0, not {\"second\":1}"],
     [{ classify: 3 }, "classify must be a function"],
     [{ providers: [] }, "providers must be an object: policies by provider"],
     [

@@ -325,6 +325,12 @@ describe("limits", () => {
     { maxDuration: 0 },
     { maxDuration: -5 },
     { maxDuration: NaN },
+    { maxDuration: {} },
+    { maxDuration: { minute: 1 } as never },
+    { maxDuration: { minutes: 1, second: 5 } as Duration.Input },
+    { maxDuration: { minutes: "1" } as never },
+    { maxDuration: { minutes: NaN } },
+    { maxDuration: Promise.resolve("1 minute") as never },
     { maxDuration: 0n },
     { maxDuration: "soon" as Duration.Input },
     { maxDuration: Duration.zero }

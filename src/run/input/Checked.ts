@@ -32,11 +32,35 @@ export const duration = (
   takes: (millis: number) => boolean,
   message: (quoted: string) => string
 ): Checked<Duration.Duration> => {
-  const read = Option.getOrUndefined(Duration.fromInput(given))
-  return read === undefined || Number.isNaN(given) || !takes(Duration.toMillis(read))
+  const read = durationOf(given)
+  return read === undefined || !takes(Duration.toMillis(read))
     ? refuse(field, message(shown(given)))
     : Result.succeed(read)
 }
+
+/** `undefined` for what is no duration; effect reads `NaN`, and an object without any unit that it knows, as no time at all. */
+export const durationOf = (given: Duration.Input): Duration.Duration | undefined =>
+  Number.isNaN(given) || hasOddUnits(given) ? undefined : Option.getOrUndefined(Duration.fromInput(given))
+
+/** An object of units may be one of a class, as `Temporal.Duration` is. */
+const hasOddUnits = (given: Duration.Input): boolean => {
+  if (typeof given !== "object" || given === null || Array.isArray(given) || Duration.isDuration(given)) return false
+  const values = given as Duration.DurationObject
+  const named = units.filter((unit) => values[unit] !== undefined)
+  return named.length === 0 || named.some((unit) => typeof values[unit] !== "number" || Number.isNaN(values[unit])) ||
+    Object.keys(given).some((name) => !(units as ReadonlyArray<string>).includes(name))
+}
+
+const units = [
+  "weeks",
+  "days",
+  "hours",
+  "minutes",
+  "seconds",
+  "milliseconds",
+  "microseconds",
+  "nanoseconds"
+] as const satisfies ReadonlyArray<keyof Duration.DurationObject>
 
 /** A duration, or what stands in place of one, in the words of a message. */
 export const shown = (given: Duration.Input | undefined): string =>

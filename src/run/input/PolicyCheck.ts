@@ -1,11 +1,10 @@
 /** From limits and policies as an agent or a caller writes them to those that a run uses. Pure. */
 import * as Duration from "effect/Duration"
-import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as DoomLoop from "../DoomLoop.ts"
 import * as RunPolicy from "../RunPolicy.ts"
 import * as CallQuota from "../state/CallQuota.ts"
-import { type Checked, duration, names, noOthers, notGiven, refuse, shown } from "./Checked.ts"
+import { type Checked, duration, durationOf, names, noOthers, notGiven, refuse, shown } from "./Checked.ts"
 
 /** Limits as given, times in milliseconds; `Infinity` lifts a limit. */
 export const limits = (given: RunPolicy.LimitsInput): Checked<RunPolicy.Limits> => {
@@ -35,11 +34,11 @@ export const resultLimit = (given: number): Checked<number> =>
 const isObject = (given: object | null): boolean => typeof given === "object" && given !== null && !Array.isArray(given)
 
 /** In milliseconds; NaN for what is not a duration. */
-const millis = (input: Duration.Input | undefined): number | undefined =>
-  input === undefined ? undefined : Option.match(Duration.fromInput(input), {
-    onNone: () => NaN,
-    onSome: Duration.toMillis
-  })
+const millis = (input: Duration.Input | undefined): number | undefined => {
+  if (input === undefined) return undefined
+  const read = durationOf(input)
+  return read === undefined ? NaN : Duration.toMillis(read)
+}
 
 /** The steps that have a time limit, apart from single tools. */
 const steps = Object.keys(RunPolicy.defaultTimeouts).filter((key) => key !== "tools") as ReadonlyArray<
