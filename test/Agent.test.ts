@@ -244,6 +244,16 @@ describe("no agent is made", () => {
       "the hook \"h\" must be of the kind guard or observer"
     ],
     [{ hooks: [{ name: "h", afterToolCall: {} }] }, "afterToolCall of the hook \"h\" must be a function"],
+    ...[0, NaN, -1, "10s", [], { minute: 1 }, {}].map((timeout) =>
+      [
+        { hooks: [{ name: "h", timeout, beforeModelCall: () => Effect.void }] },
+        "the timeout of the hook \"h\" must be a duration of at least 1 millisecond; it is "
+      ] as const
+    ),
+    [
+      { hooks: [{ name: "h", timeuot: "1 minute", beforeModelCall: () => Effect.void }] },
+      "the hook \"h\" has no \"timeuot\"; it has name, kind, timeout, beforeModelCall"
+    ],
     [
       { hooks: [{ name: "h", beforeTool: () => Effect.fail("no"), afterModelCall: () => Effect.void }] },
       "the hook \"h\" has no \"beforeTool\"; it has beforeModelCall, afterModelCall, beforeToolCall, afterToolCall"

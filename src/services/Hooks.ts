@@ -93,7 +93,7 @@ export interface Hook {
    * whatever it returns. Default `guard`.
    */
   readonly kind?: "guard" | "observer" | undefined
-  /** time limit for one run of one of its functions; default 10 seconds */
+  /** time limit for one run of one of its functions, at least a millisecond; default 10 seconds */
   readonly timeout?: Duration.Input | undefined
   /**
    * Runs before a model is called; retries send the same. Runs again when the context had to be compacted for the call, and

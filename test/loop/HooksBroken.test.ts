@@ -223,11 +223,4 @@ describe("the time limit of a hook", () => {
       yield* TestClock.adjust("10 minutes")
       assert.strictEqual((yield* Fiber.join(running)).text, "ok")
     }))
-
-  it.effect("that is not a duration lets nothing through", () =>
-    Effect.gen(function*() {
-      const hook: Hook = { name: "h", timeout: "soon" as never, beforeModelCall: () => Effect.void }
-      const { end } = yield* play(hook)
-      assert.strictEqual(end, "RunFailed(HookBlocked)")
-    }))
 })

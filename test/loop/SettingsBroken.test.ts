@@ -38,6 +38,10 @@ const scenarios: Record<string, readonly [broken: (run: Run) => Run, says: strin
     Effect.provideService(Hooks, [{ name: "h", beforeTool: () => Effect.fail("no") } as never]),
     "the hook \"h\" has no \"beforeTool\"; it has beforeModelCall, afterModelCall, beforeToolCall, afterToolCall"
   ],
+  "a hook whose time limit is not a duration": [
+    Effect.provideService(Hooks, [{ name: "h", timeout: "soon" as never, beforeModelCall: () => Effect.void }]),
+    "the timeout of the hook \"h\" must be a duration of at least 1 millisecond; it is \"soon\""
+  ],
   "hooks that are no list": [Effect.provideService(Hooks, {} as never), "hooks must be a list of hooks"],
   "observers of which one is none": [
     Effect.provideService(Observers, [null as never]),

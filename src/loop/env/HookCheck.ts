@@ -1,7 +1,7 @@
 /**
  * Whether hooks are what they are meant to be: a misspelt one would guard nothing, and nobody would know.
  *
- * Does not own what a hook answers (`HookRun`), nor its time limit, which is read when it runs.
+ * Does not own what a hook answers, nor how its time limit is kept (`HookRun`).
  */
 import * as Result from "effect/Result"
 import * as InputCheck from "../../run/InputCheck.ts"
@@ -14,6 +14,7 @@ const points: Record<Hooks.Point, true> = {
   afterToolCall: true
 }
 const pointNames = Object.keys(points).join(", ")
+const memberNames: Record<keyof Hooks.Hook, true> = { name: true, kind: true, timeout: true, ...points }
 
 /** Hooks as they may run; untyped code may pass anything. A hook may be an object of a class, with members of its own. */
 export const hooks = (given: ReadonlyArray<Hooks.Hook>): InputCheck.Checked<ReadonlyArray<Hooks.Hook>> =>
@@ -30,14 +31,26 @@ const wrongIn = (hook: Hooks.Hook, at: number): string | undefined => {
   if (kind !== undefined && kind !== "guard" && kind !== "observer") {
     return `the hook "${name}" must be of the kind guard or observer`
   }
+  const limit = InputCheck.duration(
+    "hooks",
+    hook.timeout ?? 1,
+    (millis) => millis >= 1,
+    (quoted) => `the timeout of the hook "${name}" must be a duration of at least 1 millisecond; it is ${quoted}`
+  )
+  if (Result.isFailure(limit)) return limit.failure.message
   const members = hook as unknown as { readonly [name: string]: unknown }
   for (const member in members) {
     if (/^(before|after)[A-Z]/.test(member) && !Object.hasOwn(points, member)) {
       return `the hook "${name}" has no "${member}"; it has ${pointNames}`
     }
   }
+  const others = InputCheck.noOthers(`the hook "${name}"`, isPlain(hook) ? hook : {}, memberNames)
+  if (Result.isFailure(others)) return others.failure.message
   const given = Object.keys(points).filter((point) => point in members)
   const odd = given.find((point) => members[point] !== undefined && typeof members[point] !== "function")
   if (odd !== undefined) return `${odd} of the hook "${name}" must be a function`
   return given.length > 0 ? undefined : `the hook "${name}" would never run: give it one of ${pointNames}`
 }
+
+/** Whether it is an object of no class. */
+const isPlain = (hook: Hooks.Hook): boolean => Object.getPrototypeOf(hook) === Object.prototype

@@ -93,20 +93,17 @@ export const run = <P extends Hooks.Point, A extends object>(
   Effect.suspend(() => {
     const { hook, on, subject } = asked
     const elapsed = Stopwatch.start(env.clock)
-    const timeout = Duration.fromInput(hook.timeout ?? "10 seconds")
-    const limit = Option.getOrElse(timeout, () => Duration.zero)
-    const self = Option.isNone(timeout)
-      ? Effect.die("its timeout is not a duration")
-      : Effect.suspend(() => started(asked))
-    return AppCode.within(env, `hook ${hook.name}`, `${on} ${subject}`, limit, self).pipe(
-      Effect.exit,
-      Effect.flatMap((exit) => {
-        addTime(env, hook.name, on, elapsed())
-        const given = read(exit, asked, limit)
-        if (given._tag === "Broken") return broken(asked, given)
-        return Effect.succeed<Word<A>>(hook.kind === "observer" ? nothing : given)
-      })
-    )
+    const limit = Duration.fromInputUnsafe(hook.timeout ?? "10 seconds")
+    return AppCode.within(env, `hook ${hook.name}`, `${on} ${subject}`, limit, Effect.suspend(() => started(asked)))
+      .pipe(
+        Effect.exit,
+        Effect.flatMap((exit) => {
+          addTime(env, hook.name, on, elapsed())
+          const given = read(exit, asked, limit)
+          if (given._tag === "Broken") return broken(asked, given)
+          return Effect.succeed<Word<A>>(hook.kind === "observer" ? nothing : given)
+        })
+      )
   })
 
 /** What untyped code returns may be no effect. */
