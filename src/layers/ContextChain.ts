@@ -7,16 +7,35 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
+import * as InputCheck from "../run/InputCheck.ts"
 import * as Transcript from "../run/Transcript.ts"
 import * as Usage from "../run/Usage.ts"
 import * as CompactionLaws from "../services/CompactionLaws.ts"
 import * as ContextManager from "../services/ContextManager.ts"
 import * as StrategyFault from "../services/StrategyFault.ts"
+import * as OptionCheck from "./options/OptionCheck.ts"
 
 type Service = ContextManager.ContextManager["Service"]
 
-/** Asks each in turn until a result fits, so put the ones that cost nothing first. */
-export const make = (managers: ReadonlyArray<Service>): Service => ({
+/** Asks each in turn until a result fits, so put the ones that cost nothing first. Throws a `RangeError` for what is no strategy. */
+export const make = (managers: ReadonlyArray<Service>): Service => {
+  OptionCheck.taken(strategies(managers))
+  return chained(managers)
+}
+
+/** Untyped code may pass anything. */
+const strategies = (given: ReadonlyArray<Service>): InputCheck.Checked<unknown> =>
+  Array.isArray(given) && given.every(isStrategy)
+    ? Result.succeed(given)
+    : InputCheck.refuse(
+      "strategies",
+      "strategies of ContextChain must be a list of what makes a context smaller, as ContextWindow.make returns it"
+    )
+
+const isStrategy = (given: Service | null | undefined): boolean =>
+  typeof given?.plan === "function" && typeof given.compact === "function"
+
+const chained = (managers: ReadonlyArray<Service>): Service => ({
   models: managers.flatMap(({ models = [] }) => models),
   keepsTime: true,
   plan: (view) =>
@@ -88,7 +107,7 @@ const carryOut = (
 
 /**
  * `ContextChain.layer(ContextPruning.layer, ContextSummary.layer, ContextWindow.layer)`: any of them can ask for a compaction,
- * and the first that can carry it out does.
+ * and the first that can carry it out does. Anything else than layers, one after the other, is a defect when it is built.
  */
 export const layer = <const Layers extends readonly [AnyLayer, ...ReadonlyArray<AnyLayer>]>(
   ...layers: Layers
@@ -99,10 +118,13 @@ export const layer = <const Layers extends readonly [AnyLayer, ...ReadonlyArray<
 > =>
   Layer.effect(
     ContextManager.ContextManager,
-    Effect.map(
-      Effect.forEach(layers, (each: AnyLayer) => Layer.build(each)),
-      (built) => make(built.map((context) => Context.get(context, ContextManager.ContextManager)))
-    )
+    Effect.suspend(() => {
+      OptionCheck.layers("ContextChain.layer", layers, "ContextManager")
+      return Effect.map(
+        Effect.forEach(layers, (each: AnyLayer) => Layer.build(each)),
+        (built) => make(built.map((context) => Context.get(context, ContextManager.ContextManager)))
+      )
+    })
   ) as never
 
 type AnyLayer = Layer.Layer<ContextManager.ContextManager, unknown, unknown>

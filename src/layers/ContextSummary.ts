@@ -4,6 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as InputCheck from "../run/InputCheck.ts"
 import * as ContextManager from "../services/ContextManager.ts"
 import * as Model from "../services/Model.ts"
 import * as Condense from "./context/Condense.ts"
@@ -62,6 +63,7 @@ export const make = (
   options: Options = {}
 ): ContextManager.ContextManager["Service"] => {
   OptionCheck.noOthers("ContextSummary", options, optionNames)
+  OptionCheck.taken(InputCheck.text("instructions", options.instructions))
   return Condense.make(model, way(options.instructions ?? task), options)
 }
 

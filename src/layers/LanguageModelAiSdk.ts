@@ -18,6 +18,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
+import * as AiSdkOptions from "./aisdk/AiSdkOptions.ts"
 import * as Answer from "./aisdk/Answer.ts"
 import * as CacheMarks from "./aisdk/CacheMarks.ts"
 import * as CallOptions from "./aisdk/CallOptions.ts"
@@ -102,10 +103,11 @@ const checkAnswer = (caller: Failures.Caller, contentType: string): Effect.Effec
  * the provider shows it, the key. An answer whose finish has no reason of the provider's own was cut (`isTruncated`).
  * Interrupting a call, or leaving its stream, aborts the request; an interrupted call ends only once its server could see the
  * close. The SDK's warnings are logged at level Debug, and are in the metadata of the finish, under `aisdk`. Throws a `RangeError`
- * for an option that it does not have, and for what is no model.
+ * for an option that it does not take, and for what is no model.
  */
 export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effect<LanguageModel.LanguageModel> => {
   OptionCheck.noOthers("LanguageModelAiSdk", options, optionNames)
+  AiSdkOptions.check(options)
   ModelCheck.isModel("LanguageModelAiSdk", model)
   const name = Metadata.nameOf(model)
 

@@ -7,6 +7,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as InputCheck from "../run/InputCheck.ts"
 import type * as RunError from "../run/RunError.ts"
 import * as Delegating from "../services/Delegating.ts"
 import * as Model from "../services/Model.ts"
@@ -48,13 +49,14 @@ export const layer = <const Models extends Layers>(
 ): Layer.Layer<Model.Model, Layer.Error<Models[number]>, Layer.Services<Models[number]>> =>
   Layer.effect(
     Model.Model,
-    Effect.map(
-      Effect.forEach(models as Layers, (one) => Effect.map(Layer.build(one), Context.get(Model.Model))),
-      (services) => {
-        OptionCheck.noOthers("ModelFallback", options, optionNames)
-        const { when = isUnavailable } = options
-        if (services.length === 0) throw new Error("ModelFallback needs at least one model")
-        return services.reduceRight((to, model) => followedBy(model, to, when))
-      }
-    )
+    Effect.suspend(() => {
+      OptionCheck.noOthers("ModelFallback", options, optionNames)
+      OptionCheck.layers("ModelFallback", models, "Model")
+      const { when = isUnavailable } = options
+      OptionCheck.taken(InputCheck.callable("when", when))
+      return Effect.map(
+        Effect.forEach(models as Layers, (one) => Effect.map(Layer.build(one), Context.get(Model.Model))),
+        (services) => services.reduceRight((to, model) => followedBy(model, to, when))
+      )
+    })
   )

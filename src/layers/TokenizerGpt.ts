@@ -6,6 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as InputCheck from "../run/InputCheck.ts"
 import { Tokenizer } from "../services/Tokenizer.ts"
 import * as OptionCheck from "./options/OptionCheck.ts"
 
@@ -24,11 +25,12 @@ const optionNames: Record<keyof Options, true> = { encoding: true }
 
 /**
  * Loads the encoding, a few megabytes, when it is built; dies where the package is not installed, and of an option that it does
- * not have. Counts a text as the package does, except that it is cut after 128 letters in a row, and after 512 characters in a row
+ * not take. Counts a text as the package does, except that it is cut after 128 letters in a row, and after 512 characters in a row
  * that are neither letters nor digits, because the package's time grows with the square of such a run. Each cut may add one token.
  */
 export const make = Effect.fnUntraced(function*(options: Options = {}): Effect.fn.Return<Tokenizer> {
   OptionCheck.noOthers("TokenizerGpt", options, optionNames)
+  OptionCheck.taken(InputCheck.oneOf("encoding", options.encoding, ["o200k_base", "cl100k_base"]))
   const { clearMergeCache, countTokens } = yield* Effect.promise(() => load(options.encoding ?? "o200k_base"))
   return {
     count: (text) => {

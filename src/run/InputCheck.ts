@@ -18,11 +18,17 @@ export {
   decoded,
   decodedWhole,
   duration,
+  fields,
+  flag,
   json,
   list,
   names,
   noOthers,
+  number,
+  oneOf,
+  options,
   refuse,
+  taken,
   text
 } from "./input/Checked.ts"
 export { said } from "./input/MessageCheck.ts"

@@ -1,4 +1,4 @@
-/** Options that a layer does not have: a misspelt one would be ignored, and so the layer is not built. */
+/** Options that a layer does not have, or not of their type: they would be ignored or misread, and so the layer is not built. */
 import { assert, describe, it } from "@effect/vitest"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import * as Cause from "effect/Cause"
@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as Layer from "effect/Layer"
+import * as ContextChain from "../../src/layers/ContextChain.ts"
 import * as ContextKeyFacts from "../../src/layers/ContextKeyFacts.ts"
 import * as ContextPruning from "../../src/layers/ContextPruning.ts"
 import * as ContextSummary from "../../src/layers/ContextSummary.ts"
@@ -28,7 +29,7 @@ const language = Layer.effect(
   LanguageModel.LanguageModel,
   Effect.map(Scripted.make([]), ({ model }) => model)
 )
-const aiSdk = { specificationVersion: "v4", provider: "p", modelId: "m" } as never
+const aiSdk = { specificationVersion: "v4", provider: "p", modelId: "m", doStream: () => {} } as never
 const keyed = Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ OPENAI_API_KEY: "sk-none" })))
 
 /** What building a layer failed with, or died of. */
@@ -127,15 +128,95 @@ describe.each(["ModelOpenAi", "LanguageModelOpenAi"])(
   }
 )
 
+/** By layer: what stands in place of an option, and what the option must be. */
+const unfit: ReadonlyArray<readonly [name: string, option: string, given: unknown, says: string]> = [
+  ...["ContextWindow", "ContextPruning", "ContextSummary", "ContextKeyFacts"].flatMap((name) => [
+    ...[null, "0.5", true, [0.5]].map((given) => [name, "keep", given, "a fraction, a number from 0 to 1"] as const),
+    ...[null, "10", true].map((given) => [name, "compactThreshold", given, "a number of at least 0"] as const),
+    [name, "maxTokens", "1000", "a number of at least 1"] as const,
+    ...["false", null, 0].map((given) => [name, "automatic", given, "true or false"] as const)
+  ]),
+  ["ContextSummary", "budget", "100", "a number of at least 1"],
+  ["ContextSummary", "instructions", ["Be brief."], "a string"],
+  ["ContextKeyFacts", "budget", null, "a number of at least 1"],
+  ["ModelLanguageModel", "provider", 5, "a string"],
+  ["ModelLanguageModel", "name", null, "a string"],
+  ["ModelLanguageModel", "contextWindow", "128000", "a number of at least 1"],
+  ["ModelLanguageModel", "maxOutput", [1], "a number of at least 1"],
+  ["ModelFallback", "when", true, "a function"],
+  ...["ModelAiSdk", "LanguageModelAiSdk"].flatMap((name) => [
+    ...[null, "fast", [], Promise.resolve({})].map((given) => [name, "settings", given, "an object"] as const),
+    [name, "key", ["ANTHROPIC_API_KEY"], "a string"] as const,
+    [name, "structuredOutput", "no", "true or false"] as const,
+    ...[true, "1h", []].map((given) => [name, "cache", given, "\"ephemeral\", or a mark by provider"] as const)
+  ]),
+  ["TokenizerGpt", "encoding", "o200k", "\"o200k_base\" or \"cl100k_base\""],
+  ["TokenizerGpt", "encoding", null, "\"o200k_base\" or \"cl100k_base\""]
+]
+
+it.effect.each(unfit)("%s refuses %s: %j", ([name, option, given, says]) =>
+  Effect.gen(function*() {
+    const { by, message } = yield* refusal(keyed(layers[name]![0]({ [option]: given })))
+    assert.strictEqual(by, layers[name]![1])
+    assert.include(message, `${option} must be ${says}`)
+  }))
+
+it.effect.each(["ModelAiSdk", "LanguageModelAiSdk"])(
+  "%s refuses a setting that no call has",
+  (name) =>
+    Effect.gen(function*() {
+      const { by, message } = yield* refusal(layers[name]![0]({ settings: { maxTokens: 100 } }))
+      assert.strictEqual(by, "RangeError")
+      assert.include(message, "settings has no \"maxTokens\"; it has maxOutputTokens, temperature, ")
+    })
+)
+
+const strategy = ContextWindow.layer
+
+it.effect.each<readonly [string, (given: never) => Layer.Layer<never, unknown>, unknown, string]>([
+  ...([[undefined, "undefined"], [[], "none"], [[{}], "an object"], [[model, "gpt"], "a text"]] as const).map((
+    [given, is]
+  ) =>
+    [
+      "ModelFallback",
+      (given: never) => ModelFallback.layer(given),
+      given,
+      `a Model or more, and nothing else; it was given ${is}`
+    ] as const
+  ),
+  ...([[[undefined], "undefined"], [[], "none"], [[[strategy, strategy]], "a list"]] as const).map((
+    [given, is]
+  ) =>
+    [
+      "ContextChain.layer",
+      (given: never) => ContextChain.layer(...(given as [typeof strategy])),
+      given,
+      `a ContextManager or more, and nothing else; it was given ${is}`
+    ] as const
+  )
+])("%s refuses what are no layers: %#", ([name, layer, given, says]) =>
+  Effect.gen(function*() {
+    const { by, message } = yield* refusal(layer(given as never))
+    assert.strictEqual(by, "RangeError")
+    assert.include(message, `${name} needs one layer of ${says}`)
+  }))
+
+it.each([[undefined], [{}], [[null]], [[ContextWindow.layer]]])("ContextChain.make refuses %o", (given) => {
+  assert.throws(() => ContextChain.make(given as never), RangeError, /strategies of ContextChain must be a list of/)
+})
+
 const bare: Record<string, (options: any) => Layer.Layer<never, unknown>> = {
   ModelOpenAi: ModelOpenAi.layer,
   SessionStorePg: SessionStorePg.layer,
   SessionStoreSqlite: SessionStoreSqlite.layer,
-  ContextWindow: ContextWindow.layerWith
+  ContextWindow: ContextWindow.layerWith,
+  ContextPruning: ContextPruning.layerWith,
+  ModelAiSdk: ModelAiSdk.layer,
+  TokenizerGpt: TokenizerGpt.layerWith
 }
 
 describe.each(Object.entries(bare))("%s from untyped code", (name, layer) => {
-  it.effect.each<[unknown, string]>([["app.db", "string"], [["app.db"], "list"]])(
+  it.effect.each<[unknown, string]>([["app.db", "string"], [["app.db"], "list"], [Promise.resolve({}), "promise"]])(
     "refuses %j for its options",
     ([given, kind]) =>
       Effect.gen(function*() {
@@ -145,6 +226,16 @@ describe.each(Object.entries(bare))("%s from untyped code", (name, layer) => {
       })
   )
 })
+
+it.effect.each(
+  ["ContextWindow", "ContextPruning", "ContextSummary", "ContextKeyFacts", "ModelLanguageModel", "ModelFallback"]
+    .concat("LanguageModelAiSdk", "TokenizerGpt")
+)("%s refuses null for its options", (name) =>
+  Effect.gen(function*() {
+    const { by, message } = yield* refusal(Layer.suspend(() => layers[name]![0](null)))
+    assert.strictEqual(by, "RangeError")
+    assert.include(message, `${name} has ${layers[name]![3]}: give an object of these, not null`)
+  }))
 
 it.effect.each<[unknown, string]>([
   [{ file: "app.db" }, "SessionStoreSqlite has no \"file\"; it has filename"],

@@ -4,6 +4,7 @@
  * Does not own any of the ways.
  */
 import * as Effect from "effect/Effect"
+import * as InputCheck from "../../run/InputCheck.ts"
 import type * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as Transcript from "../../run/Transcript.ts"
@@ -32,10 +33,11 @@ export interface Strategy {
   ) => Effect.Effect<ContextManager.Compaction, ContextManager.CompactionError>
 }
 
-/** Throws for a number of the trigger that is out of range. */
+/** Throws for a trigger that is none. */
 export const toManager = (strategy: Strategy, trigger: Trigger): ContextManager.ContextManager["Service"] => {
   OptionCheck.atLeast("compactThreshold", trigger.compactThreshold, 0)
   OptionCheck.atLeast("maxTokens", trigger.maxTokens, 1)
+  OptionCheck.taken(InputCheck.flag("automatic", trigger.automatic))
   return {
     ...(strategy.models === undefined ? {} : { models: strategy.models }),
     // only a model's part takes time, and that has its own limit

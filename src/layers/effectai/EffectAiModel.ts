@@ -16,6 +16,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as InputCheck from "../../run/InputCheck.ts"
 import type * as RunError from "../../run/RunError.ts"
 import * as Tracing from "../../services/fibers/Tracing.ts"
 import type * as Model from "../../services/Model.ts"
@@ -40,6 +41,8 @@ export const make = Effect.fnUntraced(function*(
   const provider = yield* Effect.serviceOption(AiModel.ProviderName)
   const name = yield* Effect.serviceOption(AiModel.ModelName)
   const { contextWindow, maxOutput } = options
+  OptionCheck.taken(InputCheck.text("provider", options.provider))
+  OptionCheck.taken(InputCheck.text("name", options.name))
   OptionCheck.atLeast("contextWindow", contextWindow, 1)
   OptionCheck.atLeast("maxOutput", maxOutput, 1)
   const info: Model.ModelInfo = {

@@ -18,6 +18,10 @@ export const refuse = (field: string, message: string): Checked<never> =>
 
 export const notGiven: Checked<undefined> = Result.succeed(undefined)
 
+/** What was checked. Throws a `RangeError`, which begins with `by`, where it was refused: wrong options are for the programmer to mend. */
+export const taken = <A>(by: string, checked: Checked<A>): A =>
+  Result.getOrThrowWith(checked, ({ message }) => new RangeError(`${by}: ${message}`))
+
 /** A text; untyped code may pass anything. */
 export const text = (field: string, given: string | undefined): Checked<string | undefined> =>
   given === undefined || typeof given === "string" ? Result.succeed(given) : refuse(field, `${field} must be a string`)
@@ -62,9 +66,38 @@ const units = [
   "nanoseconds"
 ] as const satisfies ReadonlyArray<keyof Duration.DurationObject>
 
-/** A duration, or what stands in place of one, in the words of a message. */
-export const shown = (given: Duration.Input | undefined): string =>
+/** A number or a duration, or what stands in place of one, in the words of a message. */
+export const shown = (given: unknown): string =>
   typeof given === "object" || typeof given === "string" ? Formatter.formatJson(given) : String(given)
+
+/** `true`, `false` or nothing; untyped code may pass anything. */
+export const flag = (field: string, given: unknown): Checked<undefined> =>
+  given === undefined || typeof given === "boolean" ? notGiven : refuse(field, `${field} must be true or false`)
+
+/** One of these words, or nothing; untyped code may pass anything. */
+export const oneOf = (field: string, given: unknown, words: ReadonlyArray<string>): Checked<undefined> =>
+  given === undefined || words.some((word) => word === given)
+    ? notGiven
+    : refuse(field, `${field} must be ${words.map((word) => `"${word}"`).join(" or ")}`)
+
+/** A number that `takes` holds, or nothing; untyped code may pass anything. `says` tells what it must be. */
+export const number = (
+  field: string,
+  given: unknown,
+  takes: (value: number) => boolean,
+  says: string
+): Checked<undefined> =>
+  given === undefined || (typeof given === "number" && takes(given))
+    ? notGiven
+    : refuse(field, `${field} must be ${says}, not ${shown(given)}`)
+
+/** An object of fields by name, or nothing; untyped code may pass anything. `says` tells what it must be. */
+export const fields = (field: string, given: unknown, says: string): Checked<undefined> =>
+  given === undefined || isObject(given) ? notGiven : refuse(field, `${field} must be ${says}`)
+
+/** A list, and a promise of an object, have no fields that anyone named. */
+const isObject = (given: unknown): boolean =>
+  typeof given === "object" && given !== null && !Array.isArray(given) && !(given instanceof Promise)
 
 /** A function, or none; untyped code may pass anything. */
 export const callable = (field: string, given: unknown): Checked<undefined> =>
@@ -81,9 +114,12 @@ export const noOthers = <K extends string>(
   members: Readonly<Record<K, unknown>>,
   place = ""
 ): Checked<undefined> => {
-  if (typeof (given ?? {}) !== "object" || Array.isArray(given)) {
-    const kind = Array.isArray(given) ? "list" : typeof given
-    return refuse("input", `${of} has ${Object.keys(members).join(", ")}: give an object of these, not a ${kind}`)
+  if (!isObject(given ?? {})) {
+    return noObject(
+      of,
+      members,
+      Array.isArray(given) ? "a list" : given instanceof Promise ? "a promise" : `a ${typeof given}`
+    )
   }
   for (const name in given) {
     if (!Object.hasOwn(members, name) && given[name] !== undefined && Object.hasOwn(given, name)) {
@@ -92,6 +128,17 @@ export const noOthers = <K extends string>(
   }
   return notGiven
 }
+
+/** The same where an object has to be given, if only an empty one. */
+export const options = <K extends string>(
+  of: string,
+  given: { readonly [P in K]?: unknown },
+  members: Readonly<Record<K, unknown>>
+): Checked<undefined> =>
+  given === undefined || given === null ? noObject(of, members, String(given)) : noOthers(of, given, members)
+
+const noObject = (of: string, members: object, given: string): Checked<never> =>
+  refuse("input", `${of} has ${Object.keys(members).join(", ")}: give an object of these, not ${given}`)
 
 /** A list of objects; untyped code may pass anything. */
 export const list = <A extends object>(
