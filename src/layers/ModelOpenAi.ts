@@ -18,13 +18,13 @@ export interface Options
 }
 
 /** Loaded on first use, as is the rest. */
-const check = Effect.promise(() => import("./openai/OptionNames.ts"))
+const check = Effect.promise(() => import("./openai/OpenAiOptions.ts"))
 
 /** Loaded on first use, with effect's HTTP. */
 const client = Layer.unwrap(Effect.promise(async () => (await import("./openai/PlainFetch.ts")).layer))
 
 /**
- * Fails when a setting is missing or unusable, and for an option that it does not have; the message names it. Uses the
+ * Fails when a setting or an option is missing or unusable, and for an option that it does not have; the message names it. Uses the
  * platform's `fetch`. Redirects are reported, not followed. Built asynchronously: it loads the adapter.
  */
 export const layer = (options: Options): Layer.Layer<Model.Model, Config.ConfigError> =>

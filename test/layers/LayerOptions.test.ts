@@ -150,6 +150,17 @@ const unfit: ReadonlyArray<readonly [name: string, option: string, given: unknow
     [name, "structuredOutput", "no", "true or false"] as const,
     ...[true, "1h", []].map((given) => [name, "cache", given, "\"ephemeral\", or a mark by provider"] as const)
   ]),
+  ...["ModelOpenAi", "LanguageModelOpenAi"].flatMap((name) => [
+    ...["false", null, 1].map((given) => [name, "sendReasoning", given, "true, false or \"auto\""] as const),
+    ...["no", null, 0].map((given) => [name, "structuredOutput", given, "true or false"] as const),
+    ...[[1], null, "{}", Promise.resolve({})].map((given) => [name, "body", given, "an object"] as const)
+  ]),
+  ["ModelOpenAi", "provider", 5, "a string"],
+  ["ModelOpenAi", "provider", null, "a string"],
+  ...[0, NaN, "128000", null].map((given) =>
+    ["ModelOpenAi", "contextWindow", given, "a number of at least 1"] as const
+  ),
+  ["ModelOpenAi", "maxOutput", -1, "a number of at least 1"],
   ["TokenizerGpt", "encoding", "o200k", "\"o200k_base\" or \"cl100k_base\""],
   ["TokenizerGpt", "encoding", null, "\"o200k_base\" or \"cl100k_base\""]
 ]

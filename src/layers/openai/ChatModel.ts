@@ -24,7 +24,7 @@ import * as ChatRequest from "./ChatRequest.ts"
 import * as ChatStream from "./ChatStream.ts"
 import * as Endpoint from "./Endpoint.ts"
 import * as HttpSpan from "./HttpSpan.ts"
-import * as OptionNames from "./OptionNames.ts"
+import * as OpenAiOptions from "./OpenAiOptions.ts"
 import * as ReasoningRefusal from "./ReasoningRefusal.ts"
 import * as Sent from "./Sent.ts"
 import * as StandIns from "./StandIns.ts"
@@ -38,7 +38,7 @@ const refused = (error: HttpClientError.HttpClientError) =>
 export const make = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<LanguageModel.LanguageModel, Config.ConfigError, HttpClient.HttpClient> {
-  yield* OptionNames.languageModel(options)
+  yield* OpenAiOptions.languageModel(options)
   const client = HttpClient.withScope(yield* HttpClient.HttpClient)
   const endpoint = yield* Endpoint.make(options)
 

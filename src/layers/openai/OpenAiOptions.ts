@@ -1,5 +1,6 @@
 /**
- * Whether the options of a layer are its own: a `baseURL` that is none would send the conversation to another server.
+ * Whether the options of a layer are its own, and of their type: a `baseURL` that is none would send the conversation to another
+ * server, and `"false"` is true.
  *
  * Does not own where requests go, nor with which key (`Endpoint`).
  */
@@ -31,8 +32,8 @@ const checking = <O extends LanguageModelOpenAi.Options>(of: string, names: Reco
 (
   options: O
 ): Effect.Effect<O, Config.ConfigError> => {
-  const others = InputCheck.noOthers(of, options, names)
-  if (Result.isFailure(others)) return Endpoint.refuse(others.failure.message)
+  const checked = Result.all([InputCheck.noOthers(of, options, names), ...values(options ?? {})])
+  if (Result.isFailure(checked)) return Endpoint.refuse(checked.failure.message)
   // untyped code may give none
   const { model }: Partial<LanguageModelOpenAi.Options> = options ?? {}
   return typeof model === "string" && model.trim() !== ""
@@ -44,7 +45,22 @@ const checking = <O extends LanguageModelOpenAi.Options>(of: string, names: Reco
     )
 }
 
-/** Fails for an option that `LanguageModelOpenAi` does not have, and where no model is named. */
+/** Not their model, address and key, which `Endpoint` reads. */
+const values = (
+  { body, contextWindow, maxOutput, provider, sendReasoning, structuredOutput }: Partial<ModelOpenAi.Options>
+): ReadonlyArray<InputCheck.Checked<unknown>> => [
+  InputCheck.fields("body", body, "an object, such as { temperature: 0 }"),
+  sendReasoning === "auto" || Result.isSuccess(InputCheck.flag("sendReasoning", sendReasoning))
+    ? Result.succeed(undefined)
+    : InputCheck.refuse("sendReasoning", "sendReasoning must be true, false or \"auto\""),
+  InputCheck.flag("structuredOutput", structuredOutput),
+  InputCheck.text("provider", provider),
+  ...Object.entries({ contextWindow, maxOutput }).map(([name, size]) =>
+    InputCheck.number(name, size, (size) => size >= 1, "a number of at least 1")
+  )
+]
+
+/** Fails for an option of `LanguageModelOpenAi` that it does not have, or not of its type, and where no model is named. */
 export const languageModel = checking<LanguageModelOpenAi.Options>("LanguageModelOpenAi", ofLanguageModel)
 
 /** The same for `ModelOpenAi`. */
