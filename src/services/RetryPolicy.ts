@@ -61,7 +61,7 @@ export interface Options {
  * `maxRunRetries` sets none by default. All three count from the log: resuming neither resets nor doubles them.
  */
 export const make = (options: Options = {}): RetryPolicy => {
-  const others = InputCheck.noOthers("RetryPolicy.make", options, optionNames)
+  const others = InputCheck.options("RetryPolicy.make", options, optionNames)
   if (Result.isFailure(others)) throw new RangeError(others.failure.message)
   taken(InputCheck.callable("classify", options.classify))
   const maxRetries = count("maxRetries", options.maxRetries ?? 3)
@@ -104,8 +104,7 @@ const count = (name: string, value: number): number => {
 }
 
 /** Wrong options are for the programmer to fix. */
-const taken = <A>(checked: InputCheck.Checked<A>): A =>
-  Result.getOrThrowWith(checked, ({ message }) => new RangeError(`RetryPolicy: ${message}`))
+const taken = <A>(checked: InputCheck.Checked<A>): A => InputCheck.taken("RetryPolicy", checked)
 
 /**
  * Default: 1 s doubling to 10 s, jittered, 3 retries; `Retry-After` is honoured up to 60 s; a run may lose 15 minutes

@@ -226,6 +226,10 @@ describe("a wait that is not a valid time", () => {
     assert.throws(() => RetryPolicy.make(options), RangeError, new RegExp(`^RetryPolicy: ${says}$`))
   })
 
+  it.each([null, [], Promise.resolve({})])("or what is no object is refused when a policy is made: %o", (options) => {
+    assert.throws(() => RetryPolicy.make(options as never), RangeError, /RetryPolicy.make has base, .*: give an object/)
+  })
+
   it("may be as long, and as short, as there is", () => {
     const { maxRetryAfter, maxRunTime } = RetryPolicy.make({
       base: 0,

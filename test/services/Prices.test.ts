@@ -83,4 +83,15 @@ describe("a table of prices", () => {
   }])("does not accept %o", (bad) => {
     assert.throws(() => Prices.table({ "acme/x": bad }), "the price of \"acme/x\" must be numbers of at least 0")
   })
+
+  it.each<readonly [unknown, string]>([
+    [undefined, "prices must be an object: prices by model"],
+    [null, "prices must be an object: prices by model"],
+    [[price], "prices must be an object: prices by model"],
+    [Promise.resolve({}), "prices must be an object: prices by model"],
+    [{ m: null }, "the price of \"m\" has input, output, cachedInput, cacheWrite: give an object of these, not null"],
+    [{ m: { ...price, chachedInput: 1 } }, "the price of \"m\" has no \"chachedInput\"; it has input, output"]
+  ])("does not accept %o, and says what it must be", (bad, says) => {
+    assert.throws(() => Prices.table(bad as never), RangeError, says)
+  })
 })
