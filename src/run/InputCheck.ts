@@ -69,8 +69,8 @@ export const asked = (input: RunInput.RunInput, defaults: Defaults): Checked<Ask
     messages: userMessages("input", input.input),
     history: input.history === undefined ? notGiven : historyMessages(input.history),
     instructions: text("instructions", input.instructions ?? undefined),
-    limits: input.limits ? limits(input.limits) : notGiven,
-    toolPolicy: input.toolPolicy ? policy(input.toolPolicy, defaults.tools) : notGiven,
+    limits: isGiven(input.limits) ? limits(input.limits) : notGiven,
+    toolPolicy: isGiven(input.toolPolicy) ? policy(input.toolPolicy, defaults.tools) : notGiven,
     allowedTools: names("allowedTools", input.allowedTools, defaults.tools),
     toolOrder: names("toolOrder", input.toolOrder, defaults.tools),
     data: input.data === undefined ? notGiven : json("data", input.data)
@@ -109,8 +109,11 @@ const inputNames: Record<keyof RunInput.RunInput, true> = {
 
 /** Nothing in it replaces a default. */
 const isBare = ({ allowedTools, data, history, instructions, limits, toolOrder, toolPolicy }: RunInput.RunInput) =>
-  !limits && !toolPolicy && !allowedTools && !toolOrder &&
+  ![limits, toolPolicy, allowedTools, toolOrder].some(isGiven) &&
   history === undefined && instructions === undefined && data === undefined
+
+/** Untyped code may have `null` for what it does not set. */
+const isGiven = <A>(value: A): value is NonNullable<A> => value !== undefined && value !== null
 
 /** What `resume` takes. Fails with the first of several bad arguments. */
 export const resumed = (input: RunInput.ResumeInput) => {

@@ -41,7 +41,14 @@ describe("an input", () => {
     assert.deepStrictEqual(effective(input), effective({}))
   })
 
-  it.each([null, undefined, false, 0, ""])(
+  it.each(["limits", "toolPolicy", "allowedTools", "toolOrder"])(
+    "with false, 0, NaN or an empty text for its %s is refused: none of these is a choice",
+    (field) => {
+      for (const given of [false, 0, NaN, ""]) assert.strictEqual(refused({ [field]: given }).field, field)
+    }
+  )
+
+  it.each([null, undefined])(
     "with %s for what has a default is filled in or refused like one that says more",
     (nothing) => {
       const input = { limits: nothing, toolPolicy: nothing, allowedTools: nothing, toolOrder: nothing } as never

@@ -156,7 +156,7 @@ export const names = (
   given: ReadonlyArray<string> | undefined,
   tools: ReadonlyArray<string>
 ): Checked<ReadonlyArray<string> | undefined> => {
-  if (!given) return notGiven
+  if (given === undefined || given === null) return notGiven
   if (!Array.isArray(given)) return refuse(field, `${field} must be a list of tool names`)
   const at = given.findIndex((name) => !tools.includes(name))
   if (at < 0) return Result.succeed(given.slice())
