@@ -94,7 +94,8 @@ export const make = <
 >(
   options: AgentOptions.Options<Tools, A, E, R> & Named
 ): Effect.Effect<Client<A>, E, Requires<Tools, R>> =>
-  Effect.map(construct(options.name ?? "agent", options), (made) => made.client)
+  // untyped code may give none
+  Effect.map(construct(options?.name ?? "agent", options), (made) => made.client)
 
 /** Closing the scope aborts the agent's live runs before the layers below it close. */
 const scoped = <Tools extends Record<string, Tool.Any>, A, E, R>(
@@ -114,6 +115,7 @@ const construct = Effect.fnUntraced(function*<Tools extends Record<string, Tool.
   E,
   Requires<Tools, R>
 > {
+  yield* AgentOptions.check(options)
   const services: Env.Services = {
     model: yield* Model.Model,
     store: yield* SessionStore.SessionStore,

@@ -102,7 +102,11 @@ const optionNames: Record<keyof Options<{}, unknown> | "name", true> = {
   prepareTurn: true
 }
 
-/** Wrong options are for the programmer to fix: a defect. */
+/** Dies of what has no options of an agent, and of one that an agent does not have; untyped code may pass anything. */
+export const check = (options: object): Effect.Effect<unknown> =>
+  Effect.orDie(Effect.suspend(() => read(InputCheck.options("an agent", options, optionNames))))
+
+/** Wrong options, of those that `check` lets pass, are for the programmer to fix: a defect. */
 export const define = <Tools extends Record<string, Tool.Any>, A, E, R>(
   name: string,
   options: Options<Tools, A, E, R>,
@@ -111,7 +115,6 @@ export const define = <Tools extends Record<string, Tool.Any>, A, E, R>(
   Effect.orDie(Effect.gen(function*() {
     const tools = Object.keys(handlers.tools)
     const { hooks, instructions, output, prepareTurn, retry, stopBefore, stopWhen } = options
-    yield* read(InputCheck.noOthers("an agent", options, optionNames))
     yield* read(InputCheck.text("name", name))
     yield* read(InputCheck.text("instructions", instructions ?? null))
     yield* read(schemas(handlers.tools))

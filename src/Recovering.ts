@@ -15,6 +15,7 @@ import * as Explanation from "./run/Explanation.ts"
 import * as InputCheck from "./run/InputCheck.ts"
 import * as RunError from "./run/RunError.ts"
 import type * as RunInput from "./run/RunInput.ts"
+import * as Warning from "./services/Warning.ts"
 
 /** The options of `recovering`. Wrong values are a defect. */
 export interface Options extends RunInput.RecoverInput {
@@ -34,12 +35,15 @@ export interface Options extends RunInput.RecoverInput {
  */
 export const recovering = <A, E = never, R = never>(
   agent: Client<A> | Effect.Effect<Client<A>, E, R>,
-  { every = "30 seconds", ...input }: Options = {}
+  options: Options = {}
 ): Layer.Layer<never, E, R> =>
   Layer.effectDiscard(Effect.gen(function*() {
+    yield* Effect.orDie(Effect.fromResult(InputCheck.options("recovering", options, optionNames)))
+    const { every = "30 seconds", ...input } = options
     yield* Effect.orDie(Effect.fromResult(InputCheck.recovery(input)))
     const pause = yield* Effect.orDie(Effect.fromResult(InputCheck.every(every)))
     const client = Effect.isEffect(agent) ? yield* agent : agent
+    if (typeof client?.recover !== "function") return yield* noAgent(client)
     let told: ReadonlyMap<string, string> = new Map()
     const tell = Effect.fnUntraced(function*({ refused, runs, stoppedBy }: Recovered<A>) {
       for (const run of runs) yield* Effect.forkChild(Effect.catch(run.result, (error) => failed(run.sessionId, error)))
@@ -60,6 +64,15 @@ export const recovering = <A, E = never, R = never>(
     const looking: Effect.Effect<unknown> = Effect.repeat(look, Schedule.spaced(pause))
     yield* Effect.forkScoped(Effect.updateContext(looking, apart))
   }))
+
+const optionNames: Record<keyof Options, true> = { every: true, limit: true, answered: true, within: true }
+
+/** Untyped code may pass anything. */
+const noAgent = (given: unknown): Effect.Effect<never> =>
+  Effect.die(RunError.invalidInput(
+    "agent",
+    `recovering takes an agent's service, or what Agent.make returns, not ${Warning.whatIs(given)}`
+  ))
 
 /** Nobody else waits for its result. */
 const failed = (sessionId: string, error: RunError.RunError) =>

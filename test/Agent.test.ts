@@ -266,6 +266,30 @@ describe("no agent is made", () => {
     }))
 })
 
+const words = "an agent has name, instructions, toolkit, output, limits, "
+
+it.effect.each<readonly [unknown, string]>([
+  [undefined, "not undefined"],
+  [null, "not null"],
+  ["Be brief.", "not a string"],
+  [[], "not a list"],
+  [Promise.resolve({ instructions: "" }), "not a promise"]
+])("no agent is made of %o", ([options, not]) =>
+  Effect.gen(function*() {
+    class Assistant extends Agent.Service<Assistant>()("test/Assistant", options as Agent.Options<{}, string>) {}
+    const below = Layer.mergeAll(Fiberloop.layer, SessionStoreMemory.layer, ScriptedModel.layer([]))
+    const made = Agent.make(options as never) as Effect.Effect<unknown>
+    for (
+      const each of [Effect.provide(made, below), Effect.provide(Assistant, Layer.provide(Assistant.layer, below))]
+    ) {
+      const exit = yield* Effect.exit(each as Effect.Effect<unknown>)
+      assert(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
+      const said = String(Cause.squash(exit.cause))
+      assert.include(said, words)
+      assert.include(said, `give an object of these, ${not}`)
+    }
+  }))
+
 describe("no agent is made with a tool whose", () => {
   const ofOthers = { parse: (value: unknown) => value }
   const ofJson = { type: "object", properties: { city: { type: "string" } } }

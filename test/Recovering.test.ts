@@ -1,5 +1,6 @@
 /** The layer that repeatedly takes up what dead processes left behind. */
 import { assert, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -125,3 +126,19 @@ for (const wrong of [{ limit: 0 }, { every: 0 }, { every: Infinity }, { every: N
       assert.isTrue(Exit.hasDies(yield* Effect.exit(built)))
     }))
 }
+
+it.effect.each<readonly [unknown, unknown, string]>([
+  [Held, null, "recovering has every, limit, answered, within: give an object of these, not null"],
+  [Held, "30 seconds", "recovering has every, limit, answered, within: give an object of these, not a string"],
+  [Held, { evry: "1 minute" }, "recovering has no \"evry\"; it has every, limit, answered, within"],
+  [undefined, {}, "recovering takes an agent's service, or what Agent.make returns, not undefined"],
+  [Promise.resolve(), {}, "recovering takes an agent's service, or what Agent.make returns, not a promise"],
+  [Effect.succeed({}), {}, "recovering takes an agent's service, or what Agent.make returns, not an object"]
+])("is a defect that says what is wrong: %#", ([agent, options, says]) =>
+  Effect.gen(function*() {
+    const client = (yield* TestAgent.make([])).agent
+    const layer = Layer.suspend(() => Agent.recovering(agent as typeof Held, options as {}))
+    const exit = yield* Effect.exit(Layer.build(Layer.provide(layer, Layer.succeed(Held, client))))
+    assert(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
+    assert.include(String(Cause.squash(exit.cause)), says)
+  }))
