@@ -67,7 +67,7 @@ const units = [
 ] as const satisfies ReadonlyArray<keyof Duration.DurationObject>
 
 /** A number or a duration, or what stands in place of one, in the words of a message. */
-export const shown = (given: unknown): string =>
+export const shown = (given: Duration.Input | undefined): string =>
   typeof given === "object" || typeof given === "string" ? Formatter.formatJson(given) : String(given)
 
 /** `true`, `false` or nothing; untyped code may pass anything. */
@@ -89,7 +89,7 @@ export const number = (
 ): Checked<undefined> =>
   given === undefined || (typeof given === "number" && takes(given))
     ? notGiven
-    : refuse(field, `${field} must be ${says}, not ${shown(given)}`)
+    : refuse(field, `${field} must be ${says}, not ${shown(given as Duration.Input)}`)
 
 /** An object of fields by name, or nothing; untyped code may pass anything. `says` tells what it must be. */
 export const fields = (field: string, given: unknown, says: string): Checked<undefined> =>
