@@ -87,8 +87,8 @@ const fits = (request: ContextManager.Request, { left, messages }: Carried): boo
   return left + fixed <= limit * room && !(isNumberTooMuch && messages >= Transcript.size(transcript))
 }
 
-const inTime = ({ keepsTime }: Service, self: ReturnType<Service["compact"]>): typeof self =>
-  keepsTime === true ? self : StrategyFault.within("a strategy", self)
+const contained = ({ keepsTime }: Service, self: ReturnType<Service["compact"]>): typeof self =>
+  keepsTime === true ? StrategyFault.contained("a strategy", self) : StrategyFault.within("a strategy", self)
 
 /** What a strategy returns in time, provided that it breaks no law. */
 const carryOut = (
@@ -97,7 +97,7 @@ const carryOut = (
   whole: ContextManager.View
 ): Effect.Effect<Carried, ContextManager.CompactionError> =>
   Effect.flatMap(
-    inTime(manager, StrategyFault.contained("a strategy", () => manager.compact(asked))),
+    contained(manager, StrategyFault.asked(manager, asked)),
     (compaction) =>
       Effect.fromResult(Result.map(
         CompactionLaws.carry(whole, compaction, Number.MAX_SAFE_INTEGER),

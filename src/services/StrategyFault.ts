@@ -17,22 +17,29 @@ import * as Warning from "./Warning.ts"
 
 type Making = Effect.Effect<ContextManager.Compaction, ContextManager.CompactionError>
 
-/**
- * A strategy, named `who` when it throws, dies, returns no effect or fails with another error. The log has none of its words; a
- * warning says where it broke.
- */
-export const contained = (who: string, compact: () => Making): Making =>
-  Effect.catchCause(Effect.suspend(() => made(compact())), (cause) =>
-    cause.reasons.some(isBroken)
-      ? Effect.andThen(
-        Warning.warn(`${who} ${Warning.howOf(cause)}; so its compaction has failed`),
-        failed(`${who} failed unexpectedly`)
-      )
-      : Effect.failCause(cause))
+/** What a strategy makes of a request: it dies where the strategy throws or returns no effect. */
+export const asked = (
+  manager: Pick<ContextManager.ContextManager["Service"], "compact">,
+  request: ContextManager.Request
+): Making => Effect.suspend(() => made(manager.compact(request)))
 
 const made = (given: Making): Making => Foreign.isEffect(given) ? given : noEffect
 
 const noEffect = Effect.die("it returned no Effect")
+
+/**
+ * A strategy, named `who` when it dies, interrupts itself or fails with another error. The log has none of its words; a warning
+ * says where it broke. On a fiber of its own it may even interrupt that.
+ */
+export const contained = (who: string, self: Making): Making =>
+  // after an interruption from outside nothing is caught
+  Effect.catchCause(self, (cause) =>
+    Cause.hasInterruptsOnly(cause) || cause.reasons.some(isBroken)
+      ? Effect.andThen(
+        Warning.warn(`${who} ${Warning.howOf(cause)}; so its compaction has failed`),
+        failed(`${who} ${Cause.hasInterruptsOnly(cause) ? "interrupted itself" : "failed unexpectedly"}`)
+      )
+      : Effect.failCause(cause))
 
 const isBroken = (reason: Cause.Reason<ContextManager.CompactionError>): boolean =>
   Cause.isDieReason(reason) || (Cause.isFailReason(reason) && !isOwn(reason.error))
@@ -51,9 +58,12 @@ export const limited = (
   return Effect.timeoutOrElse(self, { duration, orElse: () => failed(message) })
 }
 
-/** What one of several strategies returns, within the time that it has. */
+/** What one of several strategies returns, within the time that it has, and contained. */
 export const within = (who: string, self: Making): Making =>
-  Effect.flatMap(Timeouts.Timeouts, (timeouts) => limited(who, timeouts, Leavable.run(self, leave)))
+  Effect.flatMap(
+    Timeouts.Timeouts,
+    (timeouts) => limited(who, timeouts, contained(who, Leavable.run(self, leave)))
+  )
 
 const leave = Effect.flatMap(LeaveBehind.LeaveBehind, (leave) => leave("compaction"))
 

@@ -211,6 +211,30 @@ describe("a model that cannot make a summary", () => {
       )
     }))
 
+  it.effect.each<readonly [string, Effect.Effect<never>, why: string]>([
+    ["dies", Effect.die(new TypeError("SECRET")), "failed unexpectedly"],
+    ["interrupts itself", Effect.interrupt, "interrupted itself"],
+    [
+      "interrupts the fiber that asks it",
+      Effect.withFiber((fiber) => Effect.andThen(Effect.sync(() => fiber.interruptUnsafe()), Effect.never)),
+      "interrupted itself"
+    ]
+  ])("and %s leaves the compaction to pruning", ([, broken, why]) =>
+    Effect.gen(function*() {
+      const model: Model["Service"] = {
+        info: { provider: "test", name: "broken" },
+        stream: () => Stream.fromEffect(broken)
+      }
+      const context = Layer.succeed(ContextManager, ContextSummary.make(model, { compactThreshold: 6 }))
+      const turns = [...Array.from({ length: 3 }, (_, n) => TestAgent.work(n)), ScriptedModel.text("done")]
+      const made = yield* TestAgent.make(turns, { context, tool: () => Effect.succeed("x".repeat(5_000)) })
+      const log = yield* converse(made, ["go"])
+      assert.deepStrictEqual(RunLog.only(log, "ContextCompacted").map(({ strategy }) => strategy), ["pruning"])
+      assert.deepStrictEqual(RunLog.only(log, "CompactionDiscarded").map(({ message }) => message), [
+        `the summary by test/broken ${why}`
+      ])
+    }))
+
   it.effect("fails the run with a typed error that says why when there is nothing to prune", () =>
     Effect.gen(function*() {
       const made = yield* Condensing.make(answers(3), strategy, [refused])

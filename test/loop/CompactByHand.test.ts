@@ -150,7 +150,8 @@ describe("a compaction by hand", () => {
         compact: () => Effect.interrupt
       })
       const { agent } = yield* talk(1, { context })
-      assert.strictEqual((yield* Effect.flip(agent.compact("s"))).reason._tag, "CompactionFailed")
+      const { message, reason } = yield* Effect.flip(agent.compact("s"))
+      assert.deepStrictEqual([reason._tag, message], ["CompactionFailed", "the strategy interrupted itself"])
       assert.strictEqual((yield* agent.run({ sessionId: "s", input: "hello" })).text, "answer 1")
     }))
 

@@ -338,6 +338,33 @@ describe("a strategy that breaks a rule", () => {
     )
   }
 
+  it.effect.each<readonly [string, Effect.Effect<never>]>([
+    ["itself", Effect.interrupt],
+    [
+      "its fiber",
+      Effect.withFiber((fiber) => Effect.andThen(Effect.sync(() => fiber.interruptUnsafe()), Effect.never))
+    ]
+  ])("by interrupting %s has failed, and its run says so", ([, interrupting]) =>
+    Effect.gen(function*() {
+      const context = Layer.succeed(ContextManager, {
+        plan: (request) => ({ _tag: "Compact", request }),
+        compact: ({ ledger }) => {
+          ledger.note({ inputTokens: 70, outputTokens: 3 })
+          return interrupting
+        }
+      })
+      const made = yield* TestAgent.make([], { context })
+      const { log } = yield* Overflows.run(made)
+      const why = "the strategy interrupted itself"
+      assert.deepStrictEqual(RunLog.only(log, "CompactionDiscarded").map(({ message }) => message), [why])
+      assert.deepStrictEqual(
+        RunLog.only(log, "RunFailed").map(({ error: { reason } }) => [reason._tag, reason.message]),
+        [
+          ["CompactionFailed", why]
+        ]
+      )
+    }))
+
   it.effect("by never ending is ended by an abort", () =>
     Effect.gen(function*() {
       const working = yield* Deferred.make<void>()

@@ -299,7 +299,7 @@ describe("an async function that throws, in place of one that returns an effect,
     ["an observer", Effect.provideService(run({}), Observers.Observers, [{ name: "odd", observe: rejecting }])],
     ["a hook", run({ hooks: [{ name: "odd", beforeToolCall: rejecting }] })],
     ["stopWhen", run({ stopWhen: rejecting })],
-    ["a strategy", Effect.asVoid(Effect.exit(StrategyFault.contained("a strategy", rejecting)))]
+    ["a strategy", Effect.asVoid(Effect.exit(StrategyFault.asked({ compact: rejecting }, undefined as never)))]
   ])("%s", ([, broken]) =>
     Effect.gen(function*() {
       const unheard: Array<unknown> = []

@@ -57,7 +57,7 @@ export const endingOf = ({ journal }: Env.Env, { stopped }: Live.Live, cause: Fa
     const wanted = RunError.isStoreAway(error) ? abortRequested ?? Stop.wanted(stopped) : undefined
     return wanted === undefined ? { _tag: "RunFailed", error } : { _tag: "RunAborted", reason: wanted }
   }
-  // an interruption that nobody here asked for came from inside: a model or a strategy interrupted itself
+  // an interruption that nobody here asked for came from inside: a model interrupted itself
   if (!Cause.hasInterruptsOnly(cause) || stopped === undefined) return failed(RunError.fromCause(cause))
   if (stopped._tag === "RunFailed") return failed(stopped.error)
   // an abort that was announced is what happened, even if another reason came before it was carried out

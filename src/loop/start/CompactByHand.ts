@@ -4,7 +4,6 @@
  *
  * Does not own the compaction itself (`Compacting`).
  */
-import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as RunError from "../../run/RunError.ts"
@@ -52,13 +51,6 @@ const compactIn = Effect.fnUntraced(function*(
   return { strategy, messages: { before, after }, tokens: tokens ?? { before: 0, after: 0 }, usage }
 })
 
-/** Turns a strategy's defect, and its interruption of itself, into a typed failure, as in a run. */
+/** Turns a defect into a typed failure, as in a run. */
 const typed = <A>(self: Effect.Effect<A, RunError.RunError>): Effect.Effect<A, RunError.RunError> =>
-  self.pipe(
-    Effect.catchDefect((defect) => Effect.fail(RunError.fromDefect(defect))),
-    // after an interruption from outside nothing is caught
-    Effect.catchCauseIf(
-      Cause.hasInterruptsOnly,
-      () => Effect.fail(Compacting.failed("the strategy interrupted itself"))
-    )
-  )
+  Effect.catchDefect(self, (defect) => Effect.fail(RunError.fromDefect(defect)))

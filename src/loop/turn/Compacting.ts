@@ -100,8 +100,8 @@ const make = Effect.fnUntraced(function*(
   const { context, journal, timeouts } = env
   // a strategy may take its time, and facts do not wait for it
   yield* journal.commit
-  const strategy = StrategyFault.contained("the strategy", () => context.compact(request))
-  const making = AppCode.run(env, "compaction", "", strategy)
+  const asked = AppCode.run(env, "compaction", "", StrategyFault.asked(context, request))
+  const making = StrategyFault.contained("the strategy", asked)
   const inTime = context.keepsTime === true ? making : StrategyFault.limited("the strategy", timeouts, making)
   const observe = Chat.observe(env)
   const compaction = yield* inTime.pipe(
