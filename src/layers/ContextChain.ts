@@ -17,6 +17,9 @@ import * as OptionCheck from "./options/OptionCheck.ts"
 
 type Service = ContextManager.ContextManager["Service"]
 
+/** As warnings and the log name one of them. */
+const who = "a strategy"
+
 /** Asks each in turn until a result fits, so put the ones that cost nothing first. Throws a `RangeError` for what is no strategy. */
 export const make = (managers: ReadonlyArray<Service>): Service => {
   OptionCheck.taken(strategies(managers))
@@ -38,8 +41,16 @@ const isStrategy = (given: Service | null | undefined): boolean =>
 const chained = (managers: ReadonlyArray<Service>): Service => ({
   models: managers.flatMap(({ models = [] }) => models),
   keepsTime: true,
-  plan: (view) =>
-    managers.map((manager) => manager.plan(view)).find((plan) => plan._tag === "Compact") ?? ContextManager.send,
+  plan: (view) => {
+    let broken: Service | undefined
+    for (const manager of managers) {
+      const plan = StrategyFault.planned(manager, view)
+      if (plan._tag === "Compact") return plan
+      if (plan._tag === "Broken") broken ??= manager
+    }
+    // no other takes its place: it breaks before those who can warn of it
+    return broken === undefined ? ContextManager.send : broken.plan(view)
+  },
   compact: Effect.fnUntraced(function*(request): Effect.fn.Return<
     ContextManager.Compaction,
     ContextManager.CompactionError
@@ -49,8 +60,9 @@ const chained = (managers: ReadonlyArray<Service>): Service => ({
     let best: Carried | undefined
     const passedOver: Array<string> = []
     for (const manager of managers) {
-      const plan = manager.plan(view)
-      if (plan._tag === "Send") continue
+      const plan = yield* StrategyFault.plan(who, manager, view)
+      if (plan === undefined) passedOver.push(StrategyFault.unexpectedly(who))
+      if (plan?._tag !== "Compact") continue
       const result = yield* Effect.result(carryOut(manager, { ...plan.request, force: request.force }, request))
       const told = result._tag === "Success" ? result.success.compaction : result.failure
       // each at the price of its own model, and before the next one asks whether it may spend
@@ -88,7 +100,7 @@ const fits = (request: ContextManager.Request, { left, messages }: Carried): boo
 }
 
 const contained = ({ keepsTime }: Service, self: ReturnType<Service["compact"]>): typeof self =>
-  keepsTime === true ? StrategyFault.contained("a strategy", self) : StrategyFault.within("a strategy", self)
+  keepsTime === true ? StrategyFault.contained(who, self) : StrategyFault.within(who, self)
 
 /** What a strategy returns in time, provided that it breaks no law. */
 const carryOut = (

@@ -139,7 +139,8 @@ export class ContextManager extends Context.Service<ContextManager, {
   readonly models?: ReadonlyArray<Message.ModelRef>
   /**
    * Pure and total: the same view gives the same plan. Asks for a compaction only where one can make the context
-   * smaller. For a view with `force`, `Send` means that nothing can be made smaller, or that nothing should be.
+   * smaller. For a view with `force`, `Send` means that nothing can be made smaller, or that nothing should be. One that throws,
+   * or returns no plan, is warned of, and counts as `Send`.
    */
   readonly plan: (view: View) => Plan
   /**

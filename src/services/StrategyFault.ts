@@ -1,6 +1,6 @@
 /**
  * When a strategy breaks, or takes too long: its compaction has then failed, as if it had said so, and whatever follows that
- * strategy is next.
+ * strategy is next. One whose plan breaks asks for nothing.
  *
  * Does not own how long it may take (`Timeouts`), nor how it is cut off (`Leavable`).
  */
@@ -17,9 +17,45 @@ import * as Warning from "./Warning.ts"
 
 type Making = Effect.Effect<ContextManager.Compaction, ContextManager.CompactionError>
 
+/** What a strategy says of a context: `Broken` where it throws or returns no plan, with how. */
+export const planned = (manager: Strategy, view: ContextManager.View): ContextManager.Plan | Broken => {
+  try {
+    const plan = manager.plan(view)
+    return Foreign.look(() => isPlan(plan), false)
+      ? plan
+      : { _tag: "Broken", how: `planned ${Warning.whatIs(plan)}, which is no plan` }
+  } catch (thrown) {
+    return { _tag: "Broken", how: `failed${Warning.saidOf(thrown)}` }
+  }
+}
+
+type Strategy = ContextManager.ContextManager["Service"]
+
+interface Broken {
+  readonly _tag: "Broken"
+  readonly how: string
+}
+
+/** A request is made of the view, which has a ledger and a size. */
+const isPlan = (plan: ContextManager.Plan): boolean =>
+  plan._tag === "Send" ||
+  (plan._tag === "Compact" && typeof plan.request.ledger === "object" && typeof plan.request.size === "object")
+
+/** The same of a strategy named `who`: nothing where it broke, and a warning says where. */
+export const plan = function*(
+  who: string,
+  manager: Strategy,
+  view: ContextManager.View
+): Effect.fn.Return<ContextManager.Plan | undefined> {
+  const plan = planned(manager, view)
+  if (plan._tag !== "Broken") return plan
+  yield* Warning.warn(`${who} ${plan.how}; so it plans nothing`)
+  return undefined
+}
+
 /** What a strategy makes of a request: it dies where the strategy throws or returns no effect. */
 export const asked = (
-  manager: Pick<ContextManager.ContextManager["Service"], "compact">,
+  manager: Pick<Strategy, "compact">,
   request: ContextManager.Request
 ): Making => Effect.suspend(() => made(manager.compact(request)))
 
@@ -37,7 +73,7 @@ export const contained = (who: string, self: Making): Making =>
     Cause.hasInterruptsOnly(cause) || cause.reasons.some(isBroken)
       ? Effect.andThen(
         Warning.warn(`${who} ${Warning.howOf(cause)}; so its compaction has failed`),
-        failed(`${who} ${Cause.hasInterruptsOnly(cause) ? "interrupted itself" : "failed unexpectedly"}`)
+        failed(Cause.hasInterruptsOnly(cause) ? `${who} interrupted itself` : unexpectedly(who))
       )
       : Effect.failCause(cause))
 
@@ -66,5 +102,8 @@ export const within = (who: string, self: Making): Making =>
   )
 
 const leave = Effect.flatMap(LeaveBehind.LeaveBehind, (leave) => leave("compaction"))
+
+/** How a strategy failed that broke: in words for callers and the log, which have none of its own. */
+export const unexpectedly = (who: string): string => `${who} failed unexpectedly`
 
 const failed = (message: string) => Effect.fail(new ContextManager.CompactionError({ message }))

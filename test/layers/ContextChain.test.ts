@@ -112,6 +112,30 @@ describe("a chain", () => {
     assert.match(lines[0]!, warned)
   })
 
+  it.each<readonly [string, plan: () => unknown, warned: RegExp]>([
+    [
+      "throws",
+      () => {
+        throw new TypeError("SECRET")
+      },
+      /^a strategy failed: TypeError at .*ContextChain\.test\.ts:\d+:\d+; so it plans nothing$/
+    ],
+    ["is nothing", () => undefined, /^a strategy planned undefined, which is no plan; so it plans nothing$/],
+    ["is a text", () => "Send", /^a strategy planned a text, which is no plan; so it plans nothing$/],
+    ["has no request", () => ({ _tag: "Compact" }), /^a strategy planned an object, which is no plan;/]
+  ])("passes over one whose plan %s, and warns of it without its words", (_, plan, warned) => {
+    const lines: Array<string> = []
+    const logger = Logger.make(({ message }) => void lines.push(String(message)))
+    const broken: Service = { plan: plan as never, compact: () => Effect.die("not asked") }
+    const chain = ContextChain.make([broken, ContextWindow.make()])
+    const planned = chain.plan(Views.view(worked, { limit: 4_000 }))
+    assert(planned._tag === "Compact")
+    const result = Effect.runSync(Effect.provide(chain.compact(planned.request), Logger.layer([logger])))
+    assert.deepStrictEqual([result.strategy, result.passedOver], ["window", ["a strategy failed unexpectedly"]])
+    assert.lengthOf(lines, 1)
+    assert.match(lines[0]!, warned)
+  })
+
   it("passes over one that leaves as many messages when there were too many", () => {
     const chain = ContextChain.make([ContextPruning.make(), ContextWindow.make({ compactThreshold: 10 })])
     assert.strictEqual(strategyOf(compact(chain, {})), "window")

@@ -190,16 +190,14 @@ describe("a strategy that fails", () => {
     }))
 
   const dying = Layer.succeed(ContextManager, {
-    plan: () => {
-      throw new Error("bug")
-    },
+    plan: (view) => ({ _tag: "Compact", request: view }),
     compact: () => Effect.die("bug")
   })
 
   it.effect("by a defect also fails the run with a typed error", () =>
     Effect.gen(function*() {
       const { end } = yield* play([], {}, { context: dying })
-      assert.strictEqual(end, "RunFailed(Unknown)")
+      assert.strictEqual(end, "RunFailed(CompactionFailed)")
     }))
 
   const lying = Layer.succeed(ContextManager, {

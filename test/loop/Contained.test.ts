@@ -13,8 +13,11 @@ import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import * as Agent from "../../src/Agent.ts"
 import * as Fiberloop from "../../src/Fiberloop.ts"
+import * as ContextChain from "../../src/layers/ContextChain.ts"
+import * as ContextWindow from "../../src/layers/ContextWindow.ts"
 import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import * as Approver from "../../src/services/Approver.ts"
+import { ContextManager } from "../../src/services/ContextManager.ts"
 import * as Observers from "../../src/services/Observers.ts"
 import * as Reconciler from "../../src/services/Reconciler.ts"
 import * as StrategyFault from "../../src/services/StrategyFault.ts"
@@ -312,6 +315,53 @@ describe("an async function that throws, in place of one that returns an effect,
       // Node tells of rejections before it takes up anything else
       yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
       assert.deepStrictEqual(unheard, [])
+    }))
+})
+
+describe("a strategy whose plan", () => {
+  const plans: ReadonlyArray<readonly [string, () => unknown, warned: RegExp]> = [
+    ["throws", quoting, here],
+    ["is nothing", () => undefined, /^the strategy planned undefined, which is no plan/],
+    ["is an effect", () => Effect.void, /^the strategy planned an object, which is no plan/],
+    ["is of no known kind", () => ({ _tag: "Nope" }), /^the strategy planned an object, which is no plan/],
+    ["has no request", () => ({ _tag: "Compact" }), /^the strategy planned an object, which is no plan/],
+    ["cannot be looked at", unreadable["a revoked proxy"]!, /^the strategy failed: TypeError/]
+  ]
+  const contexts: ReadonlyArray<
+    readonly [string, (broken: Layer.Layer<ContextManager>) => Layer.Layer<ContextManager>]
+  > = [
+    ["alone", (broken) => broken],
+    ["in a chain", (broken) => ContextChain.layer(broken, ContextWindow.layer)]
+  ]
+  const all = contexts.flatMap(([where, context]) =>
+    plans.map(([what, ...plan]) => [what, where, context, ...plan] as const)
+  )
+
+  it.effect.each(all)("%s plans nothing, and is warned of, %s", ([, , context, plan, place]) =>
+    Effect.gen(function*() {
+      const broken = Layer.succeed(ContextManager, { plan: plan as never, compact: () => Effect.die("not asked") })
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("done")], { context: context(broken) })
+      const { lines, value } = yield* warned(agent.run({ sessionId: "s", input: "go" }))
+      assert.strictEqual(value._tag, "Completed")
+      assert.lengthOf(lines, 1)
+      assert.match(lines[0]!, place)
+      assert.notInclude(lines[0], "SECRET")
+    }))
+
+  it.effect.each(plans)("%s fails a compaction by hand with a typed error", ([, plan]) =>
+    Effect.gen(function*() {
+      const context = Layer.succeed(ContextManager, {
+        plan: (view) => view.force === undefined ? { _tag: "Send" } : plan() as never,
+        compact: () => Effect.die("not asked")
+      })
+      const { agent } = yield* TestAgent.make([ScriptedModel.text("done")], { context })
+      yield* agent.run({ sessionId: "s", input: "go" })
+      const { lines, value } = yield* warned(Effect.flip(agent.compact("s")))
+      assert.deepStrictEqual([value.reason._tag, value.message], [
+        "CompactionFailed",
+        "the strategy failed unexpectedly"
+      ])
+      assert.lengthOf(lines, 1)
     }))
 })
 

@@ -107,17 +107,6 @@ const scenarios: ReadonlyArray<Scenario> = [
   { turns: [ScriptedModel.die("bug")] },
   { turns: [], options: { context: failingContext } },
   {
-    turns: [],
-    options: {
-      context: Layer.succeed(ContextManager, {
-        ...ContextWindow.make(),
-        plan: () => {
-          throw new Error("bug")
-        }
-      })
-    }
-  },
-  {
     turns: [TestAgent.work(1)],
     options: { agent: { toolPolicy: { continueOnError: false } }, tool: () => Effect.fail("no") }
   },

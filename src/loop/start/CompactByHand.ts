@@ -9,6 +9,7 @@ import type * as Scope from "effect/Scope"
 import * as RunError from "../../run/RunError.ts"
 import type * as RunResult from "../../run/RunResult.ts"
 import * as ContextManager from "../../services/ContextManager.ts"
+import * as StrategyFault from "../../services/StrategyFault.ts"
 import * as Fold from "../log/Fold.ts"
 import * as Compacting from "../turn/Compacting.ts"
 import * as Sizing from "../turn/Sizing.ts"
@@ -36,7 +37,8 @@ const compactIn = Effect.fnUntraced(function*(
 ): Effect.fn.Return<RunResult.Compacted, RunError.RunError, Scope.Scope> {
   const env = yield* Visit.open(visitor, sessionId, folded)
   if (env === undefined) return yield* Compacting.failed("nothing can be left out: the session has no run yet")
-  const plan = env.context.plan(Sizing.view(env, "manual"))
+  const plan = yield* StrategyFault.plan(Compacting.who, env.context, Sizing.view(env, "manual"))
+  if (plan === undefined) return yield* Compacting.failed(StrategyFault.unexpectedly(Compacting.who))
   if (plan._tag === "Send") return yield* Compacting.failed(ContextManager.nothingToLeaveOut)
   const { request } = plan
   const compacted = yield* Compacting.carryOut(env, request).pipe(

@@ -28,6 +28,9 @@ import * as CompactionSpan from "../observe/CompactionSpan.ts"
 import * as AnswerUsage from "./AnswerUsage.ts"
 import * as Ended from "./Ended.ts"
 
+/** As warnings, errors and the log name the strategy of an agent. */
+export const who = "the strategy"
+
 /** Makes the context smaller; where that fails, the run ends as the reason for the compaction says. */
 export const compact = Effect.fnUntraced(function*(
   env: Env.Env,
@@ -90,7 +93,7 @@ const errorOf = (cause: Cause.Cause<ContextManager.CompactionError | RunError.Ru
 }
 
 const cutOff = new ContextManager.CompactionError({ message: "the compaction was cut off" })
-const broke = new ContextManager.CompactionError({ message: "the strategy failed unexpectedly" })
+const broke = new ContextManager.CompactionError({ message: StrategyFault.unexpectedly(who) })
 
 const make = Effect.fnUntraced(function*(
   env: Env.Env,
@@ -101,8 +104,8 @@ const make = Effect.fnUntraced(function*(
   // a strategy may take its time, and facts do not wait for it
   yield* journal.commit
   const asked = AppCode.run(env, "compaction", "", StrategyFault.asked(context, request))
-  const making = StrategyFault.contained("the strategy", asked)
-  const inTime = context.keepsTime === true ? making : StrategyFault.limited("the strategy", timeouts, making)
+  const making = StrategyFault.contained(who, asked)
+  const inTime = context.keepsTime === true ? making : StrategyFault.limited(who, timeouts, making)
   const observe = Chat.observe(env)
   const compaction = yield* inTime.pipe(
     Effect.provideService(Timeouts.Timeouts, timeouts),

@@ -8,6 +8,7 @@ import type * as Effect from "effect/Effect"
 import type * as Message from "../../run/Message.ts"
 import * as RunError from "../../run/RunError.ts"
 import type * as ContextManager from "../../services/ContextManager.ts"
+import * as StrategyFault from "../../services/StrategyFault.ts"
 import type * as Env from "../env/Env.ts"
 import * as Compacting from "./Compacting.ts"
 import * as Ended from "./Ended.ts"
@@ -17,12 +18,20 @@ import * as Sizing from "./Sizing.ts"
 type Steps = Effect.fn.Return<Ended.Limited | undefined, RunError.RunError>
 
 /** The compaction that is needed before a model is asked, if any; `messages` are those that hooks made. */
-export const tooMuch = (
+export const tooMuch = function*(
   env: Env.Env,
   messages?: ReadonlyArray<Message.Message>
-): ContextManager.Request | undefined => {
-  const plan = env.context.plan(Sizing.view(env, undefined, messages))
-  return plan._tag === "Send" ? undefined : plan.request
+): Effect.fn.Return<ContextManager.Request | undefined> {
+  return yield* planned(env, Sizing.view(env, undefined, messages))
+}
+
+/** A strategy that breaks plans nothing. */
+const planned = function*(
+  { context }: Env.Env,
+  view: ContextManager.View
+): Effect.fn.Return<ContextManager.Request | undefined> {
+  const plan = yield* StrategyFault.plan(Compacting.who, context, view)
+  return plan?._tag === "Compact" ? plan.request : undefined
 }
 
 /** What is to be sent is too much: for the model of a turn that begins, or for one that took over in it. */
@@ -42,14 +51,14 @@ export const afterOverflow = function*(
   messages?: ReadonlyArray<Message.Message>
 ): Steps {
   const view = Sizing.view(env, "overflow", messages)
-  const plan = env.context.plan(view)
+  const request = yield* planned(env, view)
   const explained = explain(error, view)
-  if (plan._tag === "Send") {
+  if (request === undefined) {
     env.journal.move("modelFailed")
     return yield* explained
   }
   env.journal.move("contextOverflow")
-  return yield* Compacting.compact(env, plan.request, explained)
+  return yield* Compacting.compact(env, request, explained)
 }
 
 /** Says what takes the room, where the model's window is known. */
@@ -69,8 +78,8 @@ const explain = (error: RunError.RunError, { model, size }: ContextManager.View)
 export const afterLength = function*(
   env: Env.Env
 ): Steps {
-  const plan = env.context.plan(Sizing.view(env, "length"))
-  if (plan._tag === "Send") return Ended.limited({ reason: "length" })
+  const request = yield* planned(env, Sizing.view(env, "length"))
+  if (request === undefined) return Ended.limited({ reason: "length" })
   env.journal.move("compactFirst")
-  return yield* Compacting.compact(env, plan.request)
+  return yield* Compacting.compact(env, request)
 }

@@ -46,7 +46,7 @@ export const takeOver = function*(
     TurnStart.again(turn, to)
     yield* journal.commit
   }
-  const request = Fitting.tooMuch(turn, prompt?.messages)
+  const request = yield* Fitting.tooMuch(turn, prompt?.messages)
   return request === undefined
     ? { _tag: "Asked", env: turn, messages: prompt?.messages }
     : { _tag: "Compact", request }

@@ -31,7 +31,7 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
     const limit = budget.limitReached(journal.now)
     if (limit !== undefined) return Ended.limited(limit)
     const prepared = prepareTurn === undefined ? env : yield* Offer.prepare(env, prepareTurn)
-    const tooMuch = Fitting.tooMuch(prepared)
+    const tooMuch = yield* Fitting.tooMuch(prepared)
     if (tooMuch !== undefined) {
       ended = yield* Fitting.makeRoom(prepared, tooMuch, "contextMustShrink")
       continue
@@ -43,7 +43,7 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
       : undefined
     const messages = prompt?.messages
     const turn: Env.Env = prompt === undefined ? prepared : { ...prepared, ...prompt.offer }
-    const added = prompt === undefined ? undefined : Fitting.tooMuch(turn, messages)
+    const added = prompt === undefined ? undefined : yield* Fitting.tooMuch(turn, messages)
     if (added !== undefined) {
       ended = yield* Fitting.makeRoom(turn, added, "contextMustShrink")
       continue
