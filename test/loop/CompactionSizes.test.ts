@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import * as ContextSummary from "../../src/layers/ContextSummary.ts"
+import * as ContextWindow from "../../src/layers/ContextWindow.ts"
 import * as ModelFallback from "../../src/layers/ModelFallback.ts"
 import * as Message from "../../src/run/Message.ts"
 import * as ContextManager from "../../src/services/ContextManager.ts"
@@ -236,6 +237,16 @@ describe("what hooks add", () => {
 })
 
 describe("what hooks leave out", () => {
+  /** Also notes how many messages it was given. */
+  const last = (given: Array<number> = []): Hook => ({
+    name: "last",
+    beforeModelCall: ({ messages }) =>
+      Effect.sync(() => {
+        given.push(messages.length)
+        return { messages: messages.slice(-1) }
+      })
+  })
+
   it.effect("makes the request smaller, but the part that no compaction can shrink never goes below zero", () =>
     Effect.gen(function*() {
       const seen: Array<readonly [tokens: number, fixed: number]> = []
@@ -246,15 +257,44 @@ describe("what hooks leave out", () => {
         },
         compact: () => Effect.die("nothing is to be compacted")
       })
-      const last: Hook = {
-        name: "last",
-        beforeModelCall: ({ messages }) => Effect.succeed({ messages: messages.slice(-1) })
-      }
-      const made = yield* TestAgent.make([ok], { context, info: info(100_000), agent: { hooks: [last] } })
-      yield* Overflows.run(made, { history: history(40, 300) })
-      const [[whole] = [0], [left, fixed] = [Infinity, -1]] = seen
-      assert.strictEqual(seen.length, 2)
-      assert.isBelow(left, whole / 10)
+      const made = yield* TestAgent.make([ok], { context, info: info(100_000), agent: { hooks: [last()] } })
+      const { requests } = yield* Overflows.run(made, { history: history(40, 300) })
+      assert.lengthOf(seen, 1)
+      const [[left, fixed] = [Infinity, -1]] = seen
+      assert.isBelow(left, Overflows.tokensOf(requests[0]!) + 200)
       assert.strictEqual(fixed, 0)
+    }))
+
+  it.effect("does not count: a conversation above the window is sent as it is where they leave less", () =>
+    Effect.gen(function*() {
+      const given: Array<number> = []
+      const made = yield* Condensing.make([ok], ContextSummary.layer, [Overflows.refused], {
+        info: info(1_000),
+        agent: { hooks: [last(given)] }
+      })
+      const { compacted, end, log } = yield* Overflows.run(made, { history: history(40, 300) })
+      assert.deepStrictEqual([end, compacted], ["RunCompleted(stop)", []])
+      assert.isBelow(sizes(log)[0]!, 500)
+      assert.deepStrictEqual(given, [42])
+    }))
+
+  it.effect("is asked of hooks before a compaction and after it, once each", () =>
+    Effect.gen(function*() {
+      const given: Array<number> = []
+      const context = ContextWindow.layerWith({ compactThreshold: 10 })
+      const made = yield* TestAgent.make([ok], { context, agent: { hooks: [last(given)] } })
+      const { compacted, end } = yield* Overflows.run(made, { history: history(40) })
+      assert.deepStrictEqual([end, compacted.length], ["RunCompleted(stop)", 1])
+      assert.deepStrictEqual(given, [42, compacted[0]!.after + 1])
+    }))
+
+  it.effect.each<readonly [string, ScriptedModel.Turn]>([
+    ["overflow", overflow],
+    ["length", [ok, ScriptedModel.finish("length")]]
+  ])("is compacted all the same where its model says so: %s", ([cause, said]) =>
+    Effect.gen(function*() {
+      const made = yield* TestAgent.make([said, ok], { info: info(1_000), agent: { hooks: [last()] } })
+      const { compacted, end } = yield* Overflows.run(made, { history: history(40, 300) })
+      assert.deepStrictEqual([end, compacted.map((_) => _.cause)], ["RunCompleted(stop)", [cause]])
     }))
 })

@@ -31,11 +31,6 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
     const limit = budget.limitReached(journal.now)
     if (limit !== undefined) return Ended.limited(limit)
     const prepared = prepareTurn === undefined ? env : yield* Offer.prepare(env, prepareTurn)
-    const tooMuch = yield* Fitting.tooMuch(prepared)
-    if (tooMuch !== undefined) {
-      ended = yield* Fitting.makeRoom(prepared, tooMuch, "contextMustShrink")
-      continue
-    }
     // what comes while hooks look at these waits for the turn after
     const due = Inbox.due(journal)
     const prompt = hooks.at.beforeModelCall.length > 0
@@ -43,9 +38,10 @@ export const takeTurns = Effect.fnUntraced(function*(env: Env.Env): Effect.fn.Re
       : undefined
     const messages = prompt?.messages
     const turn: Env.Env = prompt === undefined ? prepared : { ...prepared, ...prompt.offer }
-    const added = prompt === undefined ? undefined : yield* Fitting.tooMuch(turn, messages)
-    if (added !== undefined) {
-      ended = yield* Fitting.makeRoom(turn, added, "contextMustShrink")
+    // what hooks leave is what is sent
+    const tooMuch = yield* Fitting.tooMuch(turn, messages)
+    if (tooMuch !== undefined) {
+      ended = yield* Fitting.makeRoom(turn, tooMuch, "contextMustShrink")
       continue
     }
     const model = CurrentModel.of(turn)
