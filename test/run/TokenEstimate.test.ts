@@ -35,6 +35,9 @@ describe("TokenEstimate", () => {
       })
     }
 
+    it(`is 0.8 to 1.6 times what ${name} counts: Chinese of companies, manuals and encyclopedias`, () =>
+      within(corpus("chinese-modern"), reference, 0.8, 1.6, "modern"))
+
     it(`is 0.8 to 1.5 times what ${name} counts: base64, hexadecimal, a table of numbers`, () => {
       const bytes = Buffer.from(corpus("chinese") + corpus("russian"))
       within(bytes.toString("base64"), reference, 0.8, 1.5, "base64")
