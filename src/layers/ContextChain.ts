@@ -20,7 +20,7 @@ type Service = ContextManager.ContextManager["Service"]
 /** As warnings and the log name one of them. */
 const who = "a strategy"
 
-/** Asks each in turn until a result fits, so put the ones that cost nothing first. Throws a `RangeError` for what is no strategy. */
+/** Asks each in turn until a result fits, so put the ones that cost nothing first. Throws a `RangeError` for none, and for what is no strategy. */
 export const make = (managers: ReadonlyArray<Service>): Service => {
   OptionCheck.taken(strategies(managers))
   return chained(managers)
@@ -28,11 +28,11 @@ export const make = (managers: ReadonlyArray<Service>): Service => {
 
 /** Untyped code may pass anything. */
 const strategies = (given: ReadonlyArray<Service>): InputCheck.Checked<unknown> =>
-  Array.isArray(given) && given.every(isStrategy)
+  Array.isArray(given) && given.length > 0 && given.every(isStrategy)
     ? Result.succeed(given)
     : InputCheck.refuse(
       "strategies",
-      "strategies of ContextChain must be a list of what makes a context smaller, as ContextWindow.make returns it"
+      "strategies of ContextChain must be a list of one or more that make a context smaller, as ContextWindow.make returns them"
     )
 
 const isStrategy = (given: Service | null | undefined): boolean =>
