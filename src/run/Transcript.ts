@@ -17,21 +17,21 @@ import * as ToolOutcome from "./ToolOutcome.ts"
 import {
   addUser,
   all,
+  type Answer,
   closeTurn,
   closing,
   empty,
-  endPause,
   flushTail,
   type Input,
+  isPaused,
   openCut,
+  openTurn,
   pauseTurn,
   push,
   takeBack,
-  tellToGoOn,
   toInput,
   type Transcript
 } from "./transcript/Building.ts"
-import * as Calls from "./transcript/Calls.ts"
 import { compact } from "./transcript/Compact.ts"
 import * as Entries from "./transcript/Entries.ts"
 import * as Notice from "./transcript/Notice.ts"
@@ -102,41 +102,13 @@ const addHistory = (self: Transcript, event: DurableEvent.Of<"RunStarted">): Tra
   return next
 }
 
-/**
- * Opens an assistant message until its turn is over; one that a log with holes left open is closed first. Where its model goes on with a
- * message that was paused, the two are one.
- */
-const openTurn = (
-  self: Transcript,
-  event: Pick<DurableEvent.Of<"AssistantMessage">, "message" | "model" | "runId" | "seq" | "turn">
-) => {
-  const { model, runId, seq, turn } = event
-  const closed = self.open === undefined ? self : closeTurn(self)
-  const { paused } = closed
-  const resumed = paused !== undefined && Message.isSameModel(paused.model, model) ? paused : undefined
-  const ended = paused === resumed ? closed : isPaused(closed) ? tellToGoOn(closed) : endPause(closed)
-  const { settled, tail, waiting } = flushTail(ended)
-  const from = resumed === undefined ? seq : resumed.from ?? resumed.seq
-  const said = resumed === undefined ? event.message.content : [...resumed.said, ...event.message.content]
-  const takenBefore = resumed === undefined ? closed.taken : resumed.takenBefore
-  const { calls, content, renamed, taken } = Calls.prepare(from, said, takenBefore)
-  const results = SharedMap.empty<number, never>()
-  // what was before that is in it
-  const before = resumed === undefined ? undefined : { ...resumed, resumed: undefined }
-  const open = { seq, from, runId, turn, model, content, calls, renamed, results, said, takenBefore, resumed: before }
-  return { settled, tail, open, paused: undefined, calling: false, waiting, taken }
-}
-
 /** The id under which models are sent a call of the turn that is open. */
 export const sentId = ({ open }: Transcript, callId: string): string | undefined =>
   open?.calls[OpenCall.placeOf(callId, open.turn)]?.id
 
 /** The ids under which models are sent the calls of an answer, in order, if this event adds it. */
-export const sentIds = (self: Transcript, event: Parameters<typeof openTurn>[1]): ReadonlyArray<string> =>
+export const sentIds = (self: Transcript, event: Answer): ReadonlyArray<string> =>
   openTurn(self, event).open.calls.map(({ id }) => id)
-
-/** Whether the last message is one that its model goes on with. */
-const isPaused = ({ paused, waiting }: Transcript): boolean => paused !== undefined && waiting.length === 0
 
 /** Whether `reader` made the last message, and goes on with it: `messages` has all of it then. */
 export const isPausedFor = (self: Transcript, reader: Message.ModelRef | undefined): boolean =>

@@ -5,6 +5,7 @@
  * Does not own what events do to it (`Transcript`), nor compactions (`Compact`).
  */
 import * as HashSet from "effect/HashSet"
+import type * as DurableEvent from "../DurableEvent.ts"
 import * as Message from "../Message.ts"
 import * as Calls from "./Calls.ts"
 import * as Entries from "./Entries.ts"
@@ -133,6 +134,33 @@ export const toInput = (seq: number, content: ReadonlyArray<Message.UserPart>, i
   isNotice,
   content: Vector.make(Legality.cleanParts(content))
 })
+
+/** Whether the last message is one that its model goes on with. */
+export const isPaused = ({ paused, waiting }: Transcript): boolean => paused !== undefined && waiting.length === 0
+
+/** What is used of an answer's event. */
+export type Answer = Pick<DurableEvent.Of<"AssistantMessage">, "message" | "model" | "runId" | "seq" | "turn">
+
+/**
+ * Opens an assistant message until its turn is over; one that a log with holes left open is closed first. Where its model goes on with a
+ * message that was paused, the two are one.
+ */
+export const openTurn = (self: Transcript, { message, model, runId, seq, turn }: Answer) => {
+  const closed = self.open === undefined ? self : closeTurn(self)
+  const { paused } = closed
+  const resumed = paused !== undefined && Message.isSameModel(paused.model, model) ? paused : undefined
+  const ended = paused === resumed ? closed : isPaused(closed) ? tellToGoOn(closed) : endPause(closed)
+  const { settled, tail, waiting } = flushTail(ended)
+  const from = resumed === undefined ? seq : resumed.from ?? resumed.seq
+  const said = resumed === undefined ? message.content : [...resumed.said, ...message.content]
+  const takenBefore = resumed === undefined ? closed.taken : resumed.takenBefore
+  const { calls, content, renamed, taken } = Calls.prepare(from, said, takenBefore)
+  const results = SharedMap.empty<number, never>()
+  // what was before that is in it
+  const before = resumed === undefined ? undefined : { ...resumed, resumed: undefined }
+  const open = { seq, from, runId, turn, model, content, calls, renamed, results, said, takenBefore, resumed: before }
+  return { settled, tail, open, paused: undefined, calling: false, waiting, taken }
+}
 
 /** Ends the turn under way: its message and results get their place, then the input that came meanwhile. */
 export const closeTurn = (self: Transcript): Transcript => {
