@@ -18,6 +18,7 @@ import * as Outermost from "./loop/log/Outermost.ts"
 import * as Questions from "./loop/log/Questions.ts"
 import * as Removal from "./loop/log/Removal.ts"
 import type * as Delivery from "./run/Delivery.ts"
+import * as InputCheck from "./run/InputCheck.ts"
 import * as RunError from "./run/RunError.ts"
 import type * as RunInput from "./run/RunInput.ts"
 import type * as RunResult from "./run/RunResult.ts"
@@ -29,11 +30,24 @@ import * as SessionStore from "./services/SessionStore.ts"
 /** Which sessions are listed. */
 export type ListOptions = Omit<SessionStore.ListOptions, "limit">
 
-/** All sessions, the last changed first, listed as the stream is read. One that changes meanwhile may be missed. */
+/**
+ * All sessions, the last changed first, listed as the stream is read. One that changes meanwhile may be missed. `InvalidInput` for an
+ * option that there is not.
+ */
 export const list = (
   options: ListOptions = {}
 ): Stream.Stream<SessionStore.SessionInfo, SessionStore.StoreError, SessionStore.SessionStore> =>
-  Stream.unwrap(SessionStore.SessionStore.useSync((store) => Listing.all(store, options)))
+  found(options, (store) => Listing.all(store, options))
+
+/** What is found in the store of those that `options` names. */
+const found = <A>(
+  options: ListOptions,
+  find: (store: SessionStore.Store) => Stream.Stream<A, SessionStore.StoreError>
+): Stream.Stream<A, SessionStore.StoreError, SessionStore.SessionStore> =>
+  Stream.unwrap(Effect.flatMap(
+    Effect.fromResult(InputCheck.listed(options)),
+    () => SessionStore.SessionStore.useSync(find)
+  ))
 
 /** A session as of its last event. */
 export interface Current {
@@ -97,15 +111,13 @@ export interface Asking {
 export const askingIn = (
   options: ListOptions = {}
 ): Stream.Stream<Asking, SessionStore.StoreError, SessionStore.SessionStore> =>
-  Stream.unwrap(
-    SessionStore.SessionStore.useSync((store) => {
-      const choose = options.prefix === undefined && options.parents === undefined ? own : unlisted()
-      return Listing.all(store, { ...options, ends: options.ends ?? ["RunSuspended", undefined] }).pipe(
-        Stream.mapEffect((info) => askingOf(store, info, choose)),
-        Stream.filter((found) => found !== undefined)
-      )
-    })
-  )
+  found(options, (store) => {
+    const choose = options.prefix === undefined && options.parents === undefined ? own : unlisted()
+    return Listing.all(store, { ...options, ends: options.ends ?? ["RunSuspended", undefined] }).pipe(
+      Stream.mapEffect((info) => askingOf(store, info, choose)),
+      Stream.filter((found) => found !== undefined)
+    )
+  })
 
 /** The open questions of suspended runs: `askingIn({ ends: ["RunSuspended"] })`. */
 export const asking: Stream.Stream<Asking, SessionStore.StoreError, SessionStore.SessionStore> = askingIn({

@@ -326,3 +326,23 @@ it.effect("every one of many sessions is listed, and no more pages are fetched t
     assert.deepStrictEqual(yield* Stream.runCollect(listed({ after: first[2]! })), all.slice(3))
     assert.deepStrictEqual(yield* Stream.runCollect(listed({ ends: ["RunCompleted"] })), [])
   }))
+
+describe("a list of sessions", () => {
+  it.effect.each([
+    [{ prefx: "ann/" }, "a list of sessions has no \"prefx\"; it has after, ends, parents, prefix, unowned"],
+    [{ prefix: 5 }, "prefix must be a text"],
+    [{ ends: "RunSuspended" }, "ends must be a list"],
+    [{ parents: "outer" }, "parents must be a list"]
+  ])(
+    "is none of %j, which untyped code may ask for: it would have those of everybody",
+    ([options, says]) =>
+      Effect.gen(function*() {
+        const { service } = yield* TestStore.make()
+        const [list, askingIn] = [Sessions.list(options as never), Sessions.askingIn(options as never)]
+        for (const found of [Stream.runDrain(list), Stream.runDrain(askingIn)]) {
+          const { reason } = yield* Effect.flip(Effect.provideService(found, SessionStore, service))
+          assert.deepStrictEqual([reason._tag, reason.message], ["InvalidInput", says])
+        }
+      })
+  )
+})

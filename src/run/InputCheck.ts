@@ -177,6 +177,24 @@ export const recovery = (input: RunInput.RecoverInput): Checked<Recovery> => {
   )
 }
 
+/** Which sessions are listed: what is misspelt, or of another kind, would list those of everybody. */
+export const listed = (options: Listed): Checked<unknown> => {
+  const { ends, parents, prefix = "" }: Listed = options ?? {}
+  const lists = Object.entries({ ends, parents }).map(([field, given]) =>
+    given === undefined || Array.isArray(given) ? notGiven : refuse(field, `${field} must be a list`)
+  )
+  const isText = typeof prefix === "string"
+  return Result.all([
+    noOthers("a list of sessions", options, listNames),
+    isText ? notGiven : refuse("prefix", "prefix must be a text"),
+    ...lists
+  ])
+}
+
+type Listed = { readonly [K in keyof typeof listNames]?: unknown }
+
+const listNames = { after: true, ends: true, parents: true, prefix: true, unowned: true } as const
+
 /** How long `recovering` waits from one search to the next. */
 export const every = (given: Duration.Input): Checked<Duration.Duration> =>
   duration(
@@ -201,7 +219,7 @@ export const id = (field: string, value: string, instead?: string): Checked<stri
 export const orNew = "leave it out for a new one"
 
 /** What is wrong with an id; `undefined` where nothing is. */
-export const badId = (field: string, value: string, instead?: string): RunError.NonRetryableError | undefined => {
+export const badId = (field: string, value: string, instead?: string): RunError.InvalidInput | undefined => {
   if (typeof value !== "string") return noText(field)
   const trimmed = value.trim()
   const length = value.length
@@ -216,7 +234,7 @@ export const badId = (field: string, value: string, instead?: string): RunError.
 }
 
 /** The first of these fields that is not a text, since untyped code may pass anything; `undefined` if all are. */
-const badText = (fields: Readonly<Record<string, unknown>>): RunError.NonRetryableError | undefined => {
+const badText = (fields: Readonly<Record<string, unknown>>): RunError.InvalidInput | undefined => {
   const bad = Object.keys(fields).find((field) => typeof fields[field] !== "string")
   return bad === undefined ? undefined : noText(bad)
 }

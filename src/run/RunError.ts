@@ -98,10 +98,9 @@ export const fromStored = (stored: Stored): RunError =>
 export const isStoreAway = ({ reason }: RunError | Stored): boolean => reason._tag === "StoreUnavailable"
 
 /** An argument that cannot be used: `field` is its name, `message` says what it must be. */
-export const invalidInput = (
-  field: string,
-  message: string
-): NonRetryableError<Extract<RunRefusal, { _tag: "InvalidInput" }>> =>
+export type InvalidInput = NonRetryableError<Extract<RunRefusal, { _tag: "InvalidInput" }>>
+
+export const invalidInput = (field: string, message: string): InvalidInput =>
   new NonRetryableError({ _tag: "InvalidInput", field, message })
 
 /** A request that names a run which began with other `fields` of its input. */

@@ -10,7 +10,7 @@ import * as LostInJson from "./LostInJson.ts"
 import * as NotJson from "./NotJson.ts"
 
 /** The error is always `InvalidInput`. */
-export type Checked<A> = Result.Result<A, RunError.NonRetryableError>
+export type Checked<A> = Result.Result<A, RunError.InvalidInput>
 
 /** `message` says what the argument `field` must be. */
 export const refuse = (field: string, message: string): Checked<never> =>
