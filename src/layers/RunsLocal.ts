@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import type * as Scope from "effect/Scope"
+import * as Scope from "effect/Scope"
 import * as RunError from "../run/RunError.ts"
 import * as Detached from "../services/fibers/Detached.ts"
 import * as Runs from "../services/Runs.ts"
@@ -23,7 +23,11 @@ interface Entry {
 /** Runs that live in the scope: closing it shuts them down, and starts no more (`ShuttingDown`). */
 export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Effect.gen(function*() {
   const scope = yield* Effect.scope
+  const isClosed = () => scope.state._tag === "Closed"
   const live = new Map<string, Entry>()
+  const drives = new Set<Fiber.Fiber<void>>()
+  // at once, so that none goes on while others end, and in the order in which they began: a run before those that work for its calls
+  yield* Scope.addFinalizer(scope, Fiber.interruptAll(drives))
 
   const start: Runs.Runs["Service"]["start"] = (run, drive) =>
     Effect.contextWith((context: Context.Context<never>) => {
@@ -31,14 +35,16 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
       if (known?.run.isOver() === true) return Effect.andThen(forgotten(known), start(run, drive))
       if (known?.run.runId === run.runId) return Effect.succeed(known.run)
       if (known !== undefined) return Effect.fail(RunError.sessionBusy(run.sessionId, known.run.runId))
-      if (scope.state._tag === "Closed") return Effect.fail(RunError.shuttingDown)
+      if (isClosed()) return Effect.fail(RunError.shuttingDown)
       const entry: Entry = { run, forgotten: undefined }
       live.set(run.sessionId, entry)
       const forget = forgetting(live, entry)
       // a fiber that is interrupted before its first step would never say how the run ended
       const driving = Detached.start(drive(Effect.sync(forget)), context, { uninterruptible: true })
-      // a drive that dies is forgotten too
-      Fiber.runIn(driving, scope).addObserver(ifDead(forget))
+      drives.add(driving)
+      driving.addObserver(whenOver(drives, driving, forget))
+      // its first step may have closed the layer
+      if (isClosed()) driving.interruptUnsafe()
       return Effect.succeed(run)
     })
 
@@ -67,10 +73,13 @@ const forgetting = (live: Map<string, Entry>, entry: Entry) => (): void => {
   if (entry.forgotten !== undefined) Deferred.doneUnsafe(entry.forgotten, Effect.void)
 }
 
-/** Keeps no reference to what a run was started with. */
-const ifDead = (forget: () => void) => (exit: Exit.Exit<unknown>): void => {
-  if (Exit.isFailure(exit)) forget()
-}
+/** A drive that dies is forgotten too. Keeps no reference to what a run was started with. */
+const whenOver =
+  (drives: Set<Fiber.Fiber<void>>, driving: Fiber.Fiber<void>, forget: () => void) =>
+  (exit: Exit.Exit<unknown>): void => {
+    drives.delete(driving)
+    if (Exit.isFailure(exit)) forget()
+  }
 
 /** Waits until the entry, which is still in the map, is forgotten. */
 const forgotten = (entry: Entry): Effect.Effect<void> => {

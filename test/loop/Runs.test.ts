@@ -195,6 +195,28 @@ describe("a layer that closes", () => {
       yield* other.release
     }))
 
+  it.effect("ends the runs of all agents at once: the first one does not work on while later ones take their time", () =>
+    Effect.gen(function*() {
+      const scope = yield* Scope.make()
+      const shared = {
+        runs: Layer.succeed(Runs, yield* Scope.provide(RunsLocal.make, scope)),
+        store: yield* TestStore.make()
+      }
+      const gates = yield* Effect.all([1, 2, 3].map(() => ScriptedModel.makeGate))
+      for (const [n, gate] of gates.entries()) {
+        const wait = n === 0 ? gate.wait : Effect.uninterruptible(gate.wait)
+        const { agent } = yield* TestAgent.make([ScriptedModel.gate({ ...gate, wait })], shared)
+        yield* agent.start({ sessionId: `${n}`, input: "go" })
+        yield* gate.started
+      }
+      const closing = yield* Effect.forkDetach(Scope.close(scope, Exit.void))
+      yield* Effect.yieldNow
+      assert.strictEqual(RunLog.endOf(yield* shared.store.log("0")), "RunAborted(shutdown)")
+      yield* TestClock.adjust("5 seconds")
+      assert.isTrue(yield* Hang.ends(Fiber.await(closing)), "one run is waited for after the other")
+      for (const gate of gates) yield* gate.release
+    }))
+
   it.effect("aborts its own agent's runs and no others", () =>
     Effect.gen(function*() {
       const shared = { runs: Layer.succeed(Runs, yield* RunsLocal.make), store: yield* TestStore.make() }
@@ -384,6 +406,15 @@ describe("the live runs of a process", () => {
       yield* Deferred.succeed(dies, undefined)
       yield* Fiber.await(driving)
       assert.strictEqual(yield* runs.live("b"), next)
+    }))
+
+  it.effect("are interrupted too when their first step closes the layer", () =>
+    Effect.gen(function*() {
+      const scope = yield* Scope.make()
+      const runs = yield* Scope.provide(RunsLocal.make, scope)
+      const drive = Effect.andThen(Scope.close(scope, Exit.void), Effect.interruptible(Effect.never))
+      yield* runs.start(run("a", "s"), () => drive)
+      assert.isUndefined(yield* runs.live("a"))
     }))
 
   it.effect("are not known when the layer is closed while they start", () =>
