@@ -4,6 +4,7 @@
  *
  * Does not own which call it works for (`ToolCall`), nor how a run finds the one around it; the loop does.
  */
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schedule from "effect/Schedule"
@@ -11,6 +12,7 @@ import type * as RunError from "../run/RunError.ts"
 import * as RunEvent from "../run/RunEvent.ts"
 import type * as RunInput from "../run/RunInput.ts"
 import type * as RunResult from "../run/RunResult.ts"
+import { Grace } from "./Grace.ts"
 import { type Observer, Observers } from "./Observers.ts"
 
 /** An agent, as `Agent.Client` has it. */
@@ -77,6 +79,20 @@ const speech = (own: string, progress: (said: string) => Effect.Effect<void>): O
     }
   }
 }
+
+/**
+ * Does nothing unless one of the runs was shut down, or refused for that. Then the run around the call ends next, as a rule, and the call
+ * is left to the next process: waits for that to interrupt it, for at most five grace periods.
+ */
+export const untilShutDown = (ended: ReadonlyArray<Ended>): Effect.Effect<void> =>
+  ended.some(isShutDown)
+    ? Effect.flatMap(Grace, (period) => Effect.sleep(Duration.times(period, 5)))
+    : Effect.void
+
+const isShutDown = (ended: Ended): boolean =>
+  Result.isFailure(ended)
+    ? ended.failure.reason._tag === "ShuttingDown"
+    : ended.success._tag === "Aborted" && ended.success.reason === "shutdown"
 
 /** The run, if it waits for people. */
 export const waiting = (ended: Ended) =>

@@ -60,7 +60,8 @@ export class ToolCall extends Context.Service<ToolCall, {
       ({ idempotencyKey }) =>
         Effect.flatMap(SubAgents.run(agent, input, idempotencyKey, progress), (ended) => {
           const waiting = SubAgents.waiting(ended)
-          return waiting === undefined ? SubAgents.answerOf<S>(ended) : ToolCall.pause(waiting)
+          const told = waiting === undefined ? SubAgents.answerOf<S>(ended) : ToolCall.pause(waiting)
+          return Effect.andThen(SubAgents.untilShutDown([ended]), told)
         })
     )
   }
@@ -113,6 +114,7 @@ const runAll = Effect.fnUntraced(function*(
     })
   const runs = inputs.map((input, at) => SubAgents.run(agent, input, `${idempotencyKey}/${at}`, telling(at)))
   const ended = yield* Effect.all(runs, { concurrency })
+  yield* SubAgents.untilShutDown(ended)
   const [first, ...more] = ended.flatMap((run) => SubAgents.waiting(run) ?? [])
   if (first !== undefined) return yield* ToolCall.pause(first, ...more)
   const answers = ended.map(SubAgents.answerOf)

@@ -2,6 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import * as TestClock from "effect/testing/TestClock"
@@ -9,6 +10,7 @@ import * as RunError from "../../src/run/RunError.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import { Observers } from "../../src/services/Observers.ts"
 import * as SubAgents from "../../src/services/SubAgents.ts"
+import { ToolCall } from "../../src/services/ToolCall.ts"
 import * as Drafts from "../support/Drafts.ts"
 
 /** What is reported of a run that its observers see in these batches. */
@@ -84,3 +86,22 @@ it.effect("a run is not waited for while its session has another run", () =>
     assert.strictEqual(Result.isFailure(ended) && ended.failure.reason._tag, "SessionBusy")
     assert.strictEqual(tries, 1)
   }))
+
+const call = { sessionId: "s", runId: "r", callId: "1.0", idempotencyKey: "own", attempt: 1, data: undefined }
+
+it.effect.each(["runAgent", "runAgents"] as const)(
+  "%s of an agent that was closed is interrupted with the run around it, or fails after five grace periods",
+  (by) =>
+    Effect.gen(function*() {
+      const agent = { run: () => Effect.fail(RunError.shuttingDown) }
+      const input = { input: "go" }
+      const asking: Effect.Effect<unknown, string, ToolCall> = by === "runAgent"
+        ? ToolCall.runAgent(agent, input)
+        : ToolCall.runAgents(agent, [input, input], { concurrency: 1 })
+      const running = yield* Effect.forkChild(Effect.exit(Effect.provideService(asking, ToolCall, call)))
+      yield* TestClock.adjust("24 seconds")
+      assert.isUndefined(running.pollUnsafe())
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(yield* Fiber.join(running), Exit.fail(RunError.shuttingDown.message))
+    })
+)
