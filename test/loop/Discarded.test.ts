@@ -5,6 +5,8 @@ import * as Schedule from "effect/Schedule"
 import * as RunError from "../../src/run/RunError.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as DeadRun from "../support/DeadRun.ts"
+import * as Drafts from "../support/Drafts.ts"
 import * as Overloaded from "../support/Overloaded.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
@@ -107,6 +109,40 @@ describe("an answer that does not count", () => {
       yield* over
       assert.strictEqual((yield* script.requests).length, 2)
       assert.strictEqual(RunLog.endOf(seen), "RunCompleted(emptyAfterTools)")
+    }))
+
+  it.effect.each<[string, Parameters<typeof ScriptedModel.call>, Partial<TestAgent.Options["agent"]>]>([
+    ["nobody knows the tool", ["nope", {}], {}],
+    ["its quota is used up", ["work", { n: 1 }], { toolPolicy: { maxCallsPerRun: 0 } }],
+    ["a hook forbids it", ["work", { n: 1 }], {
+      hooks: [{ name: "no", beforeToolCall: () => Effect.succeed({ _tag: "Deny", reason: "no" }) }]
+    }],
+    ["a hook answers it", ["work", { n: 1 }], {
+      hooks: [{ name: "known", beforeToolCall: () => Effect.succeed({ _tag: "Answer", result: "42" }) }]
+    }]
+  ])("completes the run after the result of a call that did not run: %s", ([, call, agent]) =>
+    Effect.gen(function*() {
+      const options = { agent: { ...atOnce.agent, ...agent } }
+      const { over, script, seen } = yield* Watch.started(
+        [ScriptedModel.call(...call), ScriptedModel.text("")],
+        options
+      )
+      yield* over
+      assert.strictEqual((yield* script.requests).length, 2)
+      assert.strictEqual(RunLog.endOf(seen), "RunCompleted(emptyAfterTools)")
+    }))
+
+  it.effect.each<[string, ReadonlyArray<Drafts.Placed>, string]>([
+    ["the results of tools", [], "emptyAfterTools"],
+    ["what was said after them", [Drafts.input("and?")], "stop"]
+  ])("is concluded by the next drive as an empty answer to %s", ([, said, reason]) =>
+    Effect.gen(function*() {
+      const worked = [...DeadRun.inTools("work"), Drafts.settled("1.0", "done"), Drafts.turnFinished(1)]
+      const store = yield* DeadRun.of([...worked, ...said, Drafts.turnStarted(2), Drafts.assistant([], { turn: 2 })])
+      const { agent, script } = yield* TestAgent.make([], { store })
+      yield* agent.resumeRun({ sessionId: "s" })
+      assert.strictEqual(RunLog.endOf(yield* store.log("s")), `RunCompleted(${reason})`)
+      assert.deepStrictEqual(yield* script.requests, [])
     }))
 
   it.effect("is not one that consists of a file only, even after tool results", () =>

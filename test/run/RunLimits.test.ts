@@ -137,10 +137,10 @@ describe("the decision", () => {
     assert.deepStrictEqual(decide(turn), { _tag: "Fail", error: toolError })
   })
 
-  it("completes on an empty answer after tools, and says so", () => {
+  it("completes on an answer that adds nothing to the results of tools, and says so", () => {
+    assert.deepStrictEqual(decide({ addsNothing: true }), { _tag: "Complete", reason: "emptyAfterTools" })
     const after = { totals: { ...Draft.totals, toolRounds: 1 } }
-    assert.deepStrictEqual(decide({ isBlank: true }, after), { _tag: "Complete", reason: "emptyAfterTools" })
-    assert.deepStrictEqual(decide({ isBlank: true }), { _tag: "Complete", reason: "stop" })
+    assert.deepStrictEqual(decide({}, after), { _tag: "Complete", reason: "stop" })
   })
 
   it("asks once for an answer that fits the output schema", () => {

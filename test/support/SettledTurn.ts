@@ -4,7 +4,7 @@ import type * as RunDecision from "../../src/run/state/RunDecision.ts"
 export const of = (turn: Partial<RunDecision.Settled> = {}): RunDecision.Settled => ({
   finishReason: "stop",
   hasCalls: false,
-  isBlank: false,
+  addsNothing: false,
   cutBy: undefined,
   invalidOutput: undefined,
   toolError: undefined,

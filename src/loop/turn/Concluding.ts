@@ -8,6 +8,7 @@ import * as DoomLoop from "../../run/DoomLoop.ts"
 import * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import * as RunDecision from "../../run/state/RunDecision.ts"
+import * as Transcript from "../../run/Transcript.ts"
 import * as Usage from "../../run/Usage.ts"
 import * as Stopwatch from "../../services/fibers/Stopwatch.ts"
 import type * as Env from "../env/Env.ts"
@@ -31,6 +32,7 @@ export const conclude = function*(
   latency: Latency
 ): Effect.fn.Return<Ended.Ended | undefined, RunError.RunError> {
   const { budget, hooks, journal } = env
+  const { transcript } = journal
   const { answer, openCalls, text, turn } = journal.state
   const hasCalls = (answer?.calls ?? openCalls.length) > 0
   const { attempt: attempts, finishReason, usage } = answer ?? noAnswer
@@ -50,7 +52,8 @@ export const conclude = function*(
   const settled: RunDecision.Settled = {
     finishReason,
     hasCalls,
-    isBlank: answer?.isBlank ?? false,
+    // the log says what the answer follows, also to a drive that did not make the model call
+    addsNothing: answer?.isBlank === true && Transcript.last(Transcript.beforeTurn(transcript))?.role === "tool",
     cutBy: round.cutBy,
     toolError: round.toolError,
     loop: loopOf(env),

@@ -66,8 +66,8 @@ export const callsLeft = (
 export interface Settled {
   readonly finishReason: RunEvent.FinishReason
   readonly hasCalls: boolean
-  /** nothing that a reader or a tool could use */
-  readonly isBlank: boolean
+  /** the model was given the results of tools, and answered with nothing that a reader or a tool could use */
+  readonly addsNothing: boolean
   /** the limit that cut the message's calls short */
   readonly cutBy: RunEvent.LimitedReason | undefined
   /** why the answer does not fit the agent's output schema */
@@ -124,7 +124,7 @@ const afterAnswer = (state: RunState.RunState, turn: Settled, at: number): RunEv
     return state.corrections === 0 ? { _tag: "Continue", reason: "correction" } : unfit(turn.invalidOutput)
   }
   if (next !== undefined) return { _tag: "Continue", reason: next }
-  if (turn.isBlank && state.totals.toolRounds > 0) return { _tag: "Complete", reason: "emptyAfterTools" }
+  if (turn.addsNothing) return { _tag: "Complete", reason: "emptyAfterTools" }
   return { _tag: "Complete", reason: turn.finishReason === "stop" ? "stop" : "other" }
 }
 

@@ -72,7 +72,8 @@ describe("a decision", () => {
     ],
     ["a follow-up is gone on for", {}, queued("followUp"), "Continue followUp"],
     ["nothing is gone on for that a limit forbids", {}, { ...queued("steer"), ...atLimit }, "Complete stop"],
-    ["an empty answer to nothing is one", { isBlank: true }, {}, "Complete stop"]
+    ["an answer that adds nothing is one", { addsNothing: true }, {}, "Complete emptyAfterTools"],
+    ["a follow-up comes before it", { addsNothing: true }, queued("followUp"), "Continue followUp"]
   ])("%s", (_, turn, state, expected) => {
     const decision = RunDecision.decide({ ...RunState.empty, ...state }, SettledTurn.of(turn), 0)
     const said = decision._tag === "Fail" ? decision : `${decision._tag} ${decision.reason}`
