@@ -5,7 +5,7 @@
  */
 import * as Message from "./Message.ts"
 import * as RunError from "./RunError.ts"
-import type * as RunEvent from "./RunEvent.ts"
+import * as RunEvent from "./RunEvent.ts"
 import type * as Source from "./Source.ts"
 import type * as Usage from "./Usage.ts"
 
@@ -38,6 +38,14 @@ export interface Failed {
   readonly duration: number
 }
 
+const finishReasons: ReadonlySet<unknown> = new Set(RunEvent.FinishReason.literals)
+
+/** Why a model's answer ended, in the log's words: the model may have said it in a word of its provider, or in none. */
+export const finishReason = (given: unknown): RunEvent.FinishReason => {
+  if (finishReasons.has(given)) return given as RunEvent.FinishReason
+  return typeof given === "string" ? "other" : "unknown"
+}
+
 /** It has nothing that a reader or a tool could use, and gives no reason for that. */
 export const saysNothing = ({ content, finishReason }: Settled): boolean =>
   !mayBeBlank.has(finishReason) && Message.isBlank(content)
@@ -62,3 +70,10 @@ export const gaveUp = new RunError.NonRetryableError<RunError.ProviderRefusal>({
   _tag: "Unknown",
   message: "the provider ended the answer with an error"
 })
+
+/** An answer that has something in it that is not as the contract of a `Model` says. */
+export const invalid = (wrong: string) =>
+  new RunError.RetryableError<RunError.ProviderReason>({
+    _tag: "InvalidResponse",
+    message: `the model's answer has ${wrong}`
+  })

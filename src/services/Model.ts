@@ -54,7 +54,8 @@ export interface ModelRequest {
  * What a stream emits, in the provider's order. `block` names the part that a delta belongs to: a text, a reasoning or
  * a tool call, by its id. Provider metadata may come with a delta, `block-start` or `block-end`; per key, the last one
  * of a block counts. A `tool-call` is complete: `params` is a JSON value, or the raw text if that was not JSON. A
- * stream that ends without a `finish` was cut.
+ * stream that ends without a `finish` was cut. An answer with a call or a result without a name, or a file without its texts, is an
+ * `InvalidResponse`. A reason that is no `FinishReason` counts as `other`.
  */
 export type ModelPart =
   | {

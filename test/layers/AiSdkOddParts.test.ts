@@ -50,6 +50,12 @@ describe("an answer is asked for once more", () => {
       { ...call, type: "tool-result" },
       finish
     ]],
+    ["no name of a tool that it ran", [
+      { ...call, toolName: "web", input: "{}", providerExecuted: true },
+      { ...call, type: "tool-result", toolName: undefined, result: 1 },
+      ...text("Hi"),
+      finish
+    ]],
     ["a file without data", [{ type: "file", mediaType: "image/png" }, finish]]
   ])("that has %s", ([, parts]) =>
     Effect.gen(function*() {

@@ -14,6 +14,7 @@ import type * as Model from "../../services/Model.ts"
 import * as Entries from "./Entries.ts"
 import { NamedSources } from "./NamedSources.ts"
 import * as SoFar from "./SoFar.ts"
+import * as WholePart from "./WholePart.ts"
 
 type TextDelta = Extract<Model.ModelPart, { type: "text-delta" | "reasoning-delta" }>
 
@@ -31,6 +32,8 @@ export class Collector {
   readonly attempt: number
   finish: { readonly reason: RunEvent.FinishReason; readonly usage: Usage.Usage } | undefined
   response: AttemptResult.Response | undefined
+  /** what is wrong with a part of it, to follow the words "the answer has" */
+  wrong: string | undefined
   size = 0
   #usedSoFar = Usage.zero
   #index = 0
@@ -116,8 +119,6 @@ export class Collector {
         // a copy, frozen as an event takes it: a model may go on counting in its own
         this.finish = { reason: part.reason, usage: Object.freeze({ ...Usage.counted(part.usage) }) }
         return
-      case "tool-result":
-        return this.#put({ ...part, providerExecuted: true })
       case "response":
         if (part.id !== undefined || part.model !== undefined) this.response = part
         if (part.usage !== undefined) this.#usedSoFar = Usage.counted(part.usage)
@@ -126,8 +127,9 @@ export class Collector {
         this.size += SoFar.leastSize(part)
         return (this.#sources ??= new NamedSources()).add(part.source)
       case "tool-call":
+      case "tool-result":
       case "file":
-        return this.#put(part)
+        return this.#put(WholePart.read(part))
     }
   }
 
@@ -226,9 +228,12 @@ export class Collector {
   }
 
   /** A part that is no block ends the blocks before it: a text after a call is another block. */
-  #put(part: Message.AssistantPart): void {
-    this.#content.push({ kind: "part", part: Legality.writable(part) })
-    this.size += SoFar.leastSize(part)
+  #put(part: Message.AssistantPart | string): void {
+    if (typeof part === "string") this.wrong ??= part
+    else {
+      this.#content.push({ kind: "part", part: Legality.writable(part) })
+      this.size += SoFar.leastSize(part)
+    }
     this.#open.clear()
     this.#current = undefined
   }

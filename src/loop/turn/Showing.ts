@@ -6,7 +6,7 @@
 import * as Arr from "effect/Array"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import type * as AttemptResult from "../../run/AttemptResult.ts"
+import * as AttemptResult from "../../run/AttemptResult.ts"
 import type * as Message from "../../run/Message.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as Source from "../../run/Source.ts"
@@ -43,11 +43,13 @@ export class Showing extends Incoming {
     this.#journal.comingIn = undefined
   }
 
-  /** Refuses an answer that no event can hold. */
+  /** Refuses an answer that no event can hold, by its parts or by its size. */
   override refused(
     content: ReadonlyArray<Message.AssistantPart>,
     sources?: Source.Sources
   ): AttemptResult.Failed["error"] | undefined {
+    const { wrong } = this.collector
+    if (wrong !== undefined) return AttemptResult.invalid(wrong)
     return TooLarge.of("the model's answer", sources === undefined ? content : [content, sources])
   }
 

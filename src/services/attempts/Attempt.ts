@@ -93,7 +93,7 @@ const resultOf = (incoming: Incoming): AttemptResult.AttemptResult => {
     _tag: "Settled",
     content,
     ...(sources === undefined ? {} : { sources }),
-    finishReason: finish.reason,
+    finishReason: AttemptResult.finishReason(finish.reason),
     usage: finish.usage,
     response: collector.response,
     firstPart: firstPartAt - startedAt,
