@@ -442,6 +442,43 @@ for (const what of ["copy", "removal"] as const) {
     }))
 }
 
+it.live("a removal of what is not there whose connection is cut, if only at its ROLLBACK, fails as unavailable", () =>
+  Effect.gen(function*() {
+    const proxy = yield* CuttingProxy.make(Number(new URL(postgres.url).port))
+    const store = yield* SessionStorePg.make({
+      url: on(yield* database(), proxy.port),
+      maxConnections: 1,
+      pooled: true
+    })
+    const tags: Array<string> = []
+    while (tags.at(-1) !== "SessionNotFound") {
+      proxy.cut(1, tags.length)
+      tags.push((yield* reasonOf(store.remove("nothing")))._tag)
+      proxy.cut(0)
+    }
+    // BEGIN, the question and ROLLBACK, at the least
+    assert.isAbove(tags.length, 3)
+    assert.deepStrictEqual(tags.slice(0, -1), tags.slice(1).map(() => "StoreUnavailable"))
+  }))
+
+it.live("an opening whose connection is cut while it makes the tables fails as unavailable, and the next one makes them", () =>
+  Effect.gen(function*() {
+    const proxy = yield* CuttingProxy.make(Number(new URL(postgres.url).port))
+    const url = yield* database()
+    let cuts = 0
+    for (let isCut = true; isCut; cuts++) {
+      const inSchema = yield* PgDatabases.schema(url)
+      proxy.cut(1, cuts)
+      const made = yield* Effect.result(Effect.scoped(SessionStorePg.make({ url: on(inSchema, proxy.port) })))
+      isCut = proxy.cuts() === 0
+      proxy.cut(0)
+      // it may go on: it looks for the first table again, which is there if only the answer was lost
+      if (Result.isFailure(made)) assert.strictEqual(made.failure.reason._tag, "StoreUnavailable")
+      yield* Effect.scoped(SessionStorePg.make({ url: inSchema }))
+    }
+    assert.isAbove(cuts, 20)
+  }))
+
 describe("a server", () => {
   it.live("that restarts is waited for by appends", () =>
     Effect.gen(function*() {

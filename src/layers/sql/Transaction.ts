@@ -1,7 +1,8 @@
 /**
  * Runs statements as one transaction, all or nothing. A lost connection is an error here, as for a single statement: clients
- * die of the ROLLBACK that they then still send.
+ * die of the ROLLBACK that they then still send, and of whatever made them send it.
  */
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type * as SqlClient from "effect/sql/SqlClient"
 import * as SqlError from "effect/sql/SqlError"
@@ -13,4 +14,7 @@ export const run = <A, E, R>(
 
 /** The same for transactions that others run. */
 export const faults = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError.SqlError, R> =>
-  Effect.catchDefect(self, (defect) => SqlError.isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect))
+  Effect.catchCause(self, (cause) => {
+    const fault = cause.reasons.filter(Cause.isDieReason).map(({ defect }) => defect).find(SqlError.isSqlError)
+    return Effect.failCause<E | SqlError.SqlError>(fault === undefined ? cause : Cause.fail(fault))
+  })
