@@ -30,7 +30,7 @@ import * as SessionErrors from "./store/SessionErrors.ts"
 export interface Options {
   /**
    * `postgres://user:password@host:5432/database`, with the query parameters of libpq, such as `sslmode`. The setting
-   * `PGPASSWORD` is the password where the URL has none.
+   * `PGPASSWORD` is the password where the URL has none, the environment's `USER` the user.
    */
   readonly url: string | Redacted.Redacted
   /** The most connections, each made when it is needed; one more while sessions are watched. Default: 10. */

@@ -18,14 +18,14 @@ export const explain = (place: Place) => (error: SqlError.SqlError): SessionStor
   if (byState !== undefined) return byState
   switch (_tag) {
     case "ConnectionError":
-      return /certificate|SSL|TLS/i.test(said)
+      return urlFault(said) ?? (/certificate|SSL|TLS/i.test(said)
         ? SessionErrors.refused(
           `${database} and this program could not agree on encryption (${said}). Check sslmode in its URL.`
         )
         : SessionErrors.unavailable(
           `The connection to ${lower(database)} was lost or could not be made (${limited(said)}). ` +
             "Check that it runs and can be reached, then try again."
-        )
+        ))
     case "AuthenticationError":
       return SessionErrors.refused(
         `Postgres on ${place.host} does not let the user "${place.user}" in (${said}). ` +
@@ -36,6 +36,19 @@ export const explain = (place: Place) => (error: SqlError.SqlError): SessionStor
     default:
       return SessionErrors.refused(`${database} cannot be used (${said}). Check its URL, and the log of the server.`)
   }
+}
+
+/** By what the client says of a URL with which it does not even try to connect. */
+const urlFault = (said: string): SessionStore.StoreError | undefined => {
+  if (said === "No username configured") {
+    return SessionErrors.refused(
+      "The URL of the session database names no user, and neither does USER in the environment: write " +
+        "postgres://user@host:5432/database."
+    )
+  }
+  return /^(Invalid|Unrecognized) .* in URL|^Startup parameter .* must not contain NUL$/.test(said)
+    ? SessionErrors.refused(`The URL of the session database cannot be used (${said}). Correct it.`)
+    : undefined
 }
 
 /** By the code of a system call, see errno(3), or of Node's resolver. */

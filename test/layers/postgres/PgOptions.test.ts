@@ -25,3 +25,54 @@ it.effect.each<readonly [object, string]>([
     const error = yield* Effect.flip(SessionStorePg.make(given))
     assert.deepStrictEqual([error.reason._tag, error.message], ["StoreRefused", message])
   }))
+
+const refused = (url: string) =>
+  Effect.map(Effect.flip(SessionStorePg.make({ url })), ({ message, reason }) => {
+    assert.strictEqual(reason._tag, "StoreRefused")
+    return message
+  })
+
+it.effect.each([
+  ["connect_timeout=abc", "Invalid connect_timeout in URL: \"abc\""],
+  ["port=many", "Invalid port in URL port parameter: \"many\""],
+  ["sslmode=maybe", "Unrecognized sslmode in URL: \"maybe\""],
+  ["user=a%00b", "Startup parameter \"user\" must not contain NUL"]
+])("a URL with %s is refused", ([query, problem]) =>
+  Effect.gen(function*() {
+    const message = yield* refused(`postgres://me@localhost:1/none?${query}`)
+    assert.strictEqual(message, `The URL of the session database cannot be used (${problem}). Correct it.`)
+  }))
+
+it.effect("a password that is not encoded is refused, and not shown", () =>
+  Effect.gen(function*() {
+    const message = yield* refused("postgres://me:s3cret%zz@localhost:1/none")
+    assert.include(message, "(Invalid percent-encoding in URL password)")
+    assert.notInclude(message, "s3cret")
+  }))
+
+/** An environment that names no user, as in most containers. */
+const noUser = Effect.acquireRelease(
+  Effect.sync(() => {
+    const { USER, USERNAME } = process.env
+    delete process.env["USER"]
+    delete process.env["USERNAME"]
+    return { USER, USERNAME }
+  }),
+  (before) =>
+    Effect.sync(() => {
+      for (const [name, value] of Object.entries(before)) if (value !== undefined) process.env[name] = value
+    })
+)
+
+it.effect.each(["postgres://localhost:1/none", "postgres://"])(
+  "%s is refused where nothing else names a user",
+  (url) =>
+    Effect.gen(function*() {
+      yield* noUser
+      assert.strictEqual(
+        yield* refused(url),
+        "The URL of the session database names no user, and neither does USER in the environment: write " +
+          "postgres://user@host:5432/database."
+      )
+    })
+)
