@@ -106,7 +106,8 @@ export interface Asking {
  * that changes meanwhile may be missed, and what it asked may have been answered.
  *
  * A question of a run that works for a call is listed with its own session. A `prefix` or `parents` leaves such sessions out, as a rule:
- * with one of these, the questions of the runs that a session's calls wait for are listed with that session.
+ * with one of these, the questions of the runs that a session's calls wait for are listed with that session. A call waits once the run
+ * below it is suspended, and not yet while an approver is asked there, nor where the process died in that moment.
  */
 export const askingIn = (
   options: ListOptions = {}
