@@ -5,6 +5,9 @@ import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
 import * as SessionStore from "../../src/services/SessionStore.ts"
 import * as SessionLines from "../../src/SessionLines.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
+import * as StrictModel from "../../src/testing/StrictModel.ts"
+import * as DeadRun from "../support/DeadRun.ts"
+import * as Drafts from "../support/Drafts.ts"
 import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import type * as TestStore from "../support/TestStore.ts"
@@ -14,12 +17,15 @@ const own = { ...call, providerExecuted: true }
 const result = { type: "tool-result", id: "a", name: "look", result: 1, isFailure: false }
 const file = { type: "file", mediaType: "image/png", data: "aGk=" }
 
+/** The window is known, so that messages are measured. */
+const info = { provider: "test", name: "untyped", contextWindow: 100_000 }
+
 const said = (...parts: ReadonlyArray<object>) => ScriptedModel.parts(...parts as ReadonlyArray<never>)
 
-/** A session in which the model says this first, and then "Right."; its window is known, so that its messages are measured. */
+/** A session in which the model says this first, and then "Right.". */
 const ask = Effect.fnUntraced(function*(...first: ReadonlyArray<ScriptedModel.Step>) {
   const { agent, store } = yield* TestAgent.make([first, ScriptedModel.text("Right."), ScriptedModel.text("hello!")], {
-    info: { provider: "test", name: "untyped", contextWindow: 100_000 },
+    info,
     agent: { retry: RetryPolicy.make({ base: 0, maxRetries: 1 }) }
   })
   const { text } = yield* agent.run({ sessionId: "s", input: "go" })
@@ -86,3 +92,18 @@ describe("an answer counts, and is stored as the log has it", () => {
       assert.isTrue(yield* isReadable(store))
     }))
 })
+
+it.effect.each([["no name", undefined], ["null as its name", null]] as const)(
+  "a session goes on although its log holds a call that has %s",
+  ([, name]) =>
+    Effect.gen(function*() {
+      const answer = Drafts.assistant([{ ...call, name } as never])
+      const settled = Drafts.settled("1.0", { _tag: "NotExecuted", reason: "failed" }, { tool: name as never })
+      const log = [Drafts.started("go"), Drafts.turnStarted(1), answer, settled, DeadRun.crashed]
+      const store = yield* DeadRun.of(log)
+      const { agent, script } = yield* TestAgent.make([ScriptedModel.text("hello!")], { store, info })
+      assert.strictEqual((yield* agent.run({ sessionId: "s", input: "hello" })).text, "hello!")
+      const [request] = yield* script.requests
+      assert.deepStrictEqual(StrictModel.violations(request!), [])
+    })
+)

@@ -113,9 +113,11 @@ const cleanNode = (_: string, value: unknown): unknown => {
 const object = (params: Message.ToolCallPart["params"]): Message.ToolCallPart["params"] =>
   params !== null && typeof params === "object" && !Array.isArray(params) ? params : { arguments: params }
 
-/** What every provider accepts as the name of a tool: it has the form of an id. */
-export const cleanName = (name: string): string =>
-  isId(name) ? name : name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "_"
+/** What every provider accepts as the name of a tool: it has the form of an id. An old log may hold a call without a name. */
+export const cleanName = (given: unknown): string => {
+  const name = typeof given === "string" ? given : ""
+  return isId(name) ? name : name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "_"
+}
 
 /** Parts as they may be sent, without those that may not be sent at all. */
 export const cleanParts = <P extends Message.AssistantPart>(parts: ReadonlyArray<P>): Array<P> => {
