@@ -7,7 +7,7 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import { execFile } from "node:child_process"
-import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { promisify } from "node:util"
@@ -266,6 +266,10 @@ describe("a path that cannot be a store", () => {
     writeFileSync(join(folder, "notes.txt"), "Dear diary")
     return join(folder, "notes.txt")
   }, "not a SQLite database")
+  refused("a link to a device", (folder) => {
+    symlinkSync("/dev/null", join(folder, "s.db"))
+    return join(folder, "s.db")
+  }, "is no file")
   refused("a database with other tables of the same names", (folder) => {
     sqlOn(join(folder, "s.db"), (db) => db.exec("CREATE TABLE fiberloop_sessions (x)"))
     return join(folder, "s.db")
@@ -461,7 +465,9 @@ it.effect.each<readonly [object, string]>([
   [{ durability: "full" }, "durability must be \"os\" or \"fsync\", not \"full\"."],
   [{ busyTimeout: "-5 seconds" }, "busyTimeout must be a duration of at least 0, not \"-5 seconds\"."],
   [{ busyTimeout: "soon" }, "busyTimeout must be a duration of at least 0, not \"soon\"."],
-  [{ filename: undefined }, "The file name of the session database is blank."]
+  [{ filename: undefined }, "The file name of the session database is blank."],
+  [{ filename: 5 }, "filename must be a string"],
+  [{ filename: new URL("file:///tmp/s.db") }, "filename must be a string"]
 ])(
   "an option that it does not have, or with a value that it cannot have, is refused, and no file is made: %j",
   ([wrong, message]) =>

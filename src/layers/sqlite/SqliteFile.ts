@@ -35,6 +35,17 @@ export const checkOwner = (db: DatabaseSync, table: string): void => {
   if (tables.length > 0 && !tables.includes(table)) throw new Foreign(tables)
 }
 
+/** Whether what is at a path is neither a file nor a folder, such as a device: SQLite would write to it, and never have a database. */
+export const isOther = (path: string): boolean => {
+  try {
+    const there = statSync(path, { throwIfNoEntry: false })
+    return there !== undefined && !there.isFile() && !there.isDirectory()
+  } catch {
+    // SQLite reports what it cannot open
+    return false
+  }
+}
+
 /**
  * Runs statements, but fails with the code `moved` once a file is not the one that was there before. Databases in memory have
  * no files. Costs a stat of the folder for each statement outside a transaction, and of the files when the folder has changed

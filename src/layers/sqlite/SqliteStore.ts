@@ -15,6 +15,7 @@ import * as SqliteClient from "../SqliteClient.ts"
 import * as SessionErrors from "../store/SessionErrors.ts"
 import * as SqliteAppend from "./SqliteAppend.ts"
 import * as SqliteErrors from "./SqliteErrors.ts"
+import * as SqliteFile from "./SqliteFile.ts"
 import * as SqliteSnapshot from "./SqliteSnapshot.ts"
 
 /** A misspelt `durability` would be none. */
@@ -51,7 +52,14 @@ const open = Effect.fnUntraced(function*(
   if (Result.isFailure(others)) return yield* SessionErrors.refused(others.failure.message)
   // untyped code may give none
   const { filename }: Partial<Options> = options ?? {}
-  if (typeof filename !== "string" || filename.trim() === "") return yield* unnamed
+  const text = InputCheck.text("filename", filename)
+  if (Result.isFailure(text)) return yield* SessionErrors.refused(text.failure.message)
+  if (filename === undefined || filename.trim() === "") return yield* unnamed
+  if (SqliteFile.isOther(filename)) {
+    return yield* SessionErrors.refused(
+      `"${filename}" is no file, but a device, a pipe or a socket; it was left as it is. Name a file for the session database.`
+    )
+  }
   if (!["os", "fsync"].includes(options.durability ?? "os")) {
     return yield* SessionErrors.refused(
       `durability must be "os" or "fsync", not ${JSON.stringify(options.durability)}.`
@@ -64,7 +72,7 @@ const open = Effect.fnUntraced(function*(
     (quoted) => `busyTimeout must be a duration of at least 0, not ${quoted}.`
   )
   if (Result.isFailure(busyTimeout)) return yield* SessionErrors.refused(busyTimeout.failure.message)
-  const explain = (isReadOnly ? SqliteSnapshot : SqliteErrors).explain(options.filename)
+  const explain = (isReadOnly ? SqliteSnapshot : SqliteErrors).explain(filename)
   const client = yield* SqliteClient.make({
     ...options,
     busyTimeout: busyTimeout.success,
