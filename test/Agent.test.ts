@@ -251,10 +251,6 @@ describe("no agent is made", () => {
       ] as const
     ),
     [
-      { hooks: [{ name: "h", timeuot: "1 minute", beforeModelCall: () => Effect.void }] },
-      "the hook \"h\" has no \"timeuot\"; it has name, kind, timeout, beforeModelCall"
-    ],
-    [
       { hooks: [{ name: "h", beforeTool: () => Effect.fail("no"), afterModelCall: () => Effect.void }] },
       "the hook \"h\" has no \"beforeTool\"; it has beforeModelCall, afterModelCall, beforeToolCall, afterToolCall"
     ]

@@ -14,9 +14,8 @@ const points: Record<Hooks.Point, true> = {
   afterToolCall: true
 }
 const pointNames = Object.keys(points).join(", ")
-const memberNames: Record<keyof Hooks.Hook, true> = { name: true, kind: true, timeout: true, ...points }
 
-/** Hooks as they may run; untyped code may pass anything. A hook may be an object of a class, with members of its own. */
+/** Hooks as they may run; untyped code may pass anything. A hook may have members of its own, as an object of a class has. */
 export const hooks = (given: ReadonlyArray<Hooks.Hook>): InputCheck.Checked<ReadonlyArray<Hooks.Hook>> =>
   Result.flatMap(InputCheck.list("hooks", given, "hooks"), (hooks) => {
     const wrong = hooks.map(wrongIn).find((wrong) => wrong !== undefined)
@@ -44,13 +43,8 @@ const wrongIn = (hook: Hooks.Hook, at: number): string | undefined => {
       return `the hook "${name}" has no "${member}"; it has ${pointNames}`
     }
   }
-  const others = InputCheck.noOthers(`the hook "${name}"`, isPlain(hook) ? hook : {}, memberNames)
-  if (Result.isFailure(others)) return others.failure.message
   const given = Object.keys(points).filter((point) => point in members)
   const odd = given.find((point) => members[point] !== undefined && typeof members[point] !== "function")
   if (odd !== undefined) return `${odd} of the hook "${name}" must be a function`
   return given.length > 0 ? undefined : `the hook "${name}" would never run: give it one of ${pointNames}`
 }
-
-/** Whether it is an object of no class. */
-const isPlain = (hook: Hooks.Hook): boolean => Object.getPrototypeOf(hook) === Object.prototype
