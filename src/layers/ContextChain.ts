@@ -20,7 +20,10 @@ type Service = ContextManager.ContextManager["Service"]
 /** As warnings and the log name one of them. */
 const who = "a strategy"
 
-/** Asks each in turn until a result fits, so put the ones that cost nothing first. Throws a `RangeError` for none, and for what is no strategy. */
+/**
+ * Asks each in turn until a result fits, so put the ones that cost nothing first. Throws a `RangeError` for none, and for what is no
+ * strategy.
+ */
 export const make = (managers: ReadonlyArray<Service>): Service => {
   OptionCheck.taken(strategies(managers))
   return chained(managers)

@@ -96,8 +96,8 @@ const beyondAscii = (code: number): number => {
  *
  * For English, German, Japanese, Korean, Russian, source code and JSON it is 0.8 to 1.5 times what o200k_base and
  * cl100k_base count, and so it is for Chinese stories. Chinese of companies, manuals and encyclopedias has words that
- * o200k_base takes as one: there it is up to 1.8 times that. For scripts where those two differ by more than that (Thai, Hindi, Georgian) it is between the
- * two.
+ * o200k_base takes as one: there it is up to 1.8 times that. For scripts where those two differ by more than that (Thai,
+ * Hindi, Georgian) it is between the two.
  */
 export const text = (value: string): number => {
   let hundredths = 0

@@ -54,12 +54,12 @@ export class Runs extends Context.Service<Runs, {
   /**
    * Makes `run` known and drives it in the layer's scope, in the context of the fiber that asks: a drive looks up its
    * settings there, its agent's among them. Closing the layer interrupts all drives at once, in the order in which they
-   * began, as far as they can be interrupted, and waits for them: a drive that was accepted always begins. The run is forgotten when the drive says so, before it shows its
-   * end, so that whoever sees the end can start the next run; or when the drive dies. If the session has a live run
-   * with the same id, that run is returned instead, and the caller sees whether it asks for the same. Another live run
-   * in the session is `SessionBusy`; one that is over is awaited until it is forgotten, interruptibly. Sessions are
-   * independent: a fork shares run ids with its original, and both may be driven at once. What this service returns are the
-   * runs that it was given, and none of its own around them.
+   * began, as far as they can be interrupted, and waits for them: a drive that was accepted always begins. The run is
+   * forgotten when the drive says so, before it shows its end, so that whoever sees the end can start the next run; or
+   * when the drive dies. If the session has a live run with the same id, that run is returned instead, and the caller
+   * sees whether it asks for the same. Another live run in the session is `SessionBusy`; one that is over is awaited
+   * until it is forgotten, interruptibly. Sessions are independent: a fork shares run ids with its original, and both
+   * may be driven at once. What this service returns are the runs that it was given, and none of its own around them.
    */
   readonly start: (
     run: LiveRun,
