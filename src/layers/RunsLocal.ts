@@ -26,10 +26,21 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
   const isClosed = () => scope.state._tag === "Closed"
   const live = new Map<string, Entry>()
   const drives = new Set<Fiber.Fiber<void>>()
-  // at once, so that none goes on while others end, and in the order in which they began: a run before those that work for its calls
-  yield* Scope.addFinalizer(scope, Fiber.interruptAll(drives))
+  let isHeld = false
 
-  const start: Runs.Runs["Service"]["start"] = (run, drive) =>
+  /**
+   * Holds the scope open for drives, from the first one on, so that what it got before is released after them. They end at once, so that
+   * none goes on while others do, and in the order in which they began: a run before those that work for its calls.
+   */
+  const hold = Effect.suspend(() => {
+    if (isHeld) return Effect.void
+    isHeld = true
+    return Scope.addFinalizer(scope, Fiber.interruptAll(drives))
+  })
+
+  const start: Runs.Runs["Service"]["start"] = (run, drive) => Effect.andThen(hold, begin(run, drive))
+
+  const begin: Runs.Runs["Service"]["start"] = (run, drive) =>
     Effect.contextWith((context: Context.Context<never>) => {
       const known = live.get(run.sessionId)
       if (known?.run.isOver() === true) return Effect.andThen(forgotten(known), start(run, drive))

@@ -217,6 +217,26 @@ describe("a layer that closes", () => {
       for (const gate of gates) yield* gate.release
     }))
 
+  it.effect("ends runs before it releases what their scope got before they began", () =>
+    Effect.gen(function*() {
+      const scope = yield* Scope.make()
+      const store = yield* TestStore.make()
+      const runs = Layer.succeed(Runs, yield* Scope.provide(RunsLocal.make, scope))
+      let atRelease: string | undefined
+      yield* Scope.addFinalizer(
+        scope,
+        Effect.map(store.log("s"), (log) => {
+          atRelease = RunLog.endOf(log)
+        })
+      )
+      const gate = yield* ScriptedModel.makeGate
+      const { agent } = yield* TestAgent.make([ScriptedModel.gate(gate)], { runs, store })
+      yield* agent.start({ sessionId: "s", input: "go" })
+      yield* gate.started
+      yield* Scope.close(scope, Exit.void)
+      assert.strictEqual(atRelease, "RunAborted(shutdown)")
+    }))
+
   it.effect("aborts its own agent's runs and no others", () =>
     Effect.gen(function*() {
       const shared = { runs: Layer.succeed(Runs, yield* RunsLocal.make), store: yield* TestStore.make() }
