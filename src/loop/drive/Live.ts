@@ -105,7 +105,7 @@ export class Live implements Runs.LiveRun {
     return this.feed.events
   }
 
-  /** With the questions that are open when this is asked for; those of other runs are read then. */
+  /** With its questions as of its end, without those that have expired by now; those of runs below are read when this is asked for. */
   get result() {
     return Effect.flatMapEager(Deferred.await(this.ended), (result) => this.#whole(result))
   }
@@ -115,7 +115,7 @@ export class Live implements Runs.LiveRun {
     if (result._tag !== "Suspended" || waiting?.end?._tag !== "RunSuspended") return Effect.succeed(result)
     const { end } = waiting
     return Effect.map(
-      Questions.open(this.#store, this.sessionId, waiting),
+      Questions.of(this.#store, this.sessionId, waiting),
       (approvals) => RunResult.waiting(result, end, approvals)
     )
   }

@@ -13,25 +13,30 @@ import * as CallAbove from "./CallAbove.ts"
 import * as Fold from "./Fold.ts"
 import * as RunsBelow from "./RunsBelow.ts"
 
-type Found = Effect.Effect<ReadonlyArray<RunResult.Approval>, SessionStore.StoreError>
-
-/** The open questions of the last run of a session. */
-export const waiting = (store: SessionStore.Store, sessionId: string): Found =>
-  Effect.flatMap(Fold.lastRun(store, sessionId), ({ state }) => open(store, sessionId, state))
+/**
+ * The questions that somebody can still answer, of the last run of a session and of the runs below it. Nobody waits for an answer below a
+ * call that was cut off.
+ */
+export const waiting = Effect.fnUntraced(function*(
+  store: SessionStore.Store,
+  sessionId: string
+): Effect.fn.Return<ReadonlyArray<RunResult.Approval>, SessionStore.StoreError> {
+  const { state } = yield* Fold.lastRun(store, sessionId)
+  return (yield* CallAbove.isCutOff(store, sessionId, state)) ? [] : yield* of(store, sessionId, state)
+})
 
 /**
- * The questions that somebody can still answer, of the last run of a session and of the runs below it, in call order, each once; runs
- * that are not known have none. Nobody waits for an answer below a call that was cut off.
+ * The questions of a run in this state, and of the runs below it as they are by now, that have not expired: in call order, each once;
+ * runs that are not known have none. Reads only where a call waits for another run.
  */
-export const open = Effect.fnUntraced(function*(
+export const of = Effect.fnUntraced(function*(
   store: SessionStore.Store,
   sessionId: string,
   state: RunState.RunState
 ): Effect.fn.Return<ReadonlyArray<RunResult.Approval>, SessionStore.StoreError> {
   const calls = yield* RunsBelow.of(store, sessionId, state)
   const now = yield* Clock.currentTimeMillis
-  const asked = ofCalls(sessionId, state, calls).filter((approval) => !OpenCall.isExpired(approval, now))
-  return asked.length === 0 || (yield* CallAbove.isCutOff(store, sessionId, state)) ? [] : asked
+  return ofCalls(sessionId, state, calls).filter((approval) => !OpenCall.isExpired(approval, now))
 })
 
 const ofCalls = (
