@@ -1,6 +1,6 @@
 /**
  * How a log becomes state and messages: read from its last compaction on, where that has a snapshot, else in full. What is
- * read does not grow with the session, but with what a model is sent.
+ * read does not grow with the session, but with what a model is sent, before hooks leave some of it out.
  *
  * Does not own what a snapshot is (`run/log/Snapshot`), nor who may write (`Opening`).
  */
