@@ -95,9 +95,9 @@ const beyondAscii = (code: number): number => {
  * never less than for any part of it.
  *
  * For English, German, Japanese, Korean, Russian, source code and JSON it is 0.8 to 1.5 times what o200k_base and
- * cl100k_base count, and so it is for Chinese stories. Chinese of companies, manuals and encyclopedias has words that
- * o200k_base takes as one: there it is up to 1.8 times that. For scripts where those two differ by more than that (Thai,
- * Hindi, Georgian) it is between the two.
+ * cl100k_base count. For scripts where these two differ by more than that (Chinese, Thai, Hindi, Georgian) it is between
+ * them: for Chinese 0.8 to 1.8 times what o200k_base counts, most for companies, manuals and encyclopedias, whose words it
+ * takes as one, and for literature down to 0.6 times what cl100k_base counts.
  */
 export const text = (value: string): number => {
   let hundredths = 0
