@@ -28,21 +28,19 @@ export const Prices = Context.Reference<Prices>("fiberloop/services/Prices", { d
 
 /**
  * Prices by `provider/name` as the log has them, such as `anthropic.messages/claude-sonnet-4-5`, or by the name alone, for every
- * provider that has no price of its own for it. Throws a `RangeError` when a price is not a number of at least 0, or has a field that
- * `Price` does not have.
+ * provider that has no price of its own for it. Throws a `RangeError` when a price is not numbers of at least 0; it may have more fields,
+ * as those of a price list have.
  */
 export const table = (prices: Readonly<Record<string, Price>>): Prices => {
   InputCheck.taken("fiberloop", InputCheck.fields("prices", prices ?? null, "an object: prices by model"))
   const known = new Map(Object.entries(prices))
   for (const [model, price] of known) {
     const of = `the price of "${model}"`
-    InputCheck.taken("fiberloop", InputCheck.options(of, price, priceNames))
+    InputCheck.taken("fiberloop", InputCheck.fields(of, price ?? null, "an object, such as { input: 3, output: 15 }"))
     if (!isPrice(price)) throw new RangeError(`fiberloop: ${of} must be numbers of at least 0`)
   }
   return (model) => known.get(Message.modelName(model)) ?? known.get(model.name)
 }
-
-const priceNames: Record<keyof Price, true> = { input: true, output: true, cachedInput: true, cacheWrite: true }
 
 const isPrice = ({ cacheWrite, cachedInput, input, output }: Price): boolean =>
   [input, output, cachedInput ?? input, cacheWrite ?? input].every((price) => Number.isFinite(price) && price >= 0)
