@@ -103,7 +103,7 @@ export interface Asking {
  * The open questions of the sessions that `options` names, each once, by session, the last changed first. `ends` are `RunSuspended` and
  * `undefined` by default: runs that wait for people, runs under way, which an approver of their process may be asking, and what a process
  * left when it died. These sessions are read as the stream is read, also those that ask nothing; one that cannot be read is skipped. One
- * that changes meanwhile may be missed, and what it asked may have been answered.
+ * that changes meanwhile may be missed, and what it asked may have been answered. `InvalidInput` as for `list`.
  *
  * A question of a run that works for a call is listed with its own session. A `prefix` or `parents` leaves such sessions out, as a rule:
  * with one of these, the questions of the runs that a session's calls wait for are listed with that session. A call waits once the run

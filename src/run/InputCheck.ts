@@ -29,7 +29,8 @@ export {
   options,
   refuse,
   taken,
-  text
+  text,
+  unnamed
 } from "./input/Checked.ts"
 export { said } from "./input/MessageCheck.ts"
 export { doomLoop, limits, policy, resultLimit, timeouts } from "./input/PolicyCheck.ts"
@@ -177,7 +178,7 @@ export const recovery = (input: RunInput.RecoverInput): Checked<Recovery> => {
   )
 }
 
-/** Which sessions are listed: what is misspelt, or of another kind, would list those of everybody. */
+/** Which sessions are listed, by what stores take for it: what is misspelt, or of another kind, would list those of everybody. */
 export const listed = (options: Listed): Checked<unknown> => {
   const { ends, parents, prefix = "" }: Listed = options ?? {}
   const lists = Object.entries({ ends, parents }).map(([field, given]) =>
@@ -185,7 +186,8 @@ export const listed = (options: Listed): Checked<unknown> => {
   )
   const isText = typeof prefix === "string"
   return Result.all([
-    noOthers("a list of sessions", options, listNames),
+    // a stream has no use for the size of a page
+    noOthers("a list of sessions", { ...options, limit: undefined } as Listed, listNames),
     isText ? notGiven : refuse("prefix", "prefix must be a text"),
     ...lists
   ])

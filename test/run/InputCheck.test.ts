@@ -26,6 +26,18 @@ const refusal = <A>(checked: Result.Result<A, { readonly reason: object }>) => {
 }
 const refused = (input: Partial<RunInput.RunInput>) => refusal(InputCheck.asked({ input: "hello", ...input }, defaults))
 
+/** As the classes of libraries are: units that it reads from a member of its own. */
+class Minutes {
+  readonly #values: { readonly minutes: number }
+  readonly locale = "en"
+  constructor(minutes: number) {
+    this.#values = { minutes }
+  }
+  get minutes() {
+    return this.#values.minutes
+  }
+}
+
 describe("an input", () => {
   it("that is a text is one user message, and everything else is the agent's default", () => {
     assert.deepStrictEqual(effective({}), {
@@ -311,7 +323,9 @@ describe("limits", () => {
     ["5 seconds", 5000],
     [1500, 1500],
     [Duration.minutes(2), 120_000],
-    [1.5, 1.5]
+    [1.5, 1.5],
+    [new Minutes(5), 300_000],
+    [{ years: 0, months: undefined, minutes: 5 } as Duration.Input, 300_000]
   ])("of time may be %s", (maxDuration, millis) => {
     assert.strictEqual(effective({ limits: { maxDuration } }).limits.maxDuration, millis)
   })

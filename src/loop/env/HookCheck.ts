@@ -24,9 +24,8 @@ export const hooks = (given: ReadonlyArray<Hooks.Hook>): InputCheck.Checked<Read
 
 const wrongIn = (hook: Hooks.Hook, at: number): string | undefined => {
   const { kind, name } = hook
-  if (typeof name !== "string" || name.trim() === "") {
-    return `hooks[${at}].name must be a text, which names it in the log`
-  }
+  const unnamed = InputCheck.unnamed(`hooks[${at}].name`, name)
+  if (unnamed !== undefined) return unnamed
   if (kind !== undefined && kind !== "guard" && kind !== "observer") {
     return `the hook "${name}" must be of the kind guard or observer`
   }

@@ -28,9 +28,8 @@ export const observers = (
   })
 
 const wrongIn = ({ name, observe }: Observers.Observer, at: number): string | undefined => {
-  if (typeof name !== "string" || name.trim() === "") {
-    return `observers[${at}].name must be a text, which names it in the log`
-  }
+  const unnamed = InputCheck.unnamed(`observers[${at}].name`, name)
+  if (unnamed !== undefined) return unnamed
   return typeof observe === "function"
     ? undefined
     : `observe of the observer "${name}" must be a function from a batch of events to an Effect`

@@ -46,13 +46,22 @@ export const duration = (
 export const durationOf = (given: Duration.Input): Duration.Duration | undefined =>
   Number.isNaN(given) || hasOddUnits(given) ? undefined : Option.getOrUndefined(Duration.fromInput(given))
 
-/** An object of units may be one of a class, as `Temporal.Duration` is. */
+/** An object of units may be one of a class, as `Temporal.Duration` is, with members of its own. */
 const hasOddUnits = (given: Duration.Input): boolean => {
   if (typeof given !== "object" || given === null || Array.isArray(given) || Duration.isDuration(given)) return false
-  const values = given as Duration.DurationObject
-  const named = units.filter((unit) => values[unit] !== undefined)
-  return named.length === 0 || named.some((unit) => typeof values[unit] !== "number" || Number.isNaN(values[unit])) ||
-    Object.keys(given).some((name) => !(units as ReadonlyArray<string>).includes(name))
+  const values = given as { readonly [unit: string]: unknown }
+  const named = units.map((unit) => values[unit]).filter((value) => value !== undefined)
+  const others = isPlain(given)
+    ? Object.keys(given).filter((name) => !(units as ReadonlyArray<string>).includes(name))
+    : []
+  return named.length === 0 || named.some((value) => typeof value !== "number" || Number.isNaN(value)) ||
+    // of none of these is as if they were not there
+    others.some((name) => values[name] !== undefined && values[name] !== 0)
+}
+
+const isPlain = (given: object): boolean => {
+  const prototype: unknown = Object.getPrototypeOf(given)
+  return prototype === null || prototype === Object.prototype
 }
 
 const units = [
@@ -96,7 +105,7 @@ export const fields = (field: string, given: unknown, says: string): Checked<und
   given === undefined || isObject(given) ? notGiven : refuse(field, `${field} must be ${says}`)
 
 /** A list, and a promise of an object, have no fields that anyone named. */
-const isObject = (given: unknown): boolean =>
+export const isObject = (given: unknown): boolean =>
   typeof given === "object" && given !== null && !Array.isArray(given) && !(given instanceof Promise)
 
 /** A function, or none; untyped code may pass anything. */
@@ -139,6 +148,10 @@ export const options = <K extends string>(
 
 const noObject = (of: string, members: object, given: string): Checked<never> =>
   refuse("input", `${of} has ${Object.keys(members).join(", ")}: give an object of these, not ${given}`)
+
+/** What is wrong with a name under which warnings and the log tell of something, if anything is. */
+export const unnamed = (field: string, name: unknown): string | undefined =>
+  typeof name === "string" && name.trim() !== "" ? undefined : `${field} must be a text, which names it in the log`
 
 /** A list of objects; untyped code may pass anything. */
 export const list = <A extends object>(

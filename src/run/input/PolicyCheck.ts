@@ -4,7 +4,7 @@ import * as Result from "effect/Result"
 import * as DoomLoop from "../DoomLoop.ts"
 import * as RunPolicy from "../RunPolicy.ts"
 import * as CallQuota from "../state/CallQuota.ts"
-import { type Checked, duration, durationOf, names, noOthers, notGiven, refuse, shown } from "./Checked.ts"
+import { type Checked, duration, durationOf, isObject, names, noOthers, notGiven, refuse, shown } from "./Checked.ts"
 
 /** Limits as given, times in milliseconds; `Infinity` lifts a limit. */
 export const limits = (given: RunPolicy.LimitsInput): Checked<RunPolicy.Limits> => {
@@ -31,8 +31,6 @@ export const resultLimit = (given: number): Checked<number> =>
     : refuse("ResultLimit", `ResultLimit must be a whole number of at least 0, or Infinity; it is ${shown(given)}`)
 
 /** Untyped code may pass anything. */
-const isObject = (given: object | null): boolean => typeof given === "object" && given !== null && !Array.isArray(given)
-
 /** In milliseconds; NaN for what is not a duration. */
 const millis = (input: Duration.Input | undefined): number | undefined => {
   if (input === undefined) return undefined
@@ -112,7 +110,7 @@ export const policy = (
       }`
     )
   }
-  if (typeof maxCallsPerRun !== "number" && (!isObject(maxCallsPerRun) || Array.isArray(maxCallsPerRun))) {
+  if (typeof maxCallsPerRun !== "number" && !isObject(maxCallsPerRun)) {
     return refuse(
       "toolPolicy.maxCallsPerRun",
       "toolPolicy.maxCallsPerRun must be a whole number of at least 0, or an object of such, such as { pay: 1, \"*\": 10 }"
