@@ -75,7 +75,7 @@ const noUrl = (db: string): string => {
 
 /** What is wrong with a provider's name that ends with its slash. */
 const noModel = (typed: string): string =>
-  `--model ${typed} ends before the name of a model: give it after the slash, as in --model anthropic/claude-sonnet-4-5`
+  `--model (FIBERLOOP_MODEL) ${typed} ends before the name of a model: give it after the slash, as in anthropic/claude-sonnet-4-5`
 
 const inMemory =
   "--db :memory: would keep sessions only until this command ends, and no other could go on with them: name a file"

@@ -61,7 +61,7 @@ export const make = (
   model: Model.Model["Service"],
   options: Options = {}
 ): ContextManager.ContextManager["Service"] => {
-  OptionCheck.noOthers("ContextKeyFacts", options, Condense.optionNames)
+  OptionCheck.options("ContextKeyFacts", options, Condense.optionNames)
   return Condense.make(model, way, options)
 }
 

@@ -62,7 +62,7 @@ export const make = (
   model: Model.Model["Service"],
   options: Options = {}
 ): ContextManager.ContextManager["Service"] => {
-  OptionCheck.noOthers("ContextSummary", options, optionNames)
+  OptionCheck.options("ContextSummary", options, optionNames)
   OptionCheck.taken(InputCheck.text("instructions", options.instructions))
   return Condense.make(model, way(options.instructions ?? task), options)
 }

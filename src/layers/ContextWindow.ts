@@ -43,7 +43,7 @@ const optionNames: Record<keyof Options, true> = { keep: true, ...Strategy.trigg
 
 /** Throws a `RangeError` for an option out of range, and for one that it does not have. */
 export const make = (options: Options = {}): ContextManager.ContextManager["Service"] => {
-  OptionCheck.noOthers("ContextWindow", options, optionNames)
+  OptionCheck.options("ContextWindow", options, optionNames)
   OptionCheck.part("keep", options.keep)
   return Strategy.toManager(strategy(options), options)
 }

@@ -106,7 +106,7 @@ const checkAnswer = (caller: Failures.Caller, contentType: string): Effect.Effec
  * for an option that it does not take, and for what is no model.
  */
 export const make = (model: LanguageModelV4, options: Options = {}): Effect.Effect<LanguageModel.LanguageModel> => {
-  OptionCheck.noOthers("LanguageModelAiSdk", options, optionNames)
+  OptionCheck.options("LanguageModelAiSdk", options, optionNames)
   AiSdkOptions.check(options)
   ModelCheck.isModel("LanguageModelAiSdk", model)
   const name = Metadata.nameOf(model)

@@ -31,7 +31,7 @@ const optionNames: Record<keyof Options, true> = {
  */
 export const layer = (options: Options): Layer.Layer<Model.Model> =>
   Layer.unwrap(Effect.sync(() => {
-    OptionCheck.noOthers("ModelAiSdk", options, optionNames)
+    OptionCheck.options("ModelAiSdk", options, optionNames)
     const { cache, contextWindow, key, maxOutput, model, settings, structuredOutput } = options
     ModelCheck.isModel("ModelAiSdk", model)
     const info = { provider: model.provider, name: model.modelId, contextWindow, maxOutput }

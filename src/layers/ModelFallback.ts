@@ -50,7 +50,7 @@ export const layer = <const Models extends Layers>(
   Layer.effect(
     Model.Model,
     Effect.suspend(() => {
-      OptionCheck.noOthers("ModelFallback", options, optionNames)
+      OptionCheck.options("ModelFallback", options, optionNames)
       OptionCheck.layers("ModelFallback", models, "Model")
       const { when = isUnavailable } = options
       OptionCheck.taken(InputCheck.callable("when", when))

@@ -29,7 +29,7 @@ const optionNames: Record<keyof Options, true> = { encoding: true }
  * that are neither letters nor digits, because the package's time grows with the square of such a run. Each cut may add one token.
  */
 export const make = Effect.fnUntraced(function*(options: Options = {}): Effect.fn.Return<Tokenizer> {
-  OptionCheck.noOthers("TokenizerGpt", options, optionNames)
+  OptionCheck.options("TokenizerGpt", options, optionNames)
   OptionCheck.taken(InputCheck.oneOf("encoding", options.encoding, ["o200k_base", "cl100k_base"]))
   const { clearMergeCache, countTokens } = yield* Effect.promise(() => load(options.encoding ?? "o200k_base"))
   return {

@@ -108,7 +108,10 @@ describe("is refused", () => {
     (model) =>
       Effect.gen(function*() {
         const line = yield* refused({ model })
-        assert.include(line, `--model ${model.trim()} ends before the name of a model: give it after the slash`)
+        assert.include(
+          line,
+          `--model (FIBERLOOP_MODEL) ${model.trim()} ends before the name of a model: give it after the slash`
+        )
         assert.strictEqual(yield* codeOf({ model }), 2)
       })
   )

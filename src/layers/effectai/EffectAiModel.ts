@@ -36,7 +36,7 @@ const optionNames: Record<keyof Options, true> = { provider: true, name: true, c
 export const make = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<Model.Model["Service"], never, LanguageModel.LanguageModel> {
-  OptionCheck.noOthers("ModelLanguageModel", options, optionNames)
+  OptionCheck.options("ModelLanguageModel", options, optionNames)
   const model = yield* LanguageModel.LanguageModel
   const provider = yield* Effect.serviceOption(AiModel.ProviderName)
   const name = yield* Effect.serviceOption(AiModel.ModelName)

@@ -8,7 +8,7 @@ import * as InputCheck from "../../run/InputCheck.ts"
 import * as Warning from "../../services/Warning.ts"
 
 /** Throws for what is no object, and for an option that `of` does not have: a misspelt one would be ignored silently. */
-export const noOthers = <K extends string>(
+export const options = <K extends string>(
   of: string,
   given: { readonly [P in K]?: unknown },
   members: Readonly<Record<K, true>>

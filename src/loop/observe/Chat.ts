@@ -41,12 +41,9 @@ interface Subject extends Pick<Observed, "journal" | "prices"> {
   readonly request: Model.ModelRequest
 }
 
-/**
- * The ids that an answer's calls get when it is recorded, which is what follows, unless a message to the run comes in between; a
- * strategy's call has none.
- */
+/** The ids that an answer's calls get when it is recorded, which is what follows, unless a message to the run comes in between. */
 const idsOf = ({ info, journal, request: { metadata } }: Subject, content: Message.AssistantMessage["content"]) =>
-  metadata.attempt === 0 ? [] : Transcript.sentIds(journal.transcript, {
+  Transcript.sentIds(journal.transcript, {
     seq: journal.state.seq + 1,
     runId: journal.runId,
     turn: metadata.turn,

@@ -39,10 +39,12 @@ export class Refusals {
 
   /** Returns when it is time to look again; `false`, and at once, where that was the second refusal in a row. */
   goOn(isRefused: boolean): Effect.Effect<boolean> {
-    const isSecond = isRefused && this.#wasRefused
-    this.#wasRefused = isRefused
-    if (isSecond) return Effect.succeed(false)
-    return isRefused ? Effect.as(pause, true) : Effect.succeed(true)
+    return Effect.suspend(() => {
+      const isSecond = isRefused && this.#wasRefused
+      this.#wasRefused = isRefused
+      if (isSecond) return Effect.succeed(false)
+      return isRefused ? Effect.as(pause, true) : Effect.succeed(true)
+    })
   }
 }
 

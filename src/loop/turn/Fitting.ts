@@ -18,12 +18,10 @@ import * as Sizing from "./Sizing.ts"
 type Steps = Effect.fn.Return<Ended.Limited | undefined, RunError.RunError>
 
 /** The compaction that is needed before a model is asked, if any; `messages` are those that hooks made. */
-export const tooMuch = function*(
+export const tooMuch = (
   env: Env.Env,
   messages?: ReadonlyArray<Message.Message>
-): Effect.fn.Return<ContextManager.Request | undefined> {
-  return yield* planned(env, Sizing.view(env, undefined, messages))
-}
+): Effect.fn.Return<ContextManager.Request | undefined> => planned(env, Sizing.view(env, undefined, messages))
 
 /** A strategy that breaks plans nothing. */
 const planned = function*(
