@@ -16,6 +16,7 @@ import { inspect } from "node:util"
 import * as LanguageModelOpenAi from "../../src/layers/LanguageModelOpenAi.ts"
 import * as ModelAiSdk from "../../src/layers/ModelAiSdk.ts"
 import * as ModelLanguageModel from "../../src/layers/ModelLanguageModel.ts"
+import * as ModelOpenAi from "../../src/layers/ModelOpenAi.ts"
 import type * as RunEvent from "../../src/run/RunEvent.ts"
 import type * as Model from "../../src/services/Model.ts"
 import * as RetryPolicy from "../../src/services/RetryPolicy.ts"
@@ -195,4 +196,43 @@ describe.each(
         assert.deepStrictEqual(found(JSON.stringify(failures)), [])
       }))
   }
+})
+
+describe("a key that is also in the address of its server", () => {
+  /** A run over chat completions that is answered so: its end, and the spans. */
+  const ended = Effect.fnUntraced(function*(keyOf: (host: string) => string, reply: OpenAi.Reply) {
+    const server = yield* OpenAi.make(reply)
+    const traces = Traces.make()
+    const model = Layer.orDie(ModelOpenAi.layer({
+      model: "m",
+      baseUrl: `${server.baseUrl}/${keyOf(server.host)}`,
+      apiKey: keyOf(server.host)
+    }))
+    const { agent } = yield* TestAgent.make([], { model })
+    const exit = yield* Effect.withTracer(Effect.exit(agent.run({ sessionId: "s", input: "go" })), traces.tracer)
+    return { exit, host: server.host, url: traces.named("POST").attributes.get("url.full") }
+  })
+
+  const parts = [
+    ["host", (host: string) => host.split(":")[0]!],
+    ["port", (host: string) => host.split(":")[1]!],
+    ["scheme", () => "http"]
+  ] as const
+
+  it.effect.each(parts)(
+    "as its %s leaves that as it is, and is taken out of the path",
+    ([, keyOf]) =>
+      Effect.gen(function*() {
+        const reply = OpenAi.events(data(delta({ content: "Hi." }), finish("stop")), OpenAi.done)
+        const { exit, host, url } = yield* ended(keyOf, reply)
+        assert.strictEqual(Exit.isSuccess(exit) ? exit.value.text : inspect(exit, { depth: 9 }), "Hi.")
+        assert.strictEqual(url, `http://${host}/v1/<redacted>/chat/completions`)
+      })
+  )
+
+  it.effect.each(parts)("as its %s does not keep a redirect from being named", ([, keyOf]) =>
+    Effect.gen(function*() {
+      const { exit, host } = yield* ended(keyOf, OpenAi.status(307, "", { location: "/login" }))
+      assert.include(inspect(exit, { depth: 9 }), `${host} redirects to http://${host}/login (HTTP 307)`)
+    }))
 })

@@ -58,7 +58,7 @@ export const originOf = ({ key, model, sent }: Caller, url?: unknown): Origin =>
     host: address?.host ?? model.provider,
     url: address === null
       ? ""
-      : Echo.without(`${address.origin}${address.pathname}`, Echo.ofPath(address, model.modelId)),
+      : `${address.origin}${Echo.without(address.pathname, Echo.ofPath(address, model.modelId))}`,
     hasKey: true,
     key: key ?? `the API key that ${model.provider} was given`,
     redact: Echo.redacting(() => [...ModelConfig.secrets(model), ...(sent === undefined ? [] : Sent.texts(sent))])

@@ -91,7 +91,7 @@ export const make = Effect.fnUntraced(function*(options: {
     key: "OPENAI_API_KEY or the option apiKey",
     host: url.host,
     hostname: url.hostname,
-    url: redact(`${url.origin}${url.pathname}`),
+    url: `${url.origin}${redact(url.pathname)}`,
     isOpenAi: isOpenAi(url),
     hasKey: key !== "",
     request: (body) => HttpClientRequest.setBody(authorised, HttpBody.text(body, "application/json")),

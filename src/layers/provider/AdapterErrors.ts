@@ -98,17 +98,20 @@ export const invalidResponse = (origin: Origin, what: string): AiError.AiError =
 export const notTheApi = (origin: Origin, what: string): AiError.AiError =>
   make(origin, new AiError.InvalidRequestError({ description: `${origin.host} ${what}` }))
 
-/** A status below 400 that is not 2xx. The address that it redirects to is named without its query, which may hold a secret. */
+/**
+ * A status below 400 that is not 2xx. The address that it redirects to is named without its query, which may hold a secret; the host
+ * that was called stays in it.
+ */
 export const notAnswered = (origin: Origin, status: number, location: string | undefined): AiError.AiError => {
   const url = location === undefined ? null : URL.parse(location, origin.url)
+  if (url === null) return notTheApi(origin, `answered HTTP ${status} without an answer; check the base URL`)
+  const isSameHost = url.hostname === URL.parse(origin.url)?.hostname
   return notTheApi(
     origin,
-    url === null
-      ? `answered HTTP ${status} without an answer; check the base URL`
-      : origin.redact(
-        `redirects to ${url.origin}${url.pathname} (HTTP ${status}), which is not followed; check the base URL, and if the `
-          + `API has moved there, use that address`
-      )
+    `redirects to ${isSameHost ? url.origin : origin.redact(url.origin)}${
+      origin.redact(url.pathname)
+    } (HTTP ${status}), `
+      + `which is not followed; check the base URL, and if the API has moved there, use that address`
   )
 }
 

@@ -5,7 +5,7 @@ export interface Origin {
   readonly adds: "openai" | "aisdk"
   /** Names the provider in messages: the host, with its port where that is unusual. */
   readonly host: string
-  /** The address without credentials and query, and without what may be secret in its path. */
+  /** The address without credentials and query, and without what may be secret in its path. Empty where none is known. */
   readonly url: string
   readonly hasKey: boolean
   /** Names where the key is set, in advice. */
