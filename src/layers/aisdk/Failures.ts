@@ -52,16 +52,17 @@ export class Broken {
 export const originOf = ({ key, model, sent }: Caller, url?: unknown): Origin => {
   const known = typeof url === "string" ? url : ModelConfig.baseUrl(model)
   const address = known === undefined ? null : URL.parse(known)
+  const inPath = address === null ? [] : Echo.ofPath(address, model.modelId)
   return {
     module: "LanguageModelAiSdk",
     adds: "aisdk",
     host: address?.host ?? model.provider,
-    url: address === null
-      ? ""
-      : `${address.origin}${Echo.without(address.pathname, Echo.ofPath(address, model.modelId))}`,
+    url: address === null ? "" : `${address.origin}${Echo.without(address.pathname, inPath)}`,
     hasKey: true,
     key: key ?? `the API key that ${model.provider} was given`,
-    redact: Echo.redacting(() => [...ModelConfig.secrets(model), ...(sent === undefined ? [] : Sent.texts(sent))])
+    redact: Echo.redacting(
+      () => [...ModelConfig.secrets(model), ...inPath, ...(sent === undefined ? [] : Sent.texts(sent))]
+    )
   }
 }
 

@@ -82,6 +82,8 @@ export const make = Effect.fnUntraced(function*(options: {
   const ofKey = key.length < 4 ? [] : [key]
   const inPath = Echo.ofPath(url, options.model)
   const secrets = [...ofKey, ...inPath, ...inQuery.flatMap((value) => [value, encodeURIComponent(value)])]
+    // one may be the beginning of another
+    .toSorted((a, b) => b.length - a.length)
   const redact = (text: string) => secrets.reduce((text, secret) => text.replaceAll(secret, "<redacted>"), text)
   const empty = HttpClientRequest.post(url).pipe(HttpClientRequest.accept("text/event-stream"))
   const authorised = key === "" ? empty : HttpClientRequest.bearerToken(empty, key)

@@ -16,9 +16,33 @@ export const ofHeaders = (headers: Readonly<Record<string, string | undefined>>)
     open.test(name.toLowerCase()) ? [] : [value, ...value.split(" ").slice(1)].filter((value) => value.length >= 8)
   )
 
-/** The parts of an address's path that may be secret, as some gateways have keys there; the model's name may be in one of the others. */
-export const ofPath = ({ pathname }: URL, model: string): ReadonlyArray<string> =>
-  pathname.split("/").filter((part) => part.length >= 8 && /\d/.test(part) && !part.includes(model))
+/** What follows one of these in a path is a name that providers use in their words, and no secret. */
+const naming = /^(deployments|endpoints|locations|models?|projects|publishers|regions)$/
+
+/**
+ * The parts of an address's path that may be secret, as some gateways have keys there, each as it is and decoded: those of at least 8
+ * characters with a digit. Others name the model (`<name>`, or `<name>:<what it does>`), or follow a word such as `deployments`.
+ */
+export const ofPath = ({ pathname }: URL, model: string): ReadonlyArray<string> => {
+  const names = [model, ...model.split("/")]
+  const raw = pathname.split("/")
+  const parts = raw.map(decoded)
+  return parts.flatMap((part, at) =>
+    part.length < 8 || !/\d/.test(part) || naming.test(parts[at - 1] ?? "")
+      || names.some((name) => part === name || part.startsWith(`${name}:`))
+      ? []
+      : [...new Set([raw[at]!, part])]
+  )
+}
+
+/** A part of a path without its percent-encoding, where that is right. */
+const decoded = (part: string): string => {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
 
 /**
  * Every text in a value, in no order, of at least `least` characters; a text that is JSON is searched as JSON. At any depth, without

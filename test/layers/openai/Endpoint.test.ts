@@ -3,6 +3,7 @@ import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Layer, Redacted } from "effect"
 import * as LanguageModelOpenAi from "../../../src/layers/LanguageModelOpenAi.ts"
+import * as Endpoint from "../../../src/layers/openai/Endpoint.ts"
 import * as OpenAi from "../../support/OpenAiServer.ts"
 
 const hello = OpenAi.data(OpenAi.delta({ role: "assistant", content: "Hel" }), OpenAi.delta({ content: "lo" }))
@@ -95,4 +96,31 @@ describe("settings", () => {
         assert.strictEqual(server.requests[0]?.headers.authorization, "Bearer sk-option")
       })
   )
+})
+
+describe("an address", () => {
+  const gateway = "https://gateway.test"
+  const vertex = "https://us-central1-aiplatform.googleapis.com/v1/projects/my-project-123/locations/us-central1"
+
+  it.effect.each<readonly [what: string, path: string, said: string, told: string]>([
+    ["that is encoded, in both forms", "s3cret%40k3y", "bad: s3cret@k3y, s3cret%40k3y", "bad: <redacted>, <redacted>"],
+    ["that begins as another one", "prod-key-1/prod-key-12", "no prod-key-12, prod-key-1", "no <redacted>, <redacted>"]
+  ])(
+    "has what may be secret in its path taken out of it and of words: %s",
+    ([, path, said, told]) =>
+      Effect.gen(function*() {
+        const { redact, url } = yield* Endpoint.make({ model: "m", baseUrl: `${gateway}/${path}/v1` })
+        assert.match(url, /^https:\/\/gateway\.test(\/<redacted>)+\/v1\/chat\/completions$/)
+        assert.strictEqual(redact(said), told)
+      })
+  )
+
+  it.effect("has names in its path that stay in it and in words", () =>
+    Effect.gen(function*() {
+      const baseUrl = `${vertex}/endpoints/openapi`
+      const { redact, url } = yield* Endpoint.make({ model: "google/gemini-9", baseUrl })
+      assert.strictEqual(url, `${baseUrl}/chat/completions`)
+      const said = "`projects/my-project-123/locations/us-central1/publishers/google/models/gemini-9` was not found"
+      assert.strictEqual(redact(said), said)
+    }))
 })

@@ -135,3 +135,65 @@ describe("a header's value", () => {
     ])
   })
 })
+
+describe("a part of an address's path", () => {
+  const vertex = "https://us-central1-aiplatform.googleapis.com/v1/projects/my-project-123/locations/us-central1"
+  const account = "0123456789abcdef0123456789abcdef"
+  const bedrock = "anthropic.claude-sonnet-4-5-20250929-v1:0"
+  const profile = "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic.claude-x-v1:0"
+  const onBedrock = (model: string) =>
+    `https://bedrock-runtime.us-east-1.amazonaws.com/model/${encodeURIComponent(model)}/converse-stream`
+
+  it.each<readonly [of: string, model: string, url: string]>([
+    ["OpenAI", "gpt-5.5", "https://api.openai.com/v1/chat/completions"],
+    ["OpenRouter", "openai/gpt-4o", "https://openrouter.ai/api/v1"],
+    ["a server of this machine", "llama-3.1-8b", "http://localhost:11434/v1"],
+    [
+      "an Azure deployment",
+      "gpt-5.5",
+      "https://x.openai.azure.com/openai/deployments/chat-prod-2/?api-version=2024-10-21"
+    ],
+    ["an Azure project", "gpt-5.5", "https://x.services.ai.azure.com/api/projects/project-1234/openai/v1"],
+    ["Vertex's endpoint", "google/gemini-9", `${vertex}/endpoints/1234567890`],
+    ["a model of Vertex", "gemini-9.5-pro", `${vertex}/publishers/google/models/gemini-9.5-pro:streamGenerateContent`],
+    ["a publisher of Vertex", "x", `${vertex}/publishers/publisher-1/models/other-model-1:rawPredict`],
+    [
+      "a tuned model of Gemini",
+      "tunedModels/mine-123",
+      "https://g.test/v1beta/tunedModels/mine-123:streamGenerateContent"
+    ],
+    ["a model of Bedrock", bedrock, onBedrock(bedrock)],
+    ["a profile of Bedrock", profile, onBedrock(profile)],
+    ["a profile of Bedrock elsewhere", profile, onBedrock(profile).replace("/model/", "/of/")],
+    ["a region", "m", "https://gateway.test/regions/eu-central-1/v1"],
+    ["Hugging Face", "meta-llama/Llama-3.1-8B-Instruct", "https://h.test/models/meta-llama/Llama-3.1-8B-Instruct/v1"],
+    ["a gateway for each model", "meta-llama/Llama-3.1-8B", "https://h.test/to/meta-llama/Llama-3.1-8B/v1"],
+    ["a gateway for each model, encoded", "meta-llama/Llama-3.1-8B", "https://h.test/to/meta-llama%2FLlama-3.1-8B/v1"],
+    [
+      "Cloudflare, for the model",
+      "@cf/meta/llama-3.1-8b-instruct",
+      "https://c.test/ai/run/@cf/meta/llama-3.1-8b-instruct"
+    ],
+    ["an address without a digit", "m", "https://gateway.test/organisation/v1"],
+    ["an address of fewer characters", "m", "https://gateway.test/abc-123/v1"]
+  ])("is no secret: %s", (_, model, url) => {
+    assert.deepStrictEqual(Echo.ofPath(new URL(url), model), [])
+  })
+
+  it.each<readonly [of: string, model: string, url: string, secrets: ReadonlyArray<string>]>([
+    ["a key", "m-1", "https://gateway.test/sk-live-1234567/v1", ["sk-live-1234567"]],
+    ["an account of Cloudflare's gateway", "m-1", `https://c.test/v1/${account}/my-gateway/openai`, [account]],
+    ["an account of Cloudflare's models", "@cf/meta/llama-3.1-8b", `https://c.test/accounts/${account}/ai/run`, [
+      account
+    ]],
+    ["one that begins with the model's name", "m", "https://gateway.test/m1234567890secret/v1", ["m1234567890secret"]],
+    ["one with the model's name in it", "k", "https://gateway.test/sk-live-1234567/v1", ["sk-live-1234567"]],
+    ["one after a word that only begins so", "m", "https://gateway.test/modelship/key-12345/v1", ["key-12345"]],
+    ["one after the name of a deployment", "m", "https://a.test/deployments/chat-prod-2/key-12345", ["key-12345"]],
+    ["one that is encoded", "m", "https://gateway.test/s3cret%40k3y/v1", ["s3cret%40k3y", "s3cret@k3y"]],
+    ["one that is encoded wrongly", "m", "https://gateway.test/100%-s3cret%40k3y/v1", ["100%-s3cret%40k3y"]],
+    ["none of so few characters once decoded", "m", "https://gateway.test/a%2F%2F1/v1", []]
+  ])("is a secret: %s", (_, model, url, secrets) => {
+    assert.deepStrictEqual(Echo.ofPath(new URL(url), model), secrets)
+  })
+})
