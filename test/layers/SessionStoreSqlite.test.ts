@@ -221,6 +221,36 @@ describe("a file", () => {
       assert.strictEqual(Traces.stateOf(traces.named("SessionStore.open")), "ok")
     }))
 
+  it.effect("has the statements that keep a session outside the span of its opening", () =>
+    Effect.gen(function*() {
+      const { file } = yield* database
+      const store = yield* make(file)
+      const traces = Traces.make()
+      yield* Effect.gen(function*() {
+        yield* store.open("s", options)
+        const opened = traces.spans.length
+        yield* TestClock.adjust("11 seconds")
+        const renewed = traces.spans.slice(opened)
+        assert.include(renewed[0]?.attributes.get("db.query.text"), "lease = ")
+        for (const span of renewed) assert.deepStrictEqual(Traces.above(traces, span), ["run"])
+      }).pipe(Effect.scoped, Effect.withSpan("run"), Effect.withTracer(traces.tracer))
+    }))
+
+  it.effect("has what an abort that is due does outside the span of the opening that finds it", () =>
+    Effect.gen(function*() {
+      const { file } = yield* database
+      const store = yield* make(file)
+      const asked = Effect.andThen(
+        store.open("s", { ...options, onAbortAsked: Effect.void }),
+        store.askToAbort!("s", options.runId)
+      )
+      assert.isTrue(yield* Effect.scoped(asked))
+      const traces = Traces.make()
+      const opened = store.open("s", { ...options, onAbortAsked: Effect.withSpan(Effect.void, "aborting") })
+      yield* opened.pipe(Effect.scoped, Effect.withSpan("run"), Effect.withTracer(traces.tracer))
+      assert.deepStrictEqual(Traces.above(traces, traces.named("aborting")), ["run"])
+    }))
+
   it.effect("finds landmarks without sorting or scanning the log", () =>
     Effect.gen(function*() {
       const { file } = yield* database
