@@ -235,4 +235,11 @@ describe("a key that is also in the address of its server", () => {
       const { exit, host } = yield* ended(keyOf, OpenAi.status(307, "", { location: "/login" }))
       assert.include(inspect(exit, { depth: 9 }), `${host} redirects to http://${host}/login (HTTP 307)`)
     }))
+
+  it.effect("is taken out of the name of another host to which that redirects", () =>
+    Effect.gen(function*() {
+      const location = "http://127.0.0.1.test/login"
+      const { exit, host } = yield* ended(() => "127.0.0.1", OpenAi.status(307, "", { location }))
+      assert.include(inspect(exit, { depth: 9 }), `${host} redirects to http://<redacted>.test/login (HTTP 307)`)
+    }))
 })

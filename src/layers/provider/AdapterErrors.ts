@@ -106,12 +106,11 @@ export const notAnswered = (origin: Origin, status: number, location: string | u
   const url = location === undefined ? null : URL.parse(location, origin.url)
   if (url === null) return notTheApi(origin, `answered HTTP ${status} without an answer; check the base URL`)
   const isSameHost = url.hostname === URL.parse(origin.url)?.hostname
+  const target = (isSameHost ? url.origin : origin.redact(url.origin)) + origin.redact(url.pathname)
   return notTheApi(
     origin,
-    `redirects to ${isSameHost ? url.origin : origin.redact(url.origin)}${
-      origin.redact(url.pathname)
-    } (HTTP ${status}), `
-      + `which is not followed; check the base URL, and if the API has moved there, use that address`
+    `redirects to ${target} (HTTP ${status}), which is not followed; check the base URL, and if the API has moved there, `
+      + `use that address`
   )
 }
 
