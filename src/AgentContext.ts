@@ -8,6 +8,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
+import * as Stop from "./loop/drive/Stop.ts"
 import * as CallAround from "./loop/env/CallAround.ts"
 import * as ContextManager from "./services/ContextManager.ts"
 import * as Hooks from "./services/Hooks.ts"
@@ -51,7 +52,7 @@ const isAmbient = (key: string): boolean =>
 
 /** What belongs to the moment at which the layer was built, also inside a tool's handler; not passed on. */
 const ofBuilding: ReadonlySet<string> = new Set(
-  [Scope.Scope, Tracer.ParentSpan, ToolCall, CallAround.DriveBudget].map(({ key }) => key)
+  [Scope.Scope, Tracer.ParentSpan, ToolCall, CallAround.DriveBudget, Stop.DriveAround].map(({ key }) => key)
 )
 
 /** Settings with fields that are each set by themselves. */

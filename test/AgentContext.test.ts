@@ -32,6 +32,7 @@ import {
   Timeouts,
   ToolCall
 } from "../src/index.ts"
+import * as Stop from "../src/loop/drive/Stop.ts"
 import type { Budget } from "../src/loop/env/Budget.ts"
 import * as CallAround from "../src/loop/env/CallAround.ts"
 import type * as RunPolicy from "../src/run/RunPolicy.ts"
@@ -239,10 +240,12 @@ describe("an agent", () => {
       assert.deepStrictEqual(RunLog.only(logs.get("beside")!, "RunStarted").map(({ parent }) => parent), [undefined])
     }))
 
-  it.effect("made while a call is running does not keep the budget of that call's run", () =>
+  it.effect("made while a call is running keeps neither the budget of that call's run nor what cuts that off", () =>
     Effect.gen(function*() {
-      const around = AgentContext.surround(Context.make(CallAround.DriveBudget, {} as Budget), {})
+      const building = Context.make(CallAround.DriveBudget, {} as Budget)
+      const around = AgentContext.surround(Context.add(building, Stop.DriveAround, { stopped: Stop.shutdown }), {})
       assert.isUndefined(yield* around(Effect.service(CallAround.DriveBudget)))
+      assert.isUndefined(yield* around(Effect.service(Stop.DriveAround)))
     }))
 
   it.effect("gets its layer's service when the service's name only begins like a setting's", () =>

@@ -44,6 +44,8 @@ interface Options {
   readonly store: TestStore.TestStore
   readonly outer: Made
   readonly inner: Made
+  /** which of the two has its runs live in a `Fiberloop.layer` of its own */
+  readonly apart?: "outer" | "inner" | undefined
   readonly dig?: Effect.Effect<string>
   /** how the handler of the outer agent has the inner one work: with `runAgent` unless given */
   readonly work?: (agent: Agent.Client<string>) => Effect.Effect<string, string, ToolCall>
@@ -53,14 +55,15 @@ const runAgent: Options["work"] = (agent) => ToolCall.runAgent(agent, { input: "
 
 /** A process with both agents, the inner one of which works for calls of the outer one. */
 const start = Effect.fnUntraced(
-  function*({ dig = Effect.succeed("found"), inner, outer, store, work = runAgent }: Options) {
+  function*({ apart, dig = Effect.succeed("found"), inner, outer, store, work = runAgent }: Options) {
     const scope = yield* Scope.make()
     yield* Effect.addFinalizer((exit) => Scope.close(scope, exit))
     const ask = Effect.map(InnerAgent, (agent) => ({ ask: () => work(agent) }))
-    const services = Layer.mergeAll(ScriptedModel.layer(answer), store.layer, Fiberloop.layer)
+    const services = Layer.mergeAll(ScriptedModel.layer(answer), store.layer)
+    const runs = (of: Options["apart"]) => of === apart ? Layer.fresh(Fiberloop.layer) : Fiberloop.layer
     const layer = made.outer[outer].pipe(
-      Layer.provide(Outer.toLayer(ask)),
-      Layer.provideMerge(Layer.provide(made.inner[inner], Inner.toLayer({ dig: () => dig }))),
+      Layer.provide([Outer.toLayer(ask), runs("outer")]),
+      Layer.provideMerge(Layer.provide(made.inner[inner], [Inner.toLayer({ dig: () => dig }), runs("inner")])),
       Layer.provide(services)
     )
     const context = yield* Layer.buildWithScope(layer, scope)
@@ -83,14 +86,18 @@ const below = "s/r/1.0"
 const shutDown = "RunAborted(shutdown)"
 
 /** Both runs ended with the process, and their calls wait for the next one, which goes on with both. */
-const check = Effect.fnUntraced(function*(store: TestStore.TestStore, closing: Fiber.Fiber<void>) {
+const check = Effect.fnUntraced(function*(
+  store: TestStore.TestStore,
+  closing: Fiber.Fiber<void>,
+  apart?: Options["apart"]
+) {
   assert.isTrue(yield* Hang.ends(Fiber.await(closing)), "a run holds the shutdown up")
   for (const id of ["s", below]) {
     const log = yield* store.log(id)
     assert.deepStrictEqual([RunLog.outcomes(log), RunLog.endOf(log)], [[], shutDown], id)
     assert.strictEqual(RunLog.only(log, "TurnStarted").length, 1, id)
   }
-  const { outer } = yield* start({ store, outer: "class", inner: "class" })
+  const { outer } = yield* start({ store, outer: "class", inner: "class", apart })
   const { runs } = yield* outer.recover()
   assert.deepStrictEqual(runs.map(({ sessionId }) => sessionId), ["s"])
   assert.deepInclude(yield* runs[0]!.result, { _tag: "Completed", text: "done" })
@@ -112,6 +119,19 @@ describe("a shutdown while an agent works for the call of another one", () => {
         yield* outer.start(go)
         yield* begun
         yield* check(store, yield* Effect.forkDetach(close))
+      })
+  )
+
+  it.effect.each(ways.flatMap((way) => (["outer", "inner"] as const).map((apart) => ({ ...way, apart }))))(
+    "loses neither run, the outer one of $outer, the inner one of $inner, where runs of the $apart one live apart",
+    (way) =>
+      Effect.gen(function*() {
+        const store = yield* TestStore.make()
+        const { begun, dig } = yield* endless
+        const { close, outer } = yield* start({ ...way, store, dig })
+        yield* outer.start(go)
+        yield* begun
+        yield* check(store, yield* Effect.forkDetach(close), way.apart)
       })
   )
 

@@ -98,7 +98,8 @@ const observe = ({ live, request: { brief, runId, sessionId, settings }, service
 const contextOf = (driving: Driving) => (around: Context.Context<never>): Context.Context<never> => {
   const traced = Context.add(around, Tracer.ParentSpan, driving.observing.span)
   const heard = Context.add(traced, LeaveBehind.LeaveBehind, LeftBehind.listener(driving.leftBehind))
-  return Context.add(heard, CallAround.DriveBudget, driving.live.budget)
+  const budgeted = Context.add(heard, CallAround.DriveBudget, driving.live.budget)
+  return Context.add(budgeted, Stop.DriveAround, driving.live)
 }
 
 /** Works, and then ends. Called by code that the drive's fiber runs. */

@@ -19,7 +19,6 @@
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type * as Pointer from "../../run/Pointer.ts"
 import type * as RunError from "../../run/RunError.ts"
 import type * as RunEvent from "../../run/RunEvent.ts"
 import type * as RunInput from "../../run/RunInput.ts"
@@ -58,10 +57,6 @@ export class Live implements Runs.LiveRun {
   readonly ended = Deferred.makeUnsafe<RunResult.RunResult<unknown>, RunError.RunError>()
   /** hold the run until its end is told */
   readonly agentRuns: AgentRuns.AgentRuns
-  /** the call whose handler asked for it, if one did */
-  readonly caller: Pointer.Parent | undefined
-  /** the live runs of this process */
-  readonly runs: Runs.Runs["Service"]
   /** the typed answer of a final text */
   readonly decodeOutput: (text: string) => unknown
   /** hears of the result before anyone is told; set while the run is driven */
@@ -79,8 +74,8 @@ export class Live implements Runs.LiveRun {
   #hearing: Hearing.Hearing | undefined
 
   constructor(
-    { runs, store }: Env.Services,
-    { begin, brief, isWatched, runId, sessionId, settings }: DriveRequest.DriveRequest,
+    { store }: Env.Services,
+    { begin, brief, isWatched, runId, sessionId }: DriveRequest.DriveRequest,
     agentRuns: AgentRuns.AgentRuns
   ) {
     this.runId = runId
@@ -90,8 +85,6 @@ export class Live implements Runs.LiveRun {
     this.agentRuns = agentRuns
     this.decodeOutput = brief.decodeOutput
     this.#store = store
-    this.runs = runs
-    this.caller = settings.callAround?.call
     this.agent = brief.agent
     this.input = begin.input
     this.isFound = DriveRequest.isFound(begin)

@@ -3,6 +3,7 @@
  *
  * Does not own how a part of its drive is cut off (`Stoppable`), nor the end where several reasons came together (`CutShort`).
  */
+import * as Context from "effect/Context"
 import type * as RunError from "../../run/RunError.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as Live from "./Live.ts"
@@ -15,6 +16,11 @@ export type Stop =
 
 /** What a cut-off sets and calls. */
 export type Interruptible = Pick<Live.Live, "stopped" | "interrupt">
+
+/** The drive that code runs in, as what may be cut off; each drive provides its own to all that it runs. */
+export const DriveAround = Context.Reference<Pick<Interruptible, "stopped"> | undefined>("fiberloop/loop/DriveAround", {
+  defaultValue: () => undefined
+})
 
 export const requested: Stop = { _tag: "RunAborted", reason: "requested" }
 

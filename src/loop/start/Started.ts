@@ -4,13 +4,15 @@
  * Does not own how it comes about (`Start`), nor how it ends then (`Live`).
  */
 import * as Channel from "effect/Channel"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type * as RunError from "../../run/RunError.ts"
 import * as RunEvent from "../../run/RunEvent.ts"
 import type * as Runs from "../../services/Runs.ts"
-import * as Live from "../drive/Live.ts"
+import type * as Live from "../drive/Live.ts"
 import * as Stop from "../drive/Stop.ts"
+import * as CallAround from "../env/CallAround.ts"
 import * as Reading from "../log/Reading.ts"
 
 /** A run that was started here, or an existing one that is attached to, which is somebody else's to abort. */
@@ -21,22 +23,17 @@ export type Started =
 /** Starts a run or attaches to one. */
 export type Starting = Effect.Effect<Started, RunError.RunError>
 
-/** Called when a caller goes: ends the run, unless they had only attached to it. The effect waits for that end. */
-export const leave = ({ isAttached, run }: Started): Effect.Effect<void> => {
-  if (isAttached) return Effect.void
-  const { caller, runs } = run
-  return caller === undefined
-    ? run.end("consumer")
-    : Effect.flatMap(runs.live(caller.runId, caller.sessionId), (around) => endBelow(run, around))
-}
-
-/** Ends a run whose call is cut off, in the run `around`: where that goes on by itself later, for the same reason, as both go on then. */
-const endBelow = (run: Live.Live, around: Runs.LiveRun | undefined): Effect.Effect<void> => {
-  const stop = around instanceof Live.Live ? around.stopped : undefined
-  // the first reason counts
-  if (stop !== undefined && RunEvent.isLeft(stop)) Stop.cutOff(run, stop)
-  return run.end("consumer")
-}
+/**
+ * Called when a caller goes: ends the run, unless they had only attached to it. Where the caller works for a call, and the drive around
+ * them is cut off and goes on by itself later, the run ends for the same reason, as both go on then. The effect waits for that end.
+ */
+export const leave = ({ isAttached, run }: Started): Effect.Effect<void> =>
+  isAttached ? Effect.void : Effect.withFiber(({ context }) => {
+    const stop = CallAround.of(context) === undefined ? undefined : Context.get(context, Stop.DriveAround)?.stopped
+    // the first reason counts
+    if (stop !== undefined && RunEvent.isLeft(stop)) Stop.cutOff(run, stop)
+    return run.end("consumer")
+  })
 
 /** Passes a run to `use`, and ends the run when `use` is interrupted. */
 export const held = <A>(

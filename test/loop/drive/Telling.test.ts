@@ -12,7 +12,7 @@ import * as RunError from "../../../src/run/RunError.ts"
 it.effect("a run whose end has been told is no longer held by its agent", () =>
   Effect.gen(function*() {
     const agentRuns = AgentRuns.make()
-    const request = { sessionId: "s", runId: "r", begin: {}, brief: {}, settings: {} } as DriveRequest.DriveRequest
+    const request = { sessionId: "s", runId: "r", begin: {}, brief: {} } as DriveRequest.DriveRequest
     const live = new Live.Live({} as Env.Services, request, agentRuns)
     agentRuns.all.add(live)
     yield* Telling.tell(live, Exit.fail(RunError.shuttingDown))
