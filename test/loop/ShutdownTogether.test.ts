@@ -10,8 +10,11 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import * as Agent from "../../src/Agent.ts"
 import * as Fiberloop from "../../src/Fiberloop.ts"
+import type * as RunError from "../../src/run/RunError.ts"
+import * as Hooks from "../../src/services/Hooks.ts"
 import type { ModelRequest } from "../../src/services/Model.ts"
 import { ToolCall } from "../../src/services/ToolCall.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
@@ -80,6 +83,12 @@ const endless = Effect.map(Deferred.make<void>(), (begun) => ({
   dig: Effect.andThen(Deferred.succeed(begun, undefined), Effect.never),
   begun: Deferred.await(begun)
 }))
+
+/** How a handler asks an agent without `runAgent`. */
+type Asking = (
+  agent: Agent.Client<string>,
+  input: Parameters<Agent.Client<string>["run"]>[0]
+) => Effect.Effect<string, RunError.RunError>
 
 const go = { sessionId: "s", runId: "r", input: "go" }
 const below = "s/r/1.0"
@@ -155,25 +164,55 @@ describe("a shutdown while an agent works for the call of another one", () => {
       })
   )
 
-  it.effect("loses neither run where the handler runs the agent itself", () =>
+  it.effect.each([
+    ["runs the agent itself", (agent, input) => Effect.map(agent.run(input), ({ text }) => text)],
+    ["reads the agent's stream", (agent, input) => Effect.as(Stream.runDrain(agent.stream(input)), "read")]
+  ] as ReadonlyArray<readonly [string, Asking]>)(
+    "loses neither run where the handler %s",
+    ([, ask]) =>
+      Effect.gen(function*() {
+        const store = yield* TestStore.make()
+        const { begun, dig } = yield* endless
+        const { close, outer } = yield* start({
+          store,
+          outer: "make",
+          inner: "make",
+          dig,
+          work: Effect.fnUntraced(function*(agent) {
+            const { idempotencyKey } = yield* ToolCall
+            return yield* Effect.catch(
+              ask(agent, { runId: idempotencyKey, input: "dig" }),
+              ({ message }) => Effect.succeed(message)
+            )
+          })
+        })
+        yield* outer.start(go)
+        yield* begun
+        yield* check(store, yield* Effect.forkDetach(close))
+      })
+  )
+
+  it.effect.each(
+    [
+      ["like that of any caller who is interrupted", "s", "RunAborted(consumer)"],
+      ["with the run around it, where that works for a call", below, shutDown]
+    ] as const
+  )("ends a run that a hook asked for %s", ([, asking, end]) =>
     Effect.gen(function*() {
       const store = yield* TestStore.make()
       const { begun, dig } = yield* endless
-      const { close, outer } = yield* start({
-        store,
-        outer: "make",
-        inner: "make",
-        dig,
-        work: Effect.fnUntraced(function*(agent) {
-          const { idempotencyKey } = yield* ToolCall
-          return yield* Effect.match(agent.run({ runId: idempotencyKey, input: "dig" }), {
-            onFailure: ({ message }) => message,
-            onSuccess: ({ text }) => text
-          })
-        })
-      })
-      yield* outer.start(go)
+      const { close, inner, outer } = yield* start({ store, outer: "class", inner: "class", dig })
+      const asks: Hooks.Hook = {
+        name: "asks",
+        beforeToolCall: ({ sessionId }) =>
+          sessionId === asking
+            ? Effect.asVoid(Effect.orDie(inner.run({ sessionId: "hook", input: "dig" })))
+            : Effect.void
+      }
+      yield* Effect.provideService(outer.start(go), Hooks.Hooks, [asks])
       yield* begun
-      yield* check(store, yield* Effect.forkDetach(close))
+      yield* close
+      assert.strictEqual(RunLog.endOf(yield* store.log(asking)), shutDown)
+      assert.strictEqual(RunLog.endOf(yield* store.log("hook")), end)
     }))
 })
