@@ -20,7 +20,10 @@ interface Entry {
   forgotten: Deferred.Deferred<void> | undefined
 }
 
-/** Runs that live in the scope: closing it shuts them down, and starts no more (`ShuttingDown`). */
+/**
+ * Runs that live in the scope: closing it shuts them down, and starts no more (`ShuttingDown`). What the scope gets after the first run
+ * is released before them.
+ */
 export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Effect.gen(function*() {
   const scope = yield* Effect.scope
   const isClosed = () => scope.state._tag === "Closed"
@@ -30,13 +33,16 @@ export const make: Effect.Effect<Runs.Runs["Service"], never, Scope.Scope> = Eff
 
   /**
    * Holds the scope open for drives, from the first one on, so that what it got before is released after them. They end at once, so that
-   * none goes on while others do, and in the order in which they began: a run before those that work for its calls.
+   * none goes on while others do, and in the order in which they began: as a rule, a run before those that work for its calls.
    */
-  const hold = Effect.suspend(() => {
-    if (isHeld) return Effect.void
-    isHeld = true
-    return Scope.addFinalizer(scope, Fiber.interruptAll(drives))
-  })
+  const hold = Effect.suspend(() =>
+    isHeld
+      ? Effect.void
+      // only then: others may start runs before it is added
+      : Effect.map(Scope.addFinalizer(scope, Fiber.interruptAll(drives)), () => {
+        isHeld = true
+      })
+  )
 
   const start: Runs.Runs["Service"]["start"] = (run, drive) => Effect.andThen(hold, begin(run, drive))
 

@@ -358,6 +358,30 @@ describe("the live runs of a process", () => {
       assert.strictEqual(yield* start(runs, other), first)
     }))
 
+  it.effect("have all ended once their layer is closed, also those that began wherever the first one's start yielded", () =>
+    Effect.gen(function*() {
+      let places = 1
+      for (let n = 1; n <= places; n++) {
+        const scope = yield* Scope.make()
+        const runs = yield* Scope.provide(RunsLocal.make, scope)
+        let isOver = false
+        const drive = Effect.onExit(Effect.interruptible(Effect.never), () =>
+          Effect.sync(() => {
+            isOver = true
+          }))
+        let closing: Fiber.Fiber<boolean> | undefined
+        const yielding = Yielding.at(n, () => {
+          Effect.runFork(runs.start(run("r2", "t"), () => drive))
+          closing = Effect.runFork(Effect.map(Scope.close(scope, Exit.void), () => isOver))
+        })
+        yield* Effect.exit(Yielding.run(yielding, start(runs, run("r1", "s"))))
+        if (closing === undefined) continue
+        places = n + 1
+        assert.isTrue(yield* Fiber.join(closing), `where it yields at ${n}`)
+      }
+      assert.isAbove(places, 3)
+    }))
+
   it.effect("may share an id across a session and its forks: told apart by session, else the first is meant", () =>
     Effect.gen(function*() {
       const runs = yield* RunsLocal.make
