@@ -82,11 +82,11 @@ const speech = (own: string, progress: (said: string) => Effect.Effect<void>): O
 
 /**
  * Does nothing unless one of the runs was shut down, or refused for that. Then the run around the call ends next, as a rule, and the call
- * is left to the next process: waits for that to interrupt it, for at most five grace periods.
+ * is left to the next process: waits for that to interrupt it, for at most five grace periods, and at least a second.
  */
 export const untilShutDown = (ended: ReadonlyArray<Ended>): Effect.Effect<void> =>
   ended.some(isShutDown)
-    ? Effect.flatMap(Grace, (period) => Effect.sleep(Duration.times(period, 5)))
+    ? Effect.flatMap(Grace, (period) => Effect.sleep(Duration.max(Duration.times(period, 5), Duration.seconds(1))))
     : Effect.void
 
 const isShutDown = (ended: Ended): boolean =>

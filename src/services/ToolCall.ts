@@ -44,7 +44,8 @@ export class ToolCall extends Context.Service<ToolCall, {
    * Has an agent work for this call, and returns its answer, decoded if it has an output schema. The run's id is the call's
    * `idempotencyKey`, unless the input names one: when the call is made again, after a crash or once people have answered, it
    * continues that run. While the run waits for people, so does the call, as by `pause`. Without an answer, it fails with what
-   * the model reads instead: the error's message, or how the run ended and what it said last.
+   * the model reads instead: the error's message, or how the run ended and what it said last. Where the run was shut down, it first
+   * waits for the same to end the call's own run, for five times `Grace`.
    *
    * `progress` gets what the agent has said in its turn so far, as often as that has grown by an eighth, and when its answer has
    * ended: pass a handler's `preliminary`, if the tool's result is a text. It holds up the run as little as an observer does: the
