@@ -5,7 +5,7 @@
  */
 import * as Duration from "effect/Duration"
 import * as Result from "effect/Result"
-import { type Checked, duration, json, names, noOthers, notGiven, refuse, text } from "./input/Checked.ts"
+import { type Checked, duration, isObject, json, names, noOthers, notGiven, refuse, text } from "./input/Checked.ts"
 import { historyMessages, userMessages } from "./input/MessageCheck.ts"
 import { limits, policy } from "./input/PolicyCheck.ts"
 import * as RunError from "./RunError.ts"
@@ -187,7 +187,7 @@ export const listed = (options: Listed): Checked<unknown> => {
   const isText = typeof prefix === "string"
   return Result.all([
     // a stream has no use for the size of a page
-    noOthers("a list of sessions", { ...options, limit: undefined } as Listed, listNames),
+    noOthers("a list of sessions", isObject(options) ? { ...options, limit: undefined } as Listed : options, listNames),
     isText ? notGiven : refuse("prefix", "prefix must be a text"),
     ...lists
   ])

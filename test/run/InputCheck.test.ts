@@ -30,8 +30,10 @@ const refused = (input: Partial<RunInput.RunInput>) => refusal(InputCheck.asked(
 class Minutes {
   readonly #values: { readonly minutes: number }
   readonly locale = "en"
-  constructor(minutes: number) {
+  readonly months: number
+  constructor(minutes: number, months = 0) {
     this.#values = { minutes }
+    this.months = months
   }
   get minutes() {
     return this.#values.minutes
@@ -349,6 +351,7 @@ describe("limits", () => {
     { maxDuration: {} },
     { maxDuration: { minute: 1 } as never },
     { maxDuration: { minutes: 1, second: 5 } as Duration.Input },
+    { maxDuration: new Minutes(5, 1) },
     { maxDuration: { minutes: "1" } as never },
     { maxDuration: { minutes: NaN } },
     { maxDuration: Promise.resolve("1 minute") as never },

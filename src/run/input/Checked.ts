@@ -53,11 +53,14 @@ const hasOddUnits = (given: Duration.Input): boolean => {
   const named = units.map((unit) => values[unit]).filter((value) => value !== undefined)
   const others = isPlain(given)
     ? Object.keys(given).filter((name) => !(units as ReadonlyArray<string>).includes(name))
-    : []
+    : calendarUnits
   return named.length === 0 || named.some((value) => typeof value !== "number" || Number.isNaN(value)) ||
-    // of none of these is as if they were not there
+    // none of a unit is as good as no unit
     others.some((name) => values[name] !== undefined && values[name] !== 0)
 }
+
+/** Of no fixed length: effect would leave them out. */
+const calendarUnits = ["years", "quarters", "months"]
 
 const isPlain = (given: object): boolean => {
   const prototype: unknown = Object.getPrototypeOf(given)
