@@ -55,7 +55,7 @@ export interface ModelRequest {
  * a tool call, by its id. Provider metadata may come with a delta, `block-start` or `block-end`; per key, the last one
  * of a block counts. A `tool-call` is complete: `params` is a JSON value, or the raw text if that was not JSON. A
  * stream that ends without a `finish` was cut. An answer with a call or a result without a name, or a file without its texts, is an
- * `InvalidResponse`. A reason that is no `FinishReason` counts as `other`.
+ * `InvalidResponse`. A reason that is no `FinishReason` counts as `other`, and one that is no text as `unknown`.
  */
 export type ModelPart =
   | {

@@ -84,6 +84,11 @@ describe("a table of prices", () => {
     assert.throws(() => Prices.table({ "acme/x": bad }), "the price of \"acme/x\" must be numbers of at least 0")
   })
 
+  it("takes a price with more fields, as those of a price list have", () => {
+    const priced = { ...price, currency: "USD" }
+    assert.strictEqual(Prices.table({ m: priced })({ provider: "acme", name: "m" }), priced)
+  })
+
   it.each<readonly [unknown, string]>([
     [undefined, "prices must be an object: prices by model"],
     [null, "prices must be an object: prices by model"],

@@ -53,7 +53,7 @@ export const conclude = function*(
     finishReason,
     hasCalls,
     // the log says what the answer follows, also to a drive that did not make the model call
-    addsNothing: answer?.isBlank === true && Transcript.last(Transcript.beforeTurn(transcript))?.role === "tool",
+    addsNothing: answer?.isBlank === true && Transcript.last(transcript)?.role === "tool",
     cutBy: round.cutBy,
     toolError: round.toolError,
     loop: loopOf(env),

@@ -30,7 +30,6 @@ export const resultLimit = (given: number): Checked<number> =>
     ? Result.succeed(given)
     : refuse("ResultLimit", `ResultLimit must be a whole number of at least 0, or Infinity; it is ${shown(given)}`)
 
-/** Untyped code may pass anything. */
 /** In milliseconds; NaN for what is not a duration. */
 const millis = (input: Duration.Input | undefined): number | undefined => {
   if (input === undefined) return undefined
