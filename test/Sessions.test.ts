@@ -337,6 +337,7 @@ describe("a list of sessions", () => {
       Promise.resolve({ prefix: "ann/" }),
       "a list of sessions has after, ends, parents, prefix, unowned: give an object of these"
     ],
+    [null, "a list of sessions has after, ends, parents, prefix, unowned: give an object of these, not null"],
     [[], "a list of sessions has after, ends, parents, prefix, unowned: give an object of these"],
     ["ann/", "a list of sessions has after, ends, parents, prefix, unowned: give an object of these"]
   ])(

@@ -5,7 +5,18 @@
  */
 import * as Duration from "effect/Duration"
 import * as Result from "effect/Result"
-import { type Checked, duration, isObject, json, names, noOthers, notGiven, refuse, text } from "./input/Checked.ts"
+import {
+  type Checked,
+  duration,
+  isObject,
+  json,
+  names,
+  noOthers,
+  notGiven,
+  options,
+  refuse,
+  text
+} from "./input/Checked.ts"
 import { historyMessages, userMessages } from "./input/MessageCheck.ts"
 import { limits, policy } from "./input/PolicyCheck.ts"
 import * as RunError from "./RunError.ts"
@@ -179,15 +190,15 @@ export const recovery = (input: RunInput.RecoverInput): Checked<Recovery> => {
 }
 
 /** Which sessions are listed, by what stores take for it: what is misspelt, or of another kind, would list those of everybody. */
-export const listed = (options: Listed): Checked<unknown> => {
-  const { ends, parents, prefix = "" }: Listed = options ?? {}
-  const lists = Object.entries({ ends, parents }).map(([field, given]) =>
-    given === undefined || Array.isArray(given) ? notGiven : refuse(field, `${field} must be a list`)
+export const listed = (given: Listed): Checked<unknown> => {
+  const { ends, parents, prefix = "" }: Listed = given ?? {}
+  const lists = Object.entries({ ends, parents }).map(([field, list]) =>
+    list === undefined || Array.isArray(list) ? notGiven : refuse(field, `${field} must be a list`)
   )
   const isText = typeof prefix === "string"
   return Result.all([
     // a stream has no use for the size of a page
-    noOthers("a list of sessions", isObject(options) ? { ...options, limit: undefined } as Listed : options, listNames),
+    options("a list of sessions", isObject(given) ? { ...given, limit: undefined } as Listed : given, listNames),
     isText ? notGiven : refuse("prefix", "prefix must be a text"),
     ...lists
   ])
