@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import * as SessionStoreMemory from "../../src/layers/SessionStoreMemory.ts"
 import * as RunEvent from "../../src/run/RunEvent.ts"
 import type * as RunResult from "../../src/run/RunResult.ts"
 import { Approver } from "../../src/services/Approver.ts"
@@ -10,6 +11,7 @@ import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Approvals from "../support/Approvals.ts"
 import * as Family from "../support/Family.ts"
 import * as RunLog from "../support/RunLog.ts"
+import * as TestStore from "../support/TestStore.ts"
 
 const buys: Family.Plan = { turns: [[{ by: "buy" }]] }
 
@@ -137,6 +139,21 @@ describe("a call whose handler waits for a run below it", () => {
       const again = yield* made.root(one)
       assert.deepStrictEqual(suspended(again), [])
       assert.include(again.explain, "No question of the run is open any more")
+    }))
+
+  it.effect("pauses without asking the store about the run around it, which might not answer", () =>
+    Effect.gen(function*() {
+      const base = yield* SessionStoreMemory.make
+      const read: Array<string> = []
+      const made = yield* Family.make({
+        store: TestStore.over({
+          ...base,
+          info: (id) => Effect.andThen(Effect.sync(() => void read.push(id)), base.info(id)),
+          read: (id, range) => Stream.suspend(() => (read.push(id), base.read(id, range)))
+        })
+      })
+      assert.strictEqual(suspended(yield* made.root(one)).length, 1)
+      assert.notInclude(read, "root")
     }))
 
   it.effect("waits with every run around it, however deep", () =>
