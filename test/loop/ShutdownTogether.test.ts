@@ -47,8 +47,8 @@ interface Options {
   readonly store: TestStore.TestStore
   readonly outer: Made
   readonly inner: Made
-  /** which of the two has its runs live in a `Fiberloop.layer` of its own */
-  readonly apart?: "outer" | "inner" | undefined
+  /** which of the two, if any, has its runs live in a `Fiberloop.layer` of its own */
+  readonly apart?: "outer" | "inner" | "none" | undefined
   readonly dig?: Effect.Effect<string>
   /** how the handler of the outer agent has the inner one work: with `runAgent` unless given */
   readonly work?: (agent: Agent.Client<string>) => Effect.Effect<string, string, ToolCall>
@@ -118,29 +118,16 @@ describe("a shutdown while an agent works for the call of another one", () => {
     (["class", "make"] as const).map((inner) => ({ outer, inner }))
   )
 
-  it.effect.each(ways)(
-    "loses neither run, the outer one of $outer, the inner one of $inner",
-    (way) =>
+  it.effect.each(ways.flatMap((way) => (["none", "outer", "inner"] as const).map((apart) => ({ ...way, apart }))))(
+    "loses neither run, the outer one of $outer, the inner one of $inner, where runs of $apart live apart",
+    ({ apart, ...way }) =>
       Effect.gen(function*() {
         const store = yield* TestStore.make()
         const { begun, dig } = yield* endless
-        const { close, outer } = yield* start({ ...way, store, dig })
+        const { close, outer } = yield* start({ ...way, apart, store, dig })
         yield* outer.start(go)
         yield* begun
-        yield* check(store, yield* Effect.forkDetach(close))
-      })
-  )
-
-  it.effect.each(ways.flatMap((way) => (["outer", "inner"] as const).map((apart) => ({ ...way, apart }))))(
-    "loses neither run, the outer one of $outer, the inner one of $inner, where runs of the $apart one live apart",
-    (way) =>
-      Effect.gen(function*() {
-        const store = yield* TestStore.make()
-        const { begun, dig } = yield* endless
-        const { close, outer } = yield* start({ ...way, store, dig })
-        yield* outer.start(go)
-        yield* begun
-        yield* check(store, yield* Effect.forkDetach(close), way.apart)
+        yield* check(store, yield* Effect.forkDetach(close), apart)
       })
   )
 
