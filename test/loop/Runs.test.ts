@@ -8,6 +8,8 @@ import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
 import * as Agent from "../../src/Agent.ts"
 import * as ContextWindow from "../../src/layers/ContextWindow.ts"
 import * as RunsLocal from "../../src/layers/RunsLocal.ts"
@@ -22,6 +24,10 @@ import * as RunLog from "../support/RunLog.ts"
 import * as TestAgent from "../support/TestAgent.ts"
 import * as TestStore from "../support/TestStore.ts"
 import * as Yielding from "../support/Yielding.ts"
+
+setFlagsFromString("--expose-gc")
+const gc: () => void = runInNewContext("gc")
+setFlagsFromString("--no-expose-gc")
 
 describe("a session with a live run", () => {
   it.effect("refuses another one and names the live one", () =>
@@ -380,6 +386,24 @@ describe("the live runs of a process", () => {
         assert.isTrue(yield* Fiber.join(closing), `where it yields at ${n}`)
       }
       assert.isAbove(places, 3)
+    }))
+
+  it.live("leave nothing behind once their drives are over", () =>
+    Effect.gen(function*() {
+      const runs = yield* RunsLocal.make
+      const drives: Array<WeakRef<object>> = []
+      for (let n = 0; n < 10; n++) {
+        yield* runs.start(run(`${n}`, `${n}`), (forget) =>
+          Effect.withFiber((fiber) => {
+            drives.push(new WeakRef(fiber))
+            return forget
+          }))
+      }
+      // what was looked at lives until its turn of the event loop is over
+      yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+      gc()
+      assert.isAtMost(drives.filter((drive) => drive.deref() !== undefined).length, 1)
+      assert.lengthOf(drives, 10)
     }))
 
   it.effect("may share an id across a session and its forks: told apart by session, else the first is meant", () =>
