@@ -5,18 +5,7 @@
  */
 import * as Duration from "effect/Duration"
 import * as Result from "effect/Result"
-import {
-  type Checked,
-  duration,
-  isObject,
-  json,
-  names,
-  noOthers,
-  notGiven,
-  options,
-  refuse,
-  text
-} from "./input/Checked.ts"
+import { type Checked, duration, json, names, noOthers, notGiven, refuse, text } from "./input/Checked.ts"
 import { historyMessages, userMessages } from "./input/MessageCheck.ts"
 import { limits, policy } from "./input/PolicyCheck.ts"
 import * as RunError from "./RunError.ts"
@@ -43,6 +32,7 @@ export {
   text,
   unnamed
 } from "./input/Checked.ts"
+export { listed } from "./input/ListCheck.ts"
 export { said } from "./input/MessageCheck.ts"
 export { doomLoop, limits, policy, resultLimit, timeouts } from "./input/PolicyCheck.ts"
 
@@ -188,25 +178,6 @@ export const recovery = (input: RunInput.RecoverInput): Checked<Recovery> => {
     (within) => ({ answered, limit, within: Duration.toMillis(within) })
   )
 }
-
-/** Which sessions are listed, by what stores take for it: what is misspelt, or of another kind, would list those of everybody. */
-export const listed = (given: Listed): Checked<unknown> => {
-  const { ends, parents, prefix = "" }: Listed = given ?? {}
-  const lists = Object.entries({ ends, parents }).map(([field, list]) =>
-    list === undefined || Array.isArray(list) ? notGiven : refuse(field, `${field} must be a list`)
-  )
-  const isText = typeof prefix === "string"
-  return Result.all([
-    // a stream has no use for the size of a page
-    options("a list of sessions", isObject(given) ? { ...given, limit: undefined } as Listed : given, listNames),
-    isText ? notGiven : refuse("prefix", "prefix must be a text"),
-    ...lists
-  ])
-}
-
-type Listed = { readonly [K in keyof typeof listNames]?: unknown }
-
-const listNames = { after: true, ends: true, parents: true, prefix: true, unowned: true } as const
 
 /** How long `recovering` waits from one search to the next. */
 export const every = (given: Duration.Input): Checked<Duration.Duration> =>
